@@ -11,7 +11,7 @@ Diagnosis = Diagnose | DiagnoseDeath
 
 
 class Agenda:
-    """Failures on their way from being seen to being understood."""
+    """The queues of failures between their first observation and their last diagnosis."""
 
     def __init__(self) -> None:
         self._seen: collections.deque[Diagnosis] = collections.deque()
@@ -20,17 +20,17 @@ class Agenda:
         self._large: collections.deque[Diagnosis] = collections.deque()
 
     def __len__(self) -> int:
-        """How many still lack a script that was run."""
+        """Return how many findings still lack a script that was run."""
         return len(self._dead) + len(self._kept) + len(self._large)
 
     def seen(self, task: Diagnosis) -> None:
-        """Queue `task`, which puts a failure on disk that is not there yet."""
+        """Queue `task`, which stores a failure that is not on disk yet."""
         self._seen.append(task)
 
     def kept(self, task: Diagnosis, found: Found) -> None:
-        """`task` left `found`: go on with what comes after it."""
+        """Queue the task that follows `task`, which stored `found`."""
         if not task.thorough:
-            # A death has no script before it was looked into; any other failure has one from the start.
+            # A death has no script before it is examined; any other failure has one from the start.
             if isinstance(task, DiagnoseDeath):
                 _queue(self._dead, dataclasses.replace(task, thorough=True, shrink=False))
             else:
@@ -39,11 +39,14 @@ class Agenda:
             _queue(self._large, dataclasses.replace(task, identity=found.identity, shrink=True, verify=True))
 
     def again(self, task: Diagnosis) -> None:
-        """Queue `task` once more, behind the others: looking into it cost a worker."""
+        """Queue `task` once more, behind the others: its first attempt killed a worker."""
         self._kept.append(task)
 
     def resumed(self, found: Found) -> None:
-        """An earlier run kept `found` and came no further. Deaths have no class of shapes."""
+        """Queue the next task for a finding that an earlier run stored but did not finish.
+
+        The kind of task depends on the identity's class of shapes, which deaths do not have.
+        """
         if found.verified.holds:
             return
         if found.identity.shapes:
@@ -53,19 +56,22 @@ class Agenda:
             self._kept.append(DiagnoseDeath(found.where, found.index, found.identity, message, True, shrink=False))
 
     def at_once(self) -> Diagnosis | None:
-        """The oldest task that puts a failure on disk, which must not wait; None without one."""
+        """Return the oldest task that stores a failure on disk, which must not wait; None if there is none."""
         return self._seen.popleft() if self._seen else None
 
     def next(self) -> Diagnosis | None:
-        """The next task that makes a kept finding more thorough; None without one."""
+        """Return the next task that examines a stored finding further; None if there is none."""
         return next((queue.popleft() for queue in (self._dead, self._kept, self._large) if queue), None)
 
     def in_a_hurry(self) -> Diagnosis | None:
-        """What the time after the end is for: a script that was seen to fail, and not a short one."""
+        """Return the next task without shrinking, or None if there is none.
+
+        It is for the overtime of a campaign, which is enough for a script that is seen to fail, but not to shrink it.
+        """
         waiting = self._dead or self._kept or self._large
         return dataclasses.replace(waiting.popleft(), shrink=False) if waiting else None
 
 
 def _queue(waiting: collections.deque[Diagnosis], task: DiagnoseDeath) -> None:
-    """A hang goes first: it takes long, of which most is waiting, and needs little of the processors."""
+    """Queue `task`; a hang goes first, because it takes long but mostly waits and needs little of the processors."""
     (waiting.appendleft if task.identity.symptom == "hang" else waiting.append)(task)

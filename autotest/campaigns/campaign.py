@@ -1,4 +1,4 @@
-"""Shares out time among tests, and sees to it that every distinct failure is kept and then understood."""
+"""Divides time among tests, and has every distinct failure stored and then diagnosed."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from autotest.results.tasks import (
 )
 from autotest.sources.collection import Collection
 
-#: Seconds of trials in one task: long enough to make handing it over cheap, short enough to stop soon.
+#: Seconds of trials in one task: long enough that handing it over costs little, short enough to stop soon.
 TASK_SECONDS = 0.4
-#: Trials in one task, at most.
+#: Largest number of trials in one task.
 TASK_TRIALS = 1000
-#: Tasks that are dealt out in a second, at most: with more workers than can be served so, tasks become longer.
+#: Largest number of tasks handed out in a second. With more workers than this can serve, tasks become longer.
 TASKS_A_SECOND = 400
-#: Seconds that diagnosing one finding is taken to need until some were measured.
+#: Assumed seconds to diagnose one finding, until some diagnoses were measured.
 DIAGNOSIS_SECONDS = 8.0
-#: Seconds that replacing a worker is taken to need.
+#: Assumed seconds to replace a worker.
 RESTART_SECONDS = 0.5
-#: When the time is over, what was found is still looked into for this part of the plan's time, and so many seconds at
-#: most; what is under way after the last number of seconds is given up.
+#: After the time is over, findings are diagnosed for this share of the plan's time, but at most the second number of
+#: seconds. Tasks that still run after the third number of seconds are given up.
 OVERTIME, LONGEST_OVERTIME, LATEST = 0.1, 8.0, 14.0
-#: Between two notes of where it stands: seconds, and times that the note before took.
+#: Least time between two saves of the progress: in seconds, and as a multiple of the time the last save took.
 RECORD_SECONDS, RECORD_SHARE = 3.0, 9.0
-#: A test is over when everything it did was set aside in this many trials running.
+#: A test ends after this many consecutive trials in which everything it did was set aside.
 IDLE_TRIALS = 10
 
 
@@ -64,7 +64,7 @@ class Campaign:
         observer: Observer,
         save: SaveProgress = lambda *_: None,
     ) -> None:
-        """Go on from `progress`; `save` is called with it from time to time and whenever something was found."""
+        """Continue from `progress`; `save` is called with it from time to time and whenever there is a new finding."""
         self.plan = plan
         self.progress = progress
         self._save = save
@@ -76,26 +76,27 @@ class Campaign:
         self._by_where = self._pinned.by_where | {test.where: test for test in progress.tests}
         self._gaps = Gaps(progress.covered)
         self._turns = Turns(progress.tests, plan.base_seed, self._has_more)
-        #: What is being carried out, and since when, by the task object's own identity: trials, and all else.
+        #: The running tasks and their start times, by the task object's `id`: exploring tasks, and all others.
         self._exploring: dict[int, tuple[Explore, float]] = {}
         self._diagnosing: dict[int, tuple[Diagnosis, float]] = {}
         self._agenda = Agenda()
         self._diagnosed: list[float] = []
         self._begin = 0.0
         self._deadly = DeadlyCalls(progress, plan.deaths)
-        #: What tracing made of deaths: another identity than their trail gave them, or an entry of the ledger.
+        #: The results of tracing deaths, which finds call and side better than the breadcrumb file: by the identity
+        #: that the file gave, another identity, or the key of a ledger entry.
         self._settled: dict[Identity, Identity | str] = {}
         for found in progress.found.values():
             self._agenda.resumed(found)
 
     def run(self) -> CampaignProgress:
-        """Go on until the plan is carried out; Ctrl-C ends it early, and nothing that was found is lost."""
+        """Run until the plan is finished. Ctrl-C ends the campaign early without losing any finding."""
         for _ in self.steps():
             pass
         return self.progress
 
     def steps(self) -> Generator[None, None, None]:
-        """The same in steps of one look at the executor each, between which others may have their turn."""
+        """Run like `run`, but yield after each query of the executor, so that other campaigns can run in between."""
         self._begin = time.monotonic()
         try:
             yield from self._loop()
@@ -135,7 +136,7 @@ class Campaign:
             if time.monotonic() >= self._next_record:
                 self._write_down()
             if self._left < -LATEST:
-                return  # what is kept already can be looked into later, and what is explored is noted as under way
+                return  # stored findings can be diagnosed later, and running trials are saved as unfinished
             yield
 
     def _write_down(self) -> None:
@@ -147,8 +148,8 @@ class Campaign:
             self._save(self.progress, waiting)
             self.progress.unwritten = ""
         except StoreUnwritable as error:
-            self.progress.unwritten = str(error)  # a full disk is no reason to stop looking
-        # Thousands of tests take a second to write down, in which no worker gets anything to do.
+            self.progress.unwritten = str(error)  # a full disk does not end the campaign
+        # Saving thousands of tests takes a second, in which no worker gets a new task.
         self._next_record = time.monotonic() + max(RECORD_SECONDS, RECORD_SHARE * (time.monotonic() - begun))
 
     # -- what to do next --------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ class Campaign:
 
     @property
     def _left(self) -> float:
-        """Seconds left of the plan's."""
+        """Seconds left of the plan's time."""
         return float("inf") if self.plan.seconds is None else self.plan.seconds - (time.monotonic() - self._begin)
 
     @property
@@ -185,23 +186,23 @@ class Campaign:
 
     @property
     def _enough(self) -> bool:
-        """Whether exploring is over, so that what was found can still be looked into within the time."""
+        """Whether exploring must stop, so that the findings can still be diagnosed within the time."""
         if self.plan.fail_fast and self.progress.seen:
             self.progress.stopped = self.progress.stopped or "at the first finding"
             return True
         if self.plan.seconds is None:
             return False
         each = sum(self._diagnosed) / len(self._diagnosed) if self._diagnosed else DIAGNOSIS_SECONDS
-        # On a busy machine what is under way tells more than what was measured, or assumed, before.
+        # On a busy machine, running diagnoses tell more than earlier measurements or the assumed duration.
         each = max([each, *(time.monotonic() - started for _, started in self._diagnosing.values())])
         waiting = len(self._agenda)
         needed = (waiting + len(self._diagnosing)) * each
         if not waiting or needed <= self._left * self._executor.diagnosis_slots:
-            return self._left <= 0  # whoever looks into findings anyway has the time for them
+            return self._left <= 0  # the diagnosis slots alone have enough time for all findings
         return self._left <= min(needed / self._capacity, self.plan.seconds / 2)
 
     def _explore(self) -> Explore | None:
-        """A trial that is pinned, or else trials of the test that had least of what it is due."""
+        """Return a task with a pinned trial, or else with trials of the test that has received least of its share."""
         pinned = self._pinned.next()
         if pinned is not None:
             where, indices = pinned
@@ -216,7 +217,7 @@ class Campaign:
 
     @property
     def _goes_for_gaps(self) -> bool:
-        """Where trials are counted, all of them are run, in their order."""
+        """Whether trials that close gaps run first. Not with a number of trials: then all of them run, in order."""
         return self.plan.trials is None
 
     def _counts(self, where: Where) -> bool:
@@ -224,12 +225,11 @@ class Campaign:
 
     @property
     def _length(self) -> float:
-        """How many times as long as usual a task is to be, so that many workers ask seldom enough."""
+        """Factor by which tasks are longer than usual, so that many workers ask for them seldom enough."""
         return max(1.0, self._executor.slots / (TASKS_A_SECOND * TASK_SECONDS))
 
     def _indices(self, test: TestProgress) -> range:
-        """The next trials of `test`: one that may close a gap, what an earlier task could not do, or as many new ones
-        as fit into one."""
+        """Return the next trials of `test`: one that may close a gap, or returned ones, or one task of new ones."""
         upcoming = self._range(range(test.next, test.next + WINDOW))
         place = self._gaps.closed_by(test.where, [*test.returned, upcoming]) if self._goes_for_gaps else None
         if place is not None:
@@ -246,7 +246,7 @@ class Campaign:
         return self._range(range(test.next - count, test.next))
 
     def _range(self, positions: range) -> range:
-        """The indices of the trials at these `positions` of this shard."""
+        """Return the indices of the trials at these `positions` of this shard."""
         return range(self.plan.index(positions.start), self.plan.index(positions.stop), self.plan.shard[1])
 
     def _has_more(self, test: TestProgress) -> bool:
@@ -256,10 +256,10 @@ class Campaign:
         return sys.maxsize if self.plan.trials is None else self._own(self.plan.trials) - test.next
 
     def _own(self, trials: int) -> int:
-        """How many of the first `trials` indices are this shard's."""
+        """Return how many of the first `trials` indices belong to this shard."""
         return len(range(self.plan.shard[0] - 1, trials, self.plan.shard[1]))
 
-    # -- what came back ---------------------------------------------------------------------------------
+    # -- results ----------------------------------------------------------------------------------------
 
     def _take(self, task: Task, result: Result, seconds: float) -> None:
         if isinstance(result, Explored):
@@ -287,14 +287,14 @@ class Campaign:
         test.add(result)
         self._gaps.take(test, result.covered)
         test.idle = test.idle + result.done if result.done and _all_set_aside(result) else 0
-        # Where trials are counted, all of them are run: which ones had run before this would depend on the workers.
+        # With a number of trials, all of them are run: which ones had run by now would depend on the workers.
         if test.idle >= IDLE_TRIALS and self.plan.trials is None:
             test.set_aside = "all it does was set aside"
         if result.done < len(task.indices) and not (result.broken or result.skips):
             test.returned.append(task.indices[result.done :])
         self.progress.expected += result.expected
         self.progress.cleared += result.cleared
-        # As when it stops at the first finding, what comes after it in the same task is left to the next run.
+        # With `fail_fast`, findings after the first one of a task are left to the next run.
         for suspect in result.suspects[: 1 if self.plan.fail_fast else None]:
             settled = self._settled.get(suspect.identity, suspect.identity)
             if isinstance(settled, str):
@@ -305,13 +305,13 @@ class Campaign:
                 self._agenda.seen(Diagnose(task.where, suspect.trial, thorough=False))
 
     def _died(self, task: Task, death: Death, seconds: float) -> None:
-        """A worker did not come back from `task`."""
+        """Record that a worker died in `task`."""
         self.progress.workers_lost += 1
         test = self._by_where[task.where]
         if not isinstance(task, Explore):
             self._diagnosis_died(task, death)
         elif death.index is None or death.index not in task.indices or not death.symptom:
-            # Not in a trial: its set-up, the import of its file, or the pool itself. Once is no reason to give up.
+            # The worker died in the set-up, the import of the file, or the pool itself. Once is no reason to give up.
             test.mishaps += 1
             if test.mishaps > 2:
                 test.broken = f"the worker died outside of any trial ({death.how}) {death.last_words}"
@@ -324,12 +324,12 @@ class Campaign:
             test.returned += [part for part in (task.indices[:at], task.indices[at + 1 :]) if len(part)]
             test.tried += 1
             test.died += 1
-            # A new worker takes seconds that others could have used.
+            # Starting a new worker takes seconds that other tests could have used.
             test.seconds += seconds + RESTART_SECONDS
             self._fatal(task.where, death)
 
     def _fatal(self, where: Where, death: Death) -> None:
-        """A trial that kills the process is a finding."""
+        """Record a trial that killed its process as a finding, or as a death that the ledger expects."""
         assert death.index is not None
         assert death.symptom is not None
         operator = death.operator or "tensor"
@@ -349,7 +349,7 @@ class Campaign:
             self._agenda.seen(DiagnoseDeath(*about, thorough=False, back=death.back, before=death.before))
 
     def _settle(self, before: Identity, after: Identity | str) -> None:
-        """Tracing a death tells better than its trail which call it was, and whose; that may be known already."""
+        """Replace the identity that the breadcrumb file gave a death by the one from tracing, or by a ledger key."""
         self._settled[before] = after
         times = self.progress.seen.pop(before, 1)
         kept = self.progress.found.pop(before, None)
@@ -365,11 +365,11 @@ class Campaign:
         self.progress.known_deaths[key] += times
 
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
-        """The finding is on disk already; what cost the worker is left out of the next attempt."""
+        """Plan the next attempt after a diagnosis killed its worker. The finding is stored; shrinking is left out."""
         if isinstance(task, Diagnose) and task.thorough and task.shrink:
             self._agenda.again(dataclasses.replace(task, shrink=False))
         elif isinstance(task, Diagnose) and death.index == task.index and death.symptom:
-            self._fatal(task.where, death)  # run again, the trial that had failed killed the process
+            self._fatal(task.where, death)  # when it was run again, the failed trial killed the process
         elif not task.thorough:
             self.progress.vanished.append((task.where, task.index))
 
@@ -383,7 +383,7 @@ class Campaign:
 
 
 def progress_of(collected: Collection, base_seed: int) -> CampaignProgress:
-    """Where a new campaign stands."""
+    """Return the progress of a new campaign."""
     tests = [
         TestProgress(Where(item.file, item.id, base_seed), pinned=item.settings.pinned) for item in collected.tests
     ]

@@ -1,9 +1,11 @@
-"""Which calls killed too many workers to be worth another one.
+"""Decides which calls are set aside because they have killed too many workers.
 
-A call that has killed once is looked at from then on: where it kills again, it is set aside with the arguments that
-matter (`autotest.campaigns.signatures`), in that test at once, and everywhere when it did so in two tests. It is set
-aside altogether in a test in which it killed `allowed` workers that did not tell its arguments, or twice as many (and
-four at least) with others each; and everywhere when that happened in two tests and it never came back in any.
+After its first death, the arguments of a call are recorded (`autotest.campaigns.signatures`). If it kills again, it is
+set aside with these arguments: at once in that test, and in all tests when it has done so in two of them.
+
+A call is set aside in a test whatever its arguments if it killed `allowed` workers there without new arguments being
+recorded, or if it killed with twice as many (at least four) different arguments. It is set aside in all tests if that
+happened in two tests and the call never returned in any.
 """
 
 from __future__ import annotations
@@ -12,19 +14,19 @@ import collections
 
 from autotest.results.progress import CampaignProgress
 
-#: With how many different arguments a call may kill in a test, however few deaths are allowed.
+#: How many different arguments a call may kill with in a test, even if fewer deaths are allowed.
 _DIFFERENT = 4
 
 
 class DeadlyCalls:
-    """The deaths of one campaign, which are counted in its `CampaignProgress`."""
+    """The deaths of one campaign; they are counted in its `CampaignProgress`."""
 
     def __init__(self, progress: CampaignProgress, allowed: int) -> None:
         self._progress = progress
         self._allowed = allowed
 
     def killed(self, test: str, call: str, signature: str = "") -> None:
-        """A trial of `test` died in `call`, named by `autotest.results.tasks.fatal_call`."""
+        """Record that a trial of `test` died in `call`, named as by `autotest.results.tasks.fatal_call`."""
         self._progress.deaths[test, call] += 1
         if signature:
             self._progress.fatal_arguments.setdefault((test, call), set()).add(signature)
@@ -38,18 +40,18 @@ class DeadlyCalls:
             self._progress.set_aside.add(signature if everywhere_so else f"{signature} in {test}")
 
     def set_aside(self, test: str) -> frozenset[str]:
-        """The calls that `test` is not to make any more, some of them with the arguments that matter."""
+        """Return the calls that `test` must not make any more, some of them only with certain arguments."""
         calls = {call for name, call in self._too_often() if name == test} | self._everywhere()
         return frozenset(
             calls | {known for known, tests in self._killed_in().items() if test in tests or len(tests) > 1}
         )
 
     def watched(self) -> frozenset[str]:
-        """The calls whose arguments are to be known before they are made: those that have killed."""
+        """Return the calls whose arguments are recorded before they are made: those that have killed a process."""
         return frozenset(call for _, call in self._progress.deaths)
 
     def _killed_in(self) -> dict[str, set[str]]:
-        """The tests that a call with such arguments killed in."""
+        """Return, for each signature, the tests in which a call with this signature killed a process."""
         found: dict[str, set[str]] = {}
         for (test, _), signatures in self._progress.fatal_arguments.items():
             for signature in signatures:

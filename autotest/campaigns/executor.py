@@ -1,4 +1,4 @@
-"""What a campaign asks of whoever carries out its tasks, shows it, or writes down where it stands."""
+"""The interfaces that a campaign uses: the executor, the observer, and the function that saves progress."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Final, Protocol
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import DiagnoseDeath, Found, Result, Task, Where
 
-#: How many hangs are looked into at a time without keeping others from being looked into.
+#: How many hangs may be diagnosed at a time in addition to the usual number of diagnoses.
 _HANGS: Final = 2
 
 
 class Executor(Protocol):
-    """Carries out tasks: explores in `slots` at a time, and diagnoses in `diagnosis_slots` more."""
+    """Interface for running tasks: `slots` tasks that explore at a time, and `diagnosis_slots` others that diagnose."""
 
     @property
     def slots(self) -> int: ...
@@ -24,45 +24,45 @@ class Executor(Protocol):
     def start(self, task: Task) -> None: ...
 
     def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
-        """What was finished, waiting for it no longer than `seconds` where waiting is possible."""
+        """Return the finished tasks and their results; wait at most `seconds` for one, if the executor can wait."""
 
 
 class Observer(Protocol):
-    """Is told what happens while a campaign runs."""
+    """Interface for receiving the events of a running campaign."""
 
     def changed(self, progress: CampaignProgress) -> None: ...
 
     def found(self, found: Found) -> None: ...
 
     def renamed(self, key: str, other: str) -> None:
-        """What was found as `key` is `other`, now that it was looked into: another finding, or one of the ledger."""
+        """Handle that diagnosis renamed the finding `key` to `other`: another finding, or an entry of the ledger."""
 
 
 class IgnoresEvents:
-    """An `Observer` that does nothing; a subclass says what it does with some events."""
+    """An `Observer` that does nothing; subclasses override the events that they need."""
 
     def changed(self, progress: CampaignProgress) -> None:
-        """Nothing is done with it."""
+        """Do nothing."""
 
     def found(self, found: Found) -> None:
-        """Nothing is done with it."""
+        """Do nothing."""
 
     def renamed(self, key: str, other: str) -> None:
-        """Nothing is done with it."""
+        """Do nothing."""
 
 
 def diagnosis_slots_for(jobs: int, hangs: int) -> int:
-    """How many findings may be diagnosed beside `jobs` workers that explore, while `hangs` of these are hangs."""
-    # Most of what they do is to wait for a fresh interpreter; of what hangs, it is all.
+    """Return how many findings may be diagnosed beside `jobs` exploring workers, while `hangs` of them are hangs."""
+    # A diagnosis mostly waits for a fresh interpreter; the diagnosis of a hang does nothing else.
     return max(1, jobs // 2) + min(hangs, _HANGS)
 
 
 def is_of_hang(task: Any) -> bool:
-    """Whether `task` is to look into a hang."""
+    """Return whether `task` diagnoses a hang."""
     return isinstance(task, DiagnoseDeath) and task.identity.symptom == "hang"
 
 
-#: Writes down where a campaign stands, with the trials that are under way.
+#: Saves the progress of a campaign, with the trials that are running.
 SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
 
 

@@ -1,4 +1,4 @@
-"""Carries out the tasks of a campaign: runs trials of collected tests, and diagnoses those that failed."""
+"""Performs the tasks of a campaign: runs trials of collected tests, and diagnoses those that failed."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ from autotest.trials.memory import free, holds_much
 from autotest.trials.trial import Outcome, Test, run_trial
 
 _PLAIN = frozenset((type(None), bool, int, str))
-#: Calls that say nothing about what a test covers.
+#: Calls that are not counted as operators: they say nothing about what a test covers.
 _MACHINERY = frozenset(("__call__", "backward", "autograd.backward", "requires_grad_"))
 
 
 def perform(task: Task, conditions: Conditions, trail: Breadcrumb | None, server: Server) -> Result:
-    """Carry out one task. What a test body itself gets wrong comes back as text; nothing of it is raised.
+    """Perform one task and return its result. Errors of the test body are returned as text, not raised.
 
-    `trail` is told where the process is, in case that it dies; `server` starts the processes that deaths are looked
-    into by.
+    `trail` records the current trial and call, in case the process dies. `server` starts the processes in which deaths
+    are diagnosed.
     """
     if isinstance(task, Explore):
         return _explore(task, conditions, trail)
@@ -114,16 +114,16 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Tally:
-    """Adds what trials of `test` come to, to the `result` of their task."""
+    """Accumulator that adds the results of trials of `test` to the `result` of their task."""
 
     test: Test
     context: RunContext
     result: Explored
-    #: Whether to count what operators are given.
+    #: Whether to count the features of the operators' arguments.
     counted: bool
 
     def add(self, outcome: Outcome, index: int) -> None:
-        """Add one trial."""
+        """Add the result of one trial."""
         result = self.result
         result.compared += outcome.compared
         result.gradients += outcome.gradients
@@ -145,11 +145,11 @@ class _Tally:
             result.forgotten[judgement.complaint] += 1
 
     def add_graphs(self, agreeing: Sequence[tuple[int, Outcome]]) -> None:
-        """Do trials that agree, each with its index, once more in the candidate's graph mode, and add what differs."""
+        """Run trials that agree, each given with its index, again in the candidate's graph mode, and add mismatches."""
         candidate = self.context.pair.candidate
         report = graph_check.check([outcome.recorder for _, outcome in agreeing], self.test.settings)
         candidate.synchronize()
-        self.result.operators[candidate.graph_mode] += 1  # it lives, see `autotest.campaigns.deadly_calls`
+        self.result.operators[candidate.graph_mode] += 1  # it returned, see `autotest.campaigns.deadly_calls`
         self.result.compared += report.compared
         for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
             if mismatches:
@@ -157,11 +157,11 @@ class _Tally:
                 self._judged(outcome, index)
 
     def _judged(self, outcome: Outcome, index: int) -> Judgement:
-        """What a trial came to, with what differs added."""
+        """Judge a trial, add its mismatches to the result, and return the judgement."""
         result, trial = self.result, FailedTrial(self.test, outcome, self.context.pair)
 
         def is_known(identity: Identity) -> bool:
-            # Judging costs many replays: not again for what was found a moment ago.
+            # Judging costs many replays, so it is skipped for a failure that this task has already found.
             return any(other.identity == identity for other in result.suspects)
 
         def is_rounding() -> bool:
@@ -181,7 +181,7 @@ class _Tally:
 
 
 def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
-    """Whether a trial found nothing so far, and is to be done again in the candidate's graph mode."""
+    """Return whether a trial agreed in eager mode and is to be run again in the candidate's graph mode."""
     agrees = outcome.recorder.rejection is None and not outcome.mismatches
     return bool(agrees and pair.checks_graph(test.settings.check_graph))
 
@@ -189,7 +189,7 @@ def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
 def _leads_to_graph(
     trail: Breadcrumb | None, where: Where, conditions: Conditions, pair: Pair, indices: Sequence[int]
 ) -> None:
-    """Let a death from here on be told as one of the graph mode, of the last of these trials or one before it."""
+    """Note on the trail that a death from here on is one of graph mode, in the last of these trials or one before."""
     if trail is not None:
         graphs = (pair.candidate.graph_mode, indices[-1] - indices[0])
         trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors, graph=graphs)
@@ -236,16 +236,19 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
 
 
 def _room_to_judge(outcome: Outcome, conditions: Conditions) -> contextlib.AbstractContextManager[None]:
-    """More memory while `outcome` is judged, but none where a side lacked it: each replay would take all there is."""
+    """Return a context that allows more memory while `outcome` is judged.
+
+    It allows no more if a side ran out of memory: each replay would use up all of it.
+    """
     lacked = any(mismatch.symptom == "out of memory" for mismatch in outcome.mismatches)
     return room_to_judge(None if lacked else conditions.memory)
 
 
 def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Finding | None:
-    """What there is to say of a trial that failed again; None where the reference did not agree with itself now."""
+    """Return the finding of a trial that failed again; None if the reference does not agree with itself this time."""
 
     def is_rounding() -> bool:
-        trial.cleared()  # which leaves what counts, for the finding to be named after
+        trial.cleared()  # which keeps the mismatches that count, after which the finding is named
         return False
 
     trial.judged(context.ledger, is_rounding)
@@ -253,7 +256,7 @@ def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Findi
         return None
     if task.thorough and task.shrink:
         return trial.diagnosed(context, task.index)
-    # On disk first: what comes later runs the candidate again, and may die of it.
+    # The finding is stored before it is examined further, because that runs the candidate again, which may crash.
     finding = trial.recorded(context, task.index)
     if finding.program is not None and finding.first.symptom != "graph":
         finding = scripted(finding, context)
@@ -261,7 +264,10 @@ def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Findi
 
 
 def _kept(finding: Finding, task: Diagnose, context: RunContext, conditions: Conditions) -> Found | ExpectedDeath:
-    """Keep `finding`, in the place of what it was kept as before; unless it is a death that is known."""
+    """Store `finding`, in place of the finding that the task had stored before.
+
+    A death that the ledger expects is not stored.
+    """
     if task.identity is not None and finding.first.symptom in DEADLY:
         forget(conditions.directory, task.identity.key)
         entry = context.ledger.expects(task.where.test, finding.first, finding.identity.operator)
@@ -280,7 +286,8 @@ def _trial(test: Test, pair: Pair, where: Where, index: int, trail: Breadcrumb |
     if trail is not None:
         trail.trial(index)
     outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), test.settings, pair)
-    # What is still being computed, since nothing of it was there to be read, may kill the process: in this trial.
+    # An asynchronous candidate may still be computing results that nothing has read. If that crashes, it must be in
+    # this trial.
     pair.candidate.synchronize()
     if trail is not None:
         trail.judging()
@@ -305,7 +312,7 @@ def _watching(
 
 
 class Guard:
-    """Ends a trial before a call that was set aside, and notes what is about to be given to one that has killed."""
+    """A `Watch` that ends a trial before a call that is set aside, and notes the arguments of watched calls."""
 
     def __init__(self, trail: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
         self._trail, self._set_aside, self._watched = trail, set_aside, watched_calls
@@ -325,15 +332,15 @@ class Guard:
             known = ""
         if fatal not in self._set_aside and known not in self._set_aside:
             return
-        if not refused:  # a refused trial is rejected already, by the reference
+        if not refused:  # the reference has already rejected a refused trial
             recorder.rejection = Rejection(operator, SET_ASIDE, "kills the process")
         raise TrialEnd
 
 
 def _call(where: Where, drive: Driver) -> str:
-    """Call the test as unittest or pytest would, with `drive` for its loop; the text of what it raised.
+    """Call the test as unittest or pytest would, with `drive` as its loop of trials.
 
-    Raises `SkipsItself` where it does.
+    Returns the traceback of the exception that the test raised, or "". Raises `SkipsItself` if the test skips itself.
     """
 
     def around(test: Test, context: RunContext) -> None:
@@ -346,10 +353,10 @@ def _call(where: Where, drive: Driver) -> str:
             item.call()
     except (FrameworkMissing, SkipsItself, KeyboardInterrupt):
         raise
-    except BaseException as error:  # noqa: BLE001 - a body may raise whatever it likes, pytest's outcomes, too
+    except BaseException as error:  # noqa: BLE001 - a body may raise anything, also pytest's outcomes
         return told_briefly(error, _RUNNERS)
     return ""
 
 
-#: Who stands between a worker process and a test's own lines.
+#: Packages whose frames, between a worker process and the test's own lines, are left out of tracebacks.
 _RUNNERS = ("pebble", "multiprocessing", "unittest", "numpy", *DEFAULT_PAIR)

@@ -1,4 +1,4 @@
-"""What the operators of a campaign were not given yet, and which trial of a test is planned to give it to them."""
+"""Finds the kinds of input that operators were not given yet, and the trials that are planned to contain them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from autotest.results.progress import TestProgress
 from autotest.results.tasks import Where
 from generators.plan import row
 
-#: Trials of a test after which what it gives its operators is not counted any more: what it can give, it gave.
+#: Number of trials of a test after which its operators' inputs are no longer counted: it has shown what it can give.
 COUNTED: Final = 100
-#: So many trials of one test are taken out of turn for the same gap; what they do not give, the test rules out.
+#: How many trials of one test are run out of order for the same gap. If they do not close it, the test cannot.
 ATTEMPTS: Final = 2
-#: How many of a test's next trials are looked through.
+#: How many of a test's next trials are searched for one that closes a gap.
 WINDOW: Final = 20
-#: Gap -> the factor of the plan, and its levels, that close it where the test leaves them open.
+#: For each gap, the factor of the plan and the levels of it that close the gap, if the test leaves that factor open.
 _CLOSED_BY: Final = MappingProxyType(
     {
         "negative": ("values", ("signed", "wide")),
@@ -35,16 +35,16 @@ _CLOSED_BY: Final = MappingProxyType(
 
 
 class Gaps:
-    """The account of what operators were given, and what is done about its gaps."""
+    """The inputs that operators were given, and the choice of trials that close the gaps among them."""
 
     def __init__(self, covered: Coverage) -> None:
-        """`covered` is the account, which is added to."""
+        """Start from the counts in `covered`, and add to them in place."""
         self._covered = covered
         self._operators: dict[Where, frozenset[str]] = {}
         self._sought: collections.Counter[tuple[Where, str]] = collections.Counter()
 
     def take(self, test: TestProgress, covered: Coverage) -> None:
-        """Enter what some trials of `test` gave; a test that closes a gap is one that finds something."""
+        """Add the inputs that some trials of `test` gave. A test that closes a gap counts as finding something new."""
         before = self._lacking(covered)
         add(self._covered, covered)
         if before - self._lacking(covered):
@@ -52,7 +52,10 @@ class Gaps:
         self._operators[test.where] = self._operators.get(test.where, frozenset()) | covered.keys()
 
     def closed_by(self, where: Where, waiting: Iterable[range]) -> int | None:
-        """The place, in all of `waiting`, of the trial of the test at `where` that may close most gaps, if one may."""
+        """Return the position of the trial that may close most gaps of the operators of the test at `where`.
+
+        The position counts through all ranges of `waiting`. Returns None if no trial may close a gap.
+        """
         missing = {
             gap for _, gap in self._lacking(self._operators.get(where, ())) if self._sought[where, gap] < ATTEMPTS
         }
@@ -69,13 +72,13 @@ class Gaps:
 
 
 def closes_gap(index: int, gap: str) -> bool:
-    """Whether trial `index` of a test that leaves everything open is planned to be without this gap."""
+    """Return whether trial `index` of a test that leaves every factor open is planned to close this gap."""
     factor, levels = _CLOSED_BY[gap]
     return row(index).level(factor) in levels
 
 
 def taken(waiting: list[range], place: int) -> range:
-    """The trial at `place` of all that are `waiting`, which it is taken out of."""
+    """Remove the trial at position `place` from `waiting`, in place, and return it."""
     for at, part in enumerate(waiting):
         if place < len(part):
             waiting[at : at + 1] = [rest for rest in (part[:place], part[place + 1 :]) if rest]

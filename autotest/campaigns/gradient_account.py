@@ -1,4 +1,4 @@
-"""Runs the tests of a suite and counts, operator by operator, whose gradients they compare."""
+"""Runs the tests of a suite and counts for each operator whether its gradients are compared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from autotest.trials.driver import driven_by
 from autotest.trials.judgement import Expected, judge
 from autotest.trials.trial import Outcome, Test, run_trial
 
-#: Calls of the machinery around operators: no gradient is ever asked of them.
+#: Calls of the autograd and module machinery around operators; the account does not cover their gradients.
 _MACHINERY = frozenset(
     (
         *"requires_grad_ retain_grad backward autograd.backward autograd.grad grad zero_grad step parameters".split(),
@@ -37,16 +37,16 @@ _MACHINERY = frozenset(
 
 
 def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None = None) -> GradientAccount:
-    """Run at most `trials` trials of each of `tests`, the same that the test itself would run first.
+    """Run at most `trials` trials of each of `tests`, the same trials that the test itself runs first.
 
-    `trail` is told where the process is, in case that it dies.
+    `trail` records the current trial and call, in case the process dies.
     """
     account = GradientAccount()
 
     def drive(test: Test, context: RunContext) -> None:
         deadly = context.ledger.deaths(test.id, error_parity=test.settings.check_errors)
         if deadly:
-            # It would only cost the process; what it dies of the ledger holds to account.
+            # Running it would only kill the process; the ledger already records this death.
             account.spared[test.id] = deadly[0].key
             return
         if trail is not None:
@@ -77,19 +77,22 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
             account.skips[item.id] = str(error)
         except FrameworkMissing:
             raise
-        except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes
+        except Exception as error:  # noqa: BLE001 - a body may raise anything
             account.broken[item.id] = traceback.format_exception_only(type(error), error)[-1].strip()
     return account
 
 
 def _known(outcome: Outcome, test: Test, ledger: Ledger) -> str:
-    """The ledger's key for the divergence that a trial ended in, if it expects it."""
+    """Return the key of the ledger entry that expects the divergence in which a trial ended; "" if there is none."""
     judgement = judge(test, outcome, ledger, lambda: False)
     return judgement.entry.key if isinstance(judgement, Expected) else ""
 
 
 def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]:
-    """What one trial did with the gradient of each operator in it; `known` is the divergence that it was to end in."""
+    """Yield what one trial did with the gradient of each of its operators.
+
+    `known` is the key of the expected divergence in which the trial ended, or "".
+    """
     record = outcome.recorder
     carrying = {call.slot for call in carrying_calls(record)}
     reached = _reached(record) & carrying if outcome.gradients else set()
@@ -99,14 +102,14 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
         results = tensors_in(record, call.slot)
         operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]
         if not results or not operands:
-            continue  # it makes a tensor of nothing, or a number of one
+            continue  # it creates a tensor without tensor operands, or returns a plain value
         if not in_place(call) and {id(result) for result in results} <= {id(operand) for operand in operands}:
-            continue  # it gave back what it was given, as a dropout that is not training does
+            continue  # it returned its operand, as a dropout in eval mode does
         use = _use(
             call, record, results, operands, settings, (call.slot in reached, bool(outcome.numeric), outcome.small)
         )
         if known and use.state == "missing":
-            # The trial ended there; without the divergence it would have gone on.
+            # The trial ended at the divergence; without it, it would have continued to the gradients.
             use = Use(use.operator, "exempt", divergence=known)
         yield use
 
@@ -144,6 +147,6 @@ def _floating(record: Record, tensors: list[object]) -> bool:
 
 
 def _reached(record: Record) -> set[int]:
-    """Slots of all calls that something pushed back goes through."""
+    """Return the slots of all calls that a backward pass goes through."""
     roots = {ref.slot for call in record.calls if pushes_gradients(call) for ref in refs(call)}
     return needed(record.snapshot(), roots) if roots else set()

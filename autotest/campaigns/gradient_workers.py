@@ -1,4 +1,4 @@
-"""The gradient account of a suite, made in workers: a test that kills its process is named, and costs no other."""
+"""Makes the gradient account of a suite in workers: a test that kills its process is named, and costs no other test."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from autotest.results.tasks import Where
 from autotest.sources import collection
 from autotest.sources.collection import Collected
 
-#: What its processes need besides the frameworks.
+#: Modules that the worker processes need in addition to the frameworks.
 PRELOADED = (__name__,)
-#: Seconds that the trials of one test may take, with the import of the frameworks by the first one's process.
+#: Seconds that the trials of one test may take. The first test's process also imports the frameworks in this time.
 DEADLINE = 180.0
 
 
@@ -44,10 +44,21 @@ def account_in_workers(
     server: Server | None = None,
     kept: Callable[[Where, GradientAccount], None] = lambda *_: None,
 ) -> GradientAccount:
-    """Run at most `trials` trials of each of `tests`, `jobs` at a time, in a process each.
+    """Run at most `trials` trials of each of `tests`, `jobs` at a time, each test in its own process.
 
-    `server` forks them; one that is closed afterwards when left out. `kept` is told of the account of each test. Raises
-    `FrameworkMissing`.
+    Args:
+        tests: the tests, as collected or by name.
+        trials: the largest number of trials for each test.
+        jobs: how many processes run at a time.
+        deadline: seconds that each process may take.
+        server: forks the processes; if None, a server is started and closed afterwards.
+        kept: called with each test and its account.
+
+    Returns:
+        The account of all tests together.
+
+    Raises:
+        FrameworkMissing: if a framework cannot be imported.
     """
     if server is None:
         with contextlib.closing(Server(PRELOADED)) as own:
@@ -76,7 +87,10 @@ def account_in_workers(
 
 
 def _account_of(kept: _Kept, late: float | None) -> GradientAccount:
-    """What became of a test; `late` is how many seconds it was given, where these are over."""
+    """Return the account of a test that has ended.
+
+    `late` is the number of seconds that the test was given if it has exceeded them, else None.
+    """
     if late is not None:
         how = f"no answer in {late:g} s"
     else:
@@ -97,7 +111,7 @@ def _account_of(kept: _Kept, late: float | None) -> GradientAccount:
 def _account_of_test(
     connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb: Path
 ) -> None:
-    """In the process: make the account of one test."""
+    """Make the account of one test. Runs in the worker process."""
     trail = breadcrumb.Breadcrumb(crumb)
     try:
         told: GradientAccount | AutotestError = account_of([collection.find(file, test)], trials, trail)

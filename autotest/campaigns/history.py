@@ -1,4 +1,4 @@
-"""What campaigns did, on disk while they do it: an SQLite file that several processes may write at once."""
+"""Stores the progress of campaigns while they run, in an SQLite file that several processes may write at once."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ create table if not exists finding (
 );
 """
 _TABLES = ("campaign", "test", "seen", "finding")
-#: Seconds to wait for another process that writes.
+#: Seconds to wait for another process that is writing.
 _PATIENCE = 30.0
-#: What the rows of `seen` count, and where a `TestProgress` keeps it.
+#: The kinds of rows in the table `seen`; each is also the name of the attribute of `TestProgress` with these counts.
 _KINDS = ("rejections", "avoided", "operators", "arguments", "expected", "forgotten")
 
 
 def _patiently(action: Callable[[], object]) -> None:
-    """Repeat what finds the file locked: SQLite itself does not wait where the journal's mode is changed."""
+    """Repeat `action` while the file is locked: SQLite itself does not wait when the journal mode is changed."""
     end = time.monotonic() + _PATIENCE
     while True:
         try:
             action()
-        except sqlite3.OperationalError as error:  # noqa: PERF203 - trying again is what the loop is for
+        except sqlite3.OperationalError as error:  # noqa: PERF203 - the loop is there to try again
             if "locked" not in str(error) or time.monotonic() > end:
                 raise
             time.sleep(0.01)
@@ -61,17 +61,18 @@ def _patiently(action: Callable[[], object]) -> None:
 
 
 class History:
-    """The history below one store's folder."""
+    """The history of campaigns in one store's folder."""
 
     FILE = "history.sqlite"
 
     def __init__(self, directory: Path) -> None:
-        """Open it, making it when there is none; raises `StoreUnwritable`."""
+        """Open the history below `directory`, and create it if there is none. Raises `StoreUnwritable`."""
         self.path = directory / self.FILE
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-            # WAL lets others read meanwhile; NORMAL loses at most the last moments in a power cut, never the file.
+            # WAL lets other processes read meanwhile; NORMAL loses at most the last moments in a power cut, never the
+            # file.
             _patiently(lambda: self._base.execute("pragma journal_mode = wal"))
             self._base.execute("pragma synchronous = normal")
             self._base.executescript(_SCHEMA)
@@ -89,7 +90,7 @@ class History:
         self._base.close()
 
     def begin(self, progress: CampaignProgress, shard: str) -> str:
-        """Note that a campaign starts; returns its id. Raises `StoreUnwritable`."""
+        """Record that a campaign starts, and return its id. Raises `StoreUnwritable`."""
         identity = uuid.uuid4().hex
         try:
             with self._transaction():
@@ -102,16 +103,22 @@ class History:
         return identity
 
     def save(self, campaign: str, progress: CampaignProgress, waiting: Mapping[Where, list[range]]) -> None:
-        """Note where a campaign stands. `waiting`: trials that were handed out and are not counted yet.
+        """Save the progress of a campaign.
 
-        Raises `StoreUnwritable`; then the state before stays.
+        Args:
+            campaign: its id.
+            progress: its progress; its tests are marked as saved.
+            waiting: the trials of each test that were handed out and are not counted yet.
+
+        Raises:
+            StoreUnwritable: if the file cannot be written; it then keeps the previous state.
         """
         try:
             self._save(campaign, progress, waiting)
         except sqlite3.Error as error:
             raise StoreUnwritable(f"the history {self.path} cannot be written any more: {error}") from error
         for test in progress.tests:
-            # What is under way moves on without the test being told: it is written again next time.
+            # The set of running trials changes without `changed` being set, so such a test is saved again next time.
             test.changed = bool(waiting.get(test.where))
 
     def _save(self, campaign: str, progress: CampaignProgress, waiting: Mapping[Where, list[range]]) -> None:
@@ -123,7 +130,7 @@ class History:
             for test in progress.tests:
                 if test.next and test.changed:
                     self._save_test(campaign, test, waiting.get(test.where, []))
-            # What tracing made another finding of, or a known one, goes.
+            # All rows are replaced: diagnosis may have renamed a finding, or found it to be a known divergence.
             self._base.execute("delete from finding where campaign = ?", (campaign,))
             for identity, found in progress.found.items():
                 self._base.execute(
@@ -174,9 +181,9 @@ class History:
         self._base.executemany("insert or replace into seen values (?, ?, ?, ?, ?, ?)", rows)
 
     def resume(self, progress: CampaignProgress, shard: str) -> str:
-        """Bring `progress` to where the last campaign with its seed and `shard` was; returns that campaign's id.
+        """Restore `progress` from the last campaign with its seed and `shard`, and return that campaign's id.
 
-        Raises `UsageError` when there is none.
+        Raises `UsageError` if there is none.
         """
         campaign, _ = self.last(shard, progress.base_seed)
         by_where = {(str(test.where.file), test.where.test): test for test in progress.tests}
@@ -202,7 +209,10 @@ class History:
         return campaign
 
     def last(self, shard: str, base_seed: int | None = None) -> tuple[str, int]:
-        """Id and base seed of the last campaign of `shard`, with that seed if one is given."""
+        """Return the id and base seed of the last campaign of `shard`, with that base seed if one is given.
+
+        Raises `UsageError` if there is none.
+        """
         query = (
             "select id, base_seed from campaign where shard = ? and (? is null or base_seed = ?) order by started desc"
         )
@@ -223,7 +233,7 @@ class History:
             yield Found(key, known, where, trial, place, state, verdict, message, "", happens, blame), times
 
     def merge(self, other: Path) -> int:
-        """Take over the campaigns of another history file; returns how many were new. Raises `UsageError`."""
+        """Copy the campaigns of another history file, and return how many were new. Raises `UsageError`."""
         if not other.is_file():
             return 0
         try:
@@ -243,7 +253,7 @@ class History:
         return int(self._base.execute("select count(*) from campaign").fetchone()[0])
 
     def totals(self) -> dict[str, Totals]:
-        """What all campaigns together came to, by test."""
+        """Return the totals of each test over all campaigns, by test."""
         found: dict[str, Totals] = {}
         query = (
             "select test, sum(tried), sum(accepted), sum(rejected), sum(seconds) from test group by test order by test"
@@ -271,13 +281,13 @@ class History:
 
 @dataclasses.dataclass(slots=True)
 class Totals:
-    """What all trials of one test came to."""
+    """The totals of all trials of one test."""
 
     tried: int
     accepted: int
     rejected: int
     seconds: float
-    #: For each kind (rejections, operators, arguments and so on) how often what was seen.
+    #: For each kind (rejections, operators, arguments and so on), how often each name was seen.
     seen: dict[str, collections.Counter[str]] = dataclasses.field(
         default_factory=lambda: collections.defaultdict(collections.Counter)
     )

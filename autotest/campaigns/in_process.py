@@ -1,4 +1,4 @@
-"""Carries out the tasks of a campaign in this process, one after the other."""
+"""An executor that runs the tasks of a campaign in this process, one after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.results.tasks import Conditions, Result, Task
 
 
 class InProcess:
-    """Runs tasks one at a time in this process. A framework that dies takes the campaign along."""
+    """An executor that runs one task at a time in this process. If a framework crashes, it ends the campaign too."""
 
     slots, diagnosis_slots = 1, 0
 
@@ -23,7 +23,7 @@ class InProcess:
         self._server = Server(frameworks=conditions.frameworks)
 
     def prepare(self) -> None:
-        """Import the frameworks, which takes seconds that are no trial's; raises `FrameworkMissing`."""
+        """Import both frameworks, which takes seconds, before the first trial. Raises `FrameworkMissing`."""
         registry.pair(*self._conditions.frameworks).load()
 
     def start(self, task: Task) -> None:
@@ -35,9 +35,9 @@ class InProcess:
         return [(task, perform(task, self._conditions, trail, self._server)) for task in tasks]
 
     def machines(self) -> list[str]:
-        """Nothing: all of it happens on this machine."""
+        """Return an empty list: no other machine takes part."""
         return []
 
     def close(self) -> None:
-        """End the processes that findings were looked into by."""
+        """End the server of the processes in which deaths were diagnosed."""
         self._server.close()

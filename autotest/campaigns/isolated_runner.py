@@ -1,4 +1,4 @@
-"""Runs the trials of one test in a worker process, which may die of them."""
+"""Runs the trials of one test in a worker process, so that a crash ends the worker and not this process."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test
 
-# What runs a test is no part of its traceback.
+# The frames of the runner are hidden in tracebacks of tests.
 __tracebackhide__ = True
 __unittest = True
 
-#: How many workers a test lost, by test and call.
+#: Number of workers that a test lost, by test and call.
 Deaths = collections.Counter[tuple[str, str]]
 
 
 class IsolatedRunner:
-    """One worker process for as many tests as come along; started by the first. Is a `Driver`."""
+    """A `Driver` with one worker process, which is started by the first test and shared by all that follow."""
 
     def __init__(self) -> None:
         self._workers: Workers | None = None
-        #: The deadline of trials and the names of the frameworks, for which the worker was started.
+        #: The trial deadline and the framework names with which the worker was started.
         self._for: tuple[float, tuple[str, str]] | None = None
 
     def __call__(self, test: Test, context: RunContext) -> None:
-        """Run the trials of `test`; raises as `autotest.running.runner.run_test` does."""
+        """Run the trials of `test`. Raises the same exceptions as `autotest.running.runner.run_test`."""
         tally = Tally()
         run_hooks.begins(test, context, tally)
         if test.file is None:
@@ -63,10 +63,10 @@ class IsolatedRunner:
         options = context.options
         names = context.pair.names_elsewhere()
         if self._workers is not None and self._for != (options.deadline, names):
-            self.close()  # a test may allow its trials another time, or have another candidate
+            self.close()  # a test may set another deadline or another candidate
         if self._workers is None:
             self._for = options.deadline, names
-            # What a trial may be refused for is tried on the candidate too: it can only cost the worker.
+            # Calls that the reference refuses are run on the candidate too: a crash there costs only the worker.
             conditions = Conditions(
                 options.directory,
                 names,
@@ -91,7 +91,7 @@ class IsolatedRunner:
 
 @functools.lru_cache(maxsize=4)
 def shared(pid: int) -> IsolatedRunner:
-    """The worker process of this process, whose id is `pid`, for tests that nobody else has one for."""
+    """Return the runner of this process, whose id is `pid`, for tests for which no other runner was set up."""
     import atexit
 
     runner = IsolatedRunner()
@@ -107,15 +107,16 @@ class _Trials:
     file: Path
     context: RunContext
     workers: Workers
-    #: How many workers the test lost, by call.
+    #: Number of workers that the test lost, by call.
     deaths: Deaths = dataclasses.field(default_factory=collections.Counter)
-    #: With what arguments these calls were made, as far as that was told.
+    #: The signatures of the calls that killed workers, if they were recorded.
     fatal_arguments: dict[tuple[str, str], set[str]] = dataclasses.field(default_factory=dict)
 
     def run(self, tally: Tally) -> None:
-        """Stored failures first, then trials 0, 1, 2, ... until enough were accepted or something was found.
+        """Run pinned trials, stored failures, then trials 0, 1, 2, ... until enough were accepted or one is a finding.
 
-        A death that the ledger expects counts as accepted, and what would only repeat it counts as tried.
+        A death that the ledger expects counts as accepted. Each trial that is left out because it would repeat such a
+        death lowers the number of trials that are needed.
         """
         test, options = self.test, self.context.options
         if options.trial is None:
@@ -138,9 +139,9 @@ class _Trials:
             raise StaleLedgerEntry(test.id, text.stale_entries(stale))
 
     def _explore(self, base: int, indices: range, tally: Tally) -> int:
-        """Run the trials `indices` and add them to `tally`; raises what they found.
+        """Run the trials `indices` and add their results to `tally`. Raises the finding, if there is one.
 
-        Returns how many of them were left out, because they make a call that killed already.
+        Returns how many trials were left out because they make a call that has already killed a worker.
         """
         test = self.test
         one = TestProgress(Where(self.file, test.id, base), next=indices.start)
@@ -181,7 +182,7 @@ class _Trials:
 
 
 class _Telling(IgnoresEvents):
-    """Tells that something was found, from then on until it is understood."""
+    """An observer that shows on the terminal that a failure is being diagnosed, until the diagnosis has ended."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
         self._stack = stack

@@ -1,7 +1,7 @@
-"""Runs the trials of a test that is known to kill in a fork of the worker, which is cheaper to lose than the worker.
+"""Runs the trials of a test that is known to kill its process in a fork of the worker, which is cheaper to lose.
 
-A fork lacks threads that its parent has. What it says is therefore believed only where the ledger expects that, or
-where nothing was found; the rest is left to the worker itself.
+A fork lacks the threads of its parent. Its result is therefore used only if the ledger expects it or if it contains no
+finding; otherwise the worker runs the trials itself.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from autotest.results.tasks import EVERY_CALL, Conditions, Death, Explore, Explo
 from autotest.sources import collection
 from autotest.trials.context import ledger_of
 
-#: Seconds beyond those of its trials after which a fork counts as one that waits for threads that it lacks.
+#: Seconds, added to those of the trials, after which the fork is given up: it may wait for threads that it lacks.
 PATIENCE = 3.0
 
 
 def in_fork(task: Task, conditions: Conditions, crumb: Path) -> Explored | Death | None:
-    """What `task` comes to in a fork of this process, which writes its trail beside `crumb`; None for all that is
-    not to be asked of a fork, or not to be believed of one.
+    """Run `task` in a fork of this process and return its result.
+
+    The fork writes its breadcrumb file beside `crumb`. Returns None if the task is not suited for a fork, or if the
+    result of a fork cannot be trusted; the caller then runs the task itself.
     """
     if not isinstance(task, Explore):
         return None
@@ -44,14 +46,14 @@ def in_fork(task: Task, conditions: Conditions, crumb: Path) -> Explored | Death
 
 @functools.lru_cache(maxsize=256)
 def _ledger(file: Path, frameworks: tuple[str, str], common: Path | None) -> Ledger:
-    """Read once a worker, as tests read theirs once a process."""
+    """Return the ledger of a test file; cached, because each worker reads a ledger once, as a test process does."""
     return ledger_of(file, registry.pair(*frameworks), common)
 
 
 def _forkable(task: Explore, pair: Pair) -> bool:
     if not all(side.forkable for side in (pair.reference, pair.candidate)):
         return False
-    with contextlib.suppress(AutotestError):  # what is wrong with the test, the worker itself will tell
+    with contextlib.suppress(AutotestError):  # the worker itself reports errors of the test
         settings = collection.find(task.where.file, task.where.test).settings
         return not pair.checks_graph(settings.check_graph)
     return False
@@ -77,15 +79,15 @@ def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Ex
                     return result
                 status = process.status(PATIENCE)
                 return death_told_by(trail, log, death_by(status, killed_before)) if status else None
-        except OSError:  # there is no room for another process
+        except OSError:  # the system has no room for another process
             return None
         finally:
             forget(trail, log)
 
 
 def _explore(connection: Connection, server: socket.socket, task: Explore, conditions: Conditions, place: Path) -> None:
-    """Carry out `task` in the fork, and send what it comes to."""
-    # So that a death sets aside the arguments that matter, and not the operator.
+    """Run `task` in the fork, and send its result."""
+    # Every call is watched, so that a death sets aside a call with its arguments and not the whole operator.
     task = dataclasses.replace(task, watched=frozenset((EVERY_CALL,)))
     trail = trail_at(place)
     with contextlib.closing(Server(inherited=server)) as processes:

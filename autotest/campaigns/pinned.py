@@ -1,4 +1,4 @@
-"""The trials that tests pin, which a campaign runs once, before any other."""
+"""The pinned trials of tests, which a campaign runs once, before any other trial."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from autotest.results.tasks import Where
 
 
 class PinnedTrials:
-    """The pinned trials of all tests that are still to be run, each under its own base seed."""
+    """Queue of the pinned trials of all tests that are still to be run, each under its own base seed."""
 
     def __init__(self, tests: Sequence[TestProgress], plan: Plan) -> None:
-        """Queue the part of the pinned trials that is this shard's."""
+        """Queue those pinned trials that belong to the plan's shard."""
         part, parts = plan.shard
         pinned = [(test, base, index) for test in tests for base, index in test.pinned]
-        #: The tests that pin, by where their pinned trials are.
+        #: The tests with pinned trials, by the `Where` (with the pinned base seed) of those trials.
         self.by_where: dict[Where, TestProgress] = {}
         self._waiting: collections.deque[tuple[Where, range]] = collections.deque()
         for test, base, index in pinned[part - 1 :: parts]:
@@ -26,9 +26,9 @@ class PinnedTrials:
             self.again(where, range(index, index + 1))
 
     def next(self) -> tuple[Where, range] | None:
-        """The next pinned trial to run; None when all were handed out."""
+        """Return the next pinned trial to run, or None if all were handed out."""
         return self._waiting.popleft() if self._waiting else None
 
     def again(self, where: Where, indices: range) -> None:
-        """Queue trials again that came back untried."""
+        """Queue trials again that were handed out but returned without having run."""
         self._waiting.append((where, indices))

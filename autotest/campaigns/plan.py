@@ -1,35 +1,35 @@
-"""How long a campaign goes on, and which trials are its own."""
+"""How long a campaign runs, and which trials belong to it."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
 
-#: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.deadly_calls`.
+#: How many workers the same call may kill before it is no longer run, see `autotest.campaigns.deadly_calls`.
 DEATHS_ALLOWED = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """How long a campaign goes on, and which trials are its own."""
+    """The limits of a campaign, and the trials that belong to it."""
 
     base_seed: int
-    #: Seconds; None goes on until every test has run its trials.
+    #: Time limit in seconds; None runs until every test has run its trials.
     seconds: float | None = None
-    #: Trials of each test; None goes on until the time is over.
+    #: Number of trials of each test; None runs until the time is over.
     trials: int | None = None
-    #: This run's trials are those whose index, divided by the second number, leaves the first less one.
+    #: `(part, parts)`: this run executes the trials whose index modulo `parts` is `part - 1`.
     shard: tuple[int, int] = (1, 1)
     fail_fast: bool = False
-    #: How many workers the same call may kill.
+    #: How many workers the same call may kill before it is no longer run.
     deaths: int = DEATHS_ALLOWED
-    #: The name of the candidate, whose ledgers count; "" for those of any.
+    #: Name of the candidate, which selects the ledger entries that apply; "" selects those of any candidate.
     candidate: str = ""
-    #: A ledger that holds for all tests, beside those that lie with them.
+    #: A ledger that applies to all tests, in addition to the ledgers stored beside them.
     ledger: Path | None = None
-    #: Count what operators are given, in every trial.
+    #: Count, in every trial, the features of the arguments that operators are given.
     coverage: bool = False
 
     def index(self, position: int) -> int:
-        """The index of the trial at `position` of this shard."""
+        """Return the trial index at `position` of this shard."""
         return self.shard[0] - 1 + position * self.shard[1]

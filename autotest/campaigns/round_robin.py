@@ -1,4 +1,4 @@
-"""Runs campaigns side by side that share one executor, such as one for each group of machines of a cluster."""
+"""Runs several campaigns in turns on one shared executor, such as one for each group of machines of a cluster."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from autotest.campaigns.campaign import Campaign
 def run_in_turns(
     campaigns: Mapping[str, Campaign], joined: Callable[[], Mapping[str, Campaign]] = dict
 ) -> Mapping[str, Exception]:
-    """Run all of them in turns, and those that have `joined` since that was asked; Ctrl-C ends all.
+    """Run all campaigns in turns until each has ended. Ctrl-C ends all of them.
 
-    Returns what the ones ended with that could not go on, by name.
+    Args:
+        campaigns: the campaigns to begin with, by name.
+        joined: called after each round; returns the campaigns that have joined since the last call, by name.
+
+    Returns:
+        The exceptions that ended campaigns early, by the campaign's name.
     """
     everybody = dict(campaigns)
     running = {name: campaign.steps() for name, campaign in everybody.items()}
@@ -26,7 +31,7 @@ def run_in_turns(
             if ended:
                 del running[name]
         if any(campaign.progress.interrupted for campaign in everybody.values()):
-            for steps in running.values():  # those that Ctrl-C did not meet write down where they stand, too
+            for steps in running.values():  # the other campaigns save their progress too
                 with contextlib.suppress(StopIteration):
                     steps.throw(KeyboardInterrupt)
             running.clear()
@@ -38,12 +43,12 @@ def run_in_turns(
 
 
 def _advanced(steps: Generator[None, None, None]) -> tuple[bool, Exception | None]:
-    """Whether a campaign ended with its next step, and what it ended with if that is an error."""
+    """Run one step of a campaign; return whether the campaign has ended, and the exception that ended it, if any."""
     try:
         next(steps)
     except StopIteration:
         return True, None
-    except Exception as error:  # noqa: BLE001 - the other campaigns go on
+    except Exception as error:  # noqa: BLE001 - the other campaigns continue
         return True, error
     return False, None
 

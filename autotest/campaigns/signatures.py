@@ -1,4 +1,7 @@
-"""What of a call's arguments tends to decide whether it kills: dtypes, ranks, emptiness, flags, signs of numbers."""
+"""The features of a call's arguments that tend to decide whether it kills the process.
+
+These are dtypes, ranks, emptiness, flags and the signs of numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from autotest.recording.recorder import Recorder
 
 
 def signature(recorder: Recorder, call: Call, *, refused: bool) -> str:
-    """Such as ``matmul(float32 empty, float32 2-d, transpose=False)``; the same for calls that differ in numbers."""
+    """Return a text such as ``matmul(float32 empty, float32 2-d, transpose=False)``.
+
+    Calls that differ only in the numbers they are given have the same signature.
+    """
     told = [_told(recorder, operand) for operand in call.args]
     told += [f"{name}={_told(recorder, operand)}" for name, operand in call.kwargs.items()]
     return f"{called(recorder, call)}({', '.join(told)}){' refused' if refused else ''}"
@@ -30,7 +36,7 @@ def _value(recorder: Recorder, value: Any, made_by: Call) -> str:
         shape = framework.shape(value)
         return f"{framework.dtype_of(value)} {'empty' if 0 in shape else f'{len(shape)}-d'}"
     if isinstance(value, framework.module_types):
-        # What it was made with is what it goes by; its own arguments are plain.
+        # A module is described by its constructor's arguments, which are plain values.
         given = [_told(recorder, item) for item in made_by.args]
         given += [f"{name}={_told(recorder, item)}" for name, item in made_by.kwargs.items()]
         return f"{made_by.target}({', '.join(given)})"

@@ -1,4 +1,7 @@
-"""Which test is to be explored next: of those that the fewest workers run, the one that had least of what it is due."""
+"""Chooses the next test to explore.
+
+Among the tests that the fewest workers run, it is the test that has received the least of its share of the time.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +12,35 @@ from collections.abc import Callable, Sequence
 from autotest.results.progress import TestProgress
 from autotest.results.tasks import Where
 
-#: A test that still finds something gets this many times the time of one that does not; it never gets none.
+#: A test that still finds something new gets this many times the time of one that does not; every test gets some.
 FAVOUR = 4.0
-#: For how many tasks it counts as finding something.
+#: Number of tasks without anything new after which a test no longer counts as finding something.
 PATIENCE = 3
 
 
 class Turns:
-    """The tests of a campaign that have trials left, in their order; a thousand workers ask many times a second."""
+    """Priority queue of the tests of a campaign that have trials left.
+
+    It is a heap because a campaign with a thousand workers takes a test from it many times a second.
+    """
 
     def __init__(self, tests: Sequence[TestProgress], seed: int, ready: Callable[[TestProgress], bool]) -> None:
-        """`ready` says whether there is something left to run of a test."""
+        """Queue `tests`; `ready` returns whether a test has anything left to run."""
         self._ready = ready
         self._tests = {test.where: test for test in tests}
-        # Not in the order of the files: a short run looks into all of them, and what kills does not come in a row.
+        # The order is shuffled: a short run then reaches tests of all files, and tests that crash are not run in a row.
         ranks = random.Random(seed).sample(range(len(tests)), len(tests))
         self._ranks = dict(zip(self._tests, ranks, strict=False))
-        #: How many tasks of each test are being carried out.
+        #: Number of running tasks of each test.
         self._running = dict.fromkeys(self._tests, 0)
-        #: Entries with an older number than this are of a place that a test no longer has.
+        #: Number of the valid heap entry of each test. A heap entry with an older number is outdated and is skipped.
         self._numbers = dict.fromkeys(self._tests, 0)
         self._heap: list[tuple[int, float, int, int, Where]] = []
         for where in self._tests:
             self._enter(where)
 
     def next(self) -> TestProgress | None:
-        """The test whose turn it is, which counts as running from here on; None when nothing is left to run."""
+        """Return the next test and count it as running; None if nothing is left to run."""
         while self._heap:
             *_, number, where = heapq.heappop(self._heap)
             test = self._tests[where]
@@ -45,12 +51,12 @@ class Turns:
         return None
 
     def begun(self, where: Where) -> None:
-        """Something else than its turn is run of this test."""
+        """Count a task of this test as running that `next` did not choose."""
         self._running[where] += 1
         self._enter(where)
 
     def ended(self, where: Where) -> None:
-        """A task of this test came back, and was counted."""
+        """Count a task of this test as finished; its result must have been added to the test's progress before."""
         self._running[where] -= 1
         self._enter(where)
 

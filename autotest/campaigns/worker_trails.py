@@ -1,4 +1,4 @@
-"""Opens the trail of a worker, and tells by its trail and its log what a worker died of."""
+"""Opens the breadcrumb file of a worker, and reads from it and from the worker's log how a worker died."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from autotest.results.tasks import Death
 
 
 def elsewhere(place: Path) -> Path:
-    """Where a trail is that finds no room at `place`."""
+    """Return the path used instead of `place` if there is no room for the breadcrumb file at `place`."""
     return Path(tempfile.gettempdir()) / f"autotest-{place.parent.name}-{place.name}"
 
 
 def trail_at(place: Path) -> Breadcrumb | None:
-    """The trail of this process at `place`, or elsewhere where that disk is full; None where neither has room."""
+    """Return the breadcrumb file of this process at `place`, or in the temporary folder if that disk is full.
+
+    Returns None if neither has room.
+    """
     for path in (place, elsewhere(place)):
         with contextlib.suppress(OSError):
             return Breadcrumb(path)
@@ -27,7 +30,7 @@ def trail_at(place: Path) -> Breadcrumb | None:
 
 
 def doing(place: Path) -> Literal["preparing", "running", "judging"]:
-    """What the process whose trail is at `place` does now: a trial, judging it, or what has to be done before one."""
+    """Return whether the process with the breadcrumb file at `place` prepares, runs a trial, or judges one."""
     position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
     if position is None or position.index < 0:
         return "preparing"
@@ -35,14 +38,14 @@ def doing(place: Path) -> Literal["preparing", "running", "judging"]:
 
 
 def forget(place: Path, log: Path) -> None:
-    """Remove what a process left."""
+    """Remove the files that a process left."""
     for file in (place, elsewhere(place), log):
         with contextlib.suppress(OSError):
             file.unlink()
 
 
 def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
-    """What is known of a death; the files it is told by are gone afterwards."""
+    """Return what the breadcrumb file and the log tell about a death, and remove both files."""
     position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
     words = ""
     with contextlib.suppress(OSError):
@@ -51,7 +54,7 @@ def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
     if position is None or position.index < 0:
         return Death(died.symptom, died.how, words)
     mode, back = position.settings.get("graph", ("", 0))
-    if mode:  # which call it was is not known there
+    if mode:  # the breadcrumb file does not record the calls of graph mode
         return Death(died.symptom, died.how, words, position.index, mode, "replay", back=back)
     return Death(
         died.symptom,
@@ -62,7 +65,8 @@ def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
         position.stage,
         position.side,
         position.refused,
-        # It may be an earlier call's: what a backward call is known by is what it goes back through.
+        # The noted signature may belong to an earlier call: a backward call is named after the operator it goes back
+        # through.
         signature=position.signature if position.noted == position.operator else "",
     )
 

@@ -1,4 +1,4 @@
-"""Carries out the tasks of a campaign in worker processes, each of which may die."""
+"""An executor that runs the tasks of a campaign in worker processes, each of which may crash."""
 
 from __future__ import annotations
 
@@ -29,69 +29,77 @@ from autotest.processes.endings import ProcessDeath, death_by, killed_for_memory
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Ran, Result, Task
 from autotest.running.attempts import RAN_BEFORE, last
 
-#: Seconds for understanding one finding, besides shrinking: the referee, tracing, and running its reproducer; and
-#: for one that does not happen every time, which is tried often.
+#: Seconds for the diagnosis of one finding without shrinking: the referee, tracing, and running its reproducer; and the
+#: seconds added for a death, whose trial is run many times if it does not die every time.
 DIAGNOSIS, OFTEN = 100.0, 180.0
-#: Seconds after which a campaign's folder belongs to nobody any more. Workers that are started or lost touch theirs.
+#: Age in seconds after which the folder of a campaign counts as abandoned. A running campaign updates its folder's time
+#: whenever it starts or loses a worker.
 _STALE = 7 * 24 * 3600
-#: Seconds that a process may need to be gone whose connection has ended.
+#: Seconds to wait for the exit status of a process whose connection has ended.
 _GONE = 10.0
-#: What workers need besides the frameworks; and pytest, which most test files import.
+#: Modules that workers need in addition to the frameworks; also pytest, which most test files import.
 PRELOADED = (__name__, *(("pytest",) if find_spec("pytest") else ()))
-#: Seconds after which exploring seems to hang, unless some of it has taken half as long before.
+#: Seconds after which an exploring task seems to hang, or twice the time of the longest task so far, if that is more.
 _LATE = 4.0
-#: How many process servers running may be lost before any worker of theirs was ready: at the start, and later, when
-#: it is known that they can be.
+#: How many process servers may be lost in a row without any of their workers having been ready: at the start, and
+#: later, when workers are known to be able to start.
 _LOST_AT_START, _LOST = 3, 25
-#: With how many servers a task may be lost: it may be what ends them.
+#: With how many servers a task may be lost before it is given up: the task may be what ends them.
 _LOST_WITH_TASK = 10
 
 
 @dataclasses.dataclass(slots=True)
 class _Worker:
-    """One worker process, and what it is doing."""
+    """One worker process and its current task."""
 
     process: Process
     log: Path
-    #: How many processes had been killed for memory before it was started.
+    #: Value of `killed_for_memory` before the worker was started.
     killed_before: int = 0
-    #: Whether it has the frameworks.
+    #: Whether it has imported the frameworks.
     ready: bool = False
     task: Task | None = None
-    #: What it has run, the last of it.
+    #: The last trials that it has run.
     ran: tuple[Ran, ...] = ()
-    #: Seconds that its task may take, and since when it has been at it.
+    #: Seconds that its task may take, and the monotonic time at which the task (or the start of the worker) began.
     seconds: float = 0.0
     begun: float = 0.0
 
     @property
     def overdue(self) -> float:
-        """When it counts as hanging. Exploring takes as long as its trials; a first task also imports the test file."""
+        """Monotonic time at which it counts as hanging.
+
+        Exploring takes as long as its trials; a first task also imports the test file.
+        """
         return self.begun + (self.seconds if self.ready else START_UP)
 
 
 class Workers:
-    """A pool of worker processes: one for each of `slots` tests, and others for what was found."""
+    """An executor with a pool of worker processes: `slots` of them explore, and others diagnose findings."""
 
     def __init__(
         self, conditions: Conditions, jobs: int, server: Server | None = None, *, in_turn: bool = False
     ) -> None:
-        """`server` forks the workers and is closed with them; one of their own when left out.
+        """Create the pool; `prepare` starts the workers.
 
-        Whoever waits for the deadline of one that seems to hang may go on with another one meanwhile, unless trials
-        are to be run `in_turn`.
+        Args:
+            conditions: the conditions of all tasks.
+            jobs: how many workers explore.
+            server: forks the workers and is closed with them; if None, the pool has its own server.
+            in_turn: run the trials strictly one after the other. Otherwise, while a worker seems to hang and its
+                deadline is not over yet, another one explores in its place.
         """
         self._jobs, self._in_turn = jobs, in_turn
-        #: Seconds that the longest task of exploring took.
+        #: Seconds that the longest exploring task took.
         self._longest = 0.0
         self._conditions = conditions
         self._folder = breadcrumb.folder(conditions.directory.absolute()) / f"campaign-{os.getpid()}"
         self._server = server or Server(PRELOADED, frameworks=conditions.frameworks)
         self._workers: dict[int, _Worker] = {}
-        #: Starts while others work, once it is known that there are deaths.
+        #: A spare worker, which starts while the others work; None until the first death.
         self._spare: _Worker | None = None
         self._numbers = 0
-        #: How many servers were lost since a worker was ready, and how many with each task, by its own identity.
+        #: How many servers were lost since a worker was last ready, and how many with each task, by the task's `id`.
         self._lost = 0
         self._lost_with: dict[int, int] = {}
 
@@ -101,7 +109,7 @@ class Workers:
 
     @property
     def late(self) -> int:
-        """How many seem to hang in exploring, in whose place as many others may explore."""
+        """Number of exploring workers that seem to hang; as many others may explore in their place."""
         return 0 if self._in_turn else min(sum(map(self._seems_to_hang, self._workers.values())), self._jobs)
 
     @property
@@ -113,14 +121,14 @@ class Workers:
         return isinstance(worker.task, Explore) and worker.ready and time.monotonic() - worker.begun > usual
 
     def prepare(self) -> None:
-        """Start the workers, and wait until one of them has the frameworks; raises `FrameworkMissing`."""
+        """Start the workers, and wait until one of them has imported the frameworks. Raises `FrameworkMissing`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         _forget_killed(self._folder.parent)
         while True:
             try:
                 first = self._first_ready()
                 break
-            except ServerLost as error:  # somebody may have killed it: once more
+            except ServerLost as error:  # another process may have killed the server: try again
                 self._lost += 1
                 if self._lost == _LOST_AT_START:
                     raise AutotestError(
@@ -132,7 +140,7 @@ class Workers:
             raise AutotestError(f"worker processes do not start: {self._why(first)}")
 
     def _first_ready(self) -> _Worker:
-        """The first of new workers, after it has started or did not; raises `ServerLost`."""
+        """Start new workers, wait until the first one is ready or has failed, and return it. Raises `ServerLost`."""
         for slot in range(self._jobs):
             self._workers[slot] = self._new()
         first = self._workers[0]
@@ -177,7 +185,7 @@ class Workers:
         else:
             worker.seconds = DIAGNOSIS + 4 * self._conditions.shrink + OFTEN * isinstance(task, DiagnoseDeath)
         worker.task, worker.begun = task, time.monotonic()
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # that it is dead shows when it is asked
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # noticed when its result is read
             worker.process.connection.send((task, conditions, self._crumb(slot)))
 
     def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
@@ -198,7 +206,7 @@ class Workers:
         return finished
 
     def _heard(self, slot: int) -> Iterator[tuple[Task, Result]]:
-        """What the worker at `slot` said: that it is ready, a result, or nothing any more."""
+        """Read the message of the worker at `slot`: that it is ready, its result, or the end of its connection."""
         worker = self._workers[slot]
         assert worker.task is not None
         try:
@@ -213,7 +221,7 @@ class Workers:
         else:
             if isinstance(worker.task, Explore):
                 self._longest = max(self._longest, time.monotonic() - worker.begun)
-                # What a fork of it has died of, the worker has not run.
+                # If a fork of the worker died, the worker itself has not run these trials.
                 worker.ran = _with(worker.ran, worker.task, said.done if isinstance(said, Explored) else 0)
             yield worker.task, said
             worker.task = None
@@ -239,16 +247,16 @@ class Workers:
         yield worker.task, self._buried(slot, no_answer(self._conditions.deadline_of(worker.task.where.test)))
 
     def _allowed(self, slot: int, task: Task) -> float:
-        """How many seconds a worker may have for `task` that it is at for longer than trials may take."""
+        """Return how many seconds a worker may take for `task`, after it has exceeded those for its trials."""
         if not isinstance(task, Explore) or (now := doing(self._crumb(slot))) == "running":
             return 0.0
-        # A test's own deadline is about its trials: to import its file, or to set up, takes what it takes.
+        # A test's own deadline is for its trials only; importing its file and its set-up get the usual one.
         usual = self._conditions.deadline + task.seconds
-        # To judge a trial takes a dozen replays of it, in which nothing is asked for that was not answered before.
+        # Judging a trial takes a dozen replays, of calls that have all returned once before.
         return usual + DIAGNOSIS if now == "judging" else usual
 
     def _buried(self, slot: int, died: ProcessDeath) -> Death:
-        """What is known of the death of the worker at `slot`, which another one takes the place of."""
+        """Return the description of the death of the worker at `slot`, and put another worker in its place."""
         worker = self._workers.pop(slot)
         worker.process.close()
         death = death_told_by(self._crumb(slot), worker.log, died)
@@ -256,13 +264,13 @@ class Workers:
             ran = _with(worker.ran, worker.task, worker.task.indices.index(death.index))
             death = dataclasses.replace(death, before=ran)
         spare, self._spare = self._spare, None
-        with contextlib.suppress(ServerLost):  # `start` asks for another one
+        with contextlib.suppress(ServerLost):  # `start` tries again
             self._workers[slot] = spare or self._new()
             self._spare = self._new()
         return death
 
     def _begin_again(self, error: ServerLost) -> Iterator[tuple[Task, Result]]:
-        """All workers ended with their server, hardly by what they were doing: do that again."""
+        """Start all tasks again after the server ended with all workers, which the tasks have hardly caused."""
         self._count_loss(error)
         tasks = [worker.task for worker in self._workers.values() if worker.task is not None]
         self._forget_workers()
@@ -296,25 +304,25 @@ class Workers:
         self._spare = None
 
     def machines(self) -> list[str]:
-        """Nothing: all of it happens on this machine."""
+        """Return an empty list: no other machine takes part."""
         return []
 
     def close(self) -> None:
-        """End all workers, at once, whatever they are doing."""
+        """Kill all workers at once, whatever they are doing."""
         self._forget_workers()
         self._server.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _with(ran: tuple[Ran, ...], task: Explore, done: int) -> tuple[Ran, ...]:
-    """`ran`, and then the first trials of `task`."""
+    """Return `ran` followed by the first `done` trials of `task`, cut to the last ones that a diagnosis may need."""
     if task.set_aside or not done:
-        return ran  # run again, it would make the calls that it has left out, since they kill
+        return ran  # a later run would make the calls that this task left out because they crash
     return last((*ran, Ran(task.where, task.indices[:done])), max(RAN_BEFORE))
 
 
 def _forget_killed(trails: Path) -> None:
-    """Remove what campaigns left that were killed; another machine may share the folder, so not at once."""
+    """Remove the folders of campaigns that were killed. Only old ones: another machine may share the folder."""
     for folder in trails.glob("campaign-*"):
         with contextlib.suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE:
@@ -322,7 +330,7 @@ def _forget_killed(trails: Path) -> None:
 
 
 def default_jobs() -> int:
-    """As many workers as there are processors for, up to eight."""
+    """Return the number of available processors, but at most 8."""
     return max(1, min(8, len(os.sched_getaffinity(0))))
 
 
@@ -330,13 +338,13 @@ def default_jobs() -> int:
 
 
 class _Missing(NamedTuple):
-    """A framework cannot be imported."""
+    """The message of a worker that cannot import a framework."""
 
     what: str
 
 
 def _work(connection: Connection, server: socket.socket, memory: int | None) -> None:
-    """Say what keeps this worker from working, and carry out tasks."""
+    """Report an error that keeps this worker from working, or "", and then run tasks."""
     trouble = ""
     try:
         pair = chosen()
@@ -355,18 +363,18 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
 def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) -> Result | _Missing:
     trail = trail_at(crumb)
     with contextlib.suppress(OSError):
-        os.ftruncate(1, 0)  # the log: what was said in earlier tasks are nobody's last words
+        os.ftruncate(1, 0)  # empties the log: the output of earlier tasks must not count as last words
     try:
         return in_fork(task, conditions, crumb) or perform(task, conditions, trail, processes)
     except FrameworkMissing as error:
         return _Missing(str(error))
     except ServerLost:
-        raise  # this process ends with its server, and what it was doing is done again
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is one task's
+        raise  # this process ends with its server, and the task is started again
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - any error ends only this task
         if isinstance(task, Explore):
-            # Such as a test file that was changed meanwhile: other tests can go on.
+            # For example, a test file was changed meanwhile. Other tests can continue.
             return Explored(broken=_told(error))
-        # What was found is kept already; that it could not be understood must not end the campaign.
+        # The finding is already stored; an error in its diagnosis must not end the campaign.
         return Death(None, f"{type(error).__name__}: {error}", "")
     finally:
         if trail is not None:

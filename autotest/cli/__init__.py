@@ -22,9 +22,9 @@ from autotest.cli.status import FAILED, USAGE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; returns the exit status."""
+    """Run one command line and return the exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        # A report that holds what the terminal's encoding lacks is no reason to fail.
+        # A character of a report that the terminal's encoding lacks must not end the command.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         chosen = _parsed(arguments)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except BrokenPipeError:
         return FAILED
-    except Exception:  # noqa: BLE001 - the exit status must tell this from a finding
+    except Exception:  # noqa: BLE001 - the exit status must differ from that of a finding
         traceback.print_exc()
         print("autotest: the tool itself failed; this is no finding. Please report it.", file=sys.stderr)
         return FAILED
@@ -50,14 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _candidate_of(arguments: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
-    """What `--candidate` asked for, while the command runs."""
+    """Return a context manager that sets the candidate of `--candidate` while the command runs."""
     from autotest.cli.candidates import chosen_by
 
     return chosen_by(arguments)
 
 
 def _project_of(arguments: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
-    """While the command runs, the table of the project that the tests lie in holds, as under pytest."""
+    """Return a context manager that applies the settings of the tests' project, as pytest does."""
     from autotest.base import options, project
     from autotest.base.environment import variables
 
@@ -68,7 +68,7 @@ def _project_of(arguments: argparse.Namespace) -> contextlib.AbstractContextMana
 
 
 def _check_project() -> None:
-    """Say before anything is run what is wrong with the project's table; an unknown key stops nothing."""
+    """Raise an error for wrong settings of the project before anything is run; only warn about unknown keys."""
     from autotest.base import options, project
 
     found = options.in_force()
@@ -80,14 +80,14 @@ def _check_project() -> None:
 
 
 class _Whole(argparse.ArgumentParser):
-    """A parser of options that are written out: as the beginning of another one, `--n 3` would mean something else."""
+    """An argument parser that accepts no abbreviated options: `--n 3` would be taken for another option."""
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named, allow_abbrev=False)
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line. Importing what carries it out takes a moment, in which Ctrl-C may come, too."""
+    """Parse the command line. The imports are in here because they take a moment, in which Ctrl-C must work too."""
     from autotest import __version__
     from autotest.cli import align, conformance, fuzz, gradients, harvest, init, ledgers, stored, sweep, verdicts
 
@@ -110,7 +110,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _meant(unknown: str, described: str) -> str:
-    """Which option an unrecognized one may be, or how names are given to a command that takes none by itself."""
+    """Return a suggestion for an unrecognized argument: a similar option, or `-k` for a name."""
     if unknown.startswith("-"):
         near = difflib.get_close_matches(unknown.strip("-"), re.findall(r"--([\w-]+)", described), 1, 0.65)
         return f". Did you mean --{near[0]}?" if near else ""

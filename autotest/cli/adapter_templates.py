@@ -1,10 +1,10 @@
-"""What `autotest adapter new` writes."""
+"""The texts of the files that `autotest adapter new` writes."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: For a framework whose names are torch's.
+#: For a framework with the same names as torch.
 NAMESPACE: Final = '''\
 """The adapter of {name}."""
 
@@ -28,7 +28,7 @@ def factory() -> {title}:
     return {title}("{name}", module="{name}")
 '''
 
-#: For a framework of functions on arrays that are never changed.
+#: For a framework of functions on immutable arrays.
 FUNCTIONS: Final = '''\
 """The adapter of {name}."""
 

@@ -63,11 +63,11 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carry out the subcommand; returns the exit status."""
+    """Run the subcommand and return the exit status."""
     from autotest.aligning.alignment import align
     from autotest.frameworks import chosen
 
-    sys.path.insert(0, "")  # what stands here can be named, as under `python -m`
+    sys.path.insert(0, "")  # modules of the working directory can be named, as under `python -m`
     factories = [_factory(name) for name in (arguments.reference, arguments.candidate)]
     drawn = np.random.Generator(np.random.PCG64(arguments.seed))
     inputs = [_input(text, drawn) for text in arguments.input]
@@ -123,7 +123,7 @@ def _factory(name: str) -> Callable[[], Any]:
 
 def _made(name: str, factory: Callable[[], Any]) -> Any:
     if hasattr(factory, "named_modules") and not isinstance(factory, type):
-        return factory  # a model that is there
+        return factory  # it is a model already, not a factory
     try:
         return factory()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Types of command-line arguments for argparse: numbers, shards, seeds, files to write."""
+"""Types of command-line arguments for argparse (numbers, shards, seeds), and checks of output files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.base.errors import UsageError
 
 
 def argument_type(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """`read`, so that argparse repeats what is wrong."""
+    """Return `read` with its `UsageError` converted to argparse's error, so that argparse prints the message."""
 
     def reading(text: str) -> Any:
         try:
@@ -25,21 +25,21 @@ def argument_type(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1."""
+    """Return `text` as an integer of at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, at least 1")
     return int(text)
 
 
 def whole(text: str) -> int:
-    """A whole number from 0."""
+    """Return `text` as an integer of at least 0."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
     return int(text)
 
 
 def shard(text: str) -> tuple[int, int]:
-    """``1/4``: the first of four."""
+    """Return ``1/4``, the first of four shards, as ``(1, 4)``."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise argparse.ArgumentTypeError(f"{text!r}: expected I/K with 1 <= I <= K, such as 1/4")
@@ -47,7 +47,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def seed(text: str) -> int | str:
-    """A base seed, or ``random``."""
+    """Return a base seed as an integer, or ``random`` unchanged."""
     if text == "random":
         return text
     if not text.isdecimal():
@@ -56,7 +56,7 @@ def seed(text: str) -> int | str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file; raises `UsageError` where that cannot be."""
+    """Write `text` to the file `path`. Raises `UsageError` if that fails."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -64,7 +64,7 @@ def write(path: Path, text: str) -> None:
 
 
 def must_be_writable(path: Path) -> None:
-    """Say before a long run that what it finds could not be written to `path`; raises `UsageError`."""
+    """Raise `UsageError` if `path` cannot be written; called before a long run whose results go there."""
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.is_dir():

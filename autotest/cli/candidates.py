@@ -1,4 +1,4 @@
-"""The option `--candidate`, by which a command runs against another framework than the project's own."""
+"""The option `--candidate`, with which a command runs against another framework than the project's own."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def add_to(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
 
 
 def add_filter(parser: argparse.ArgumentParser) -> None:
-    """Add the option to the parser of a command on what is kept."""
+    """Add the option to the parser of a command that works on stored failures."""
     parser.add_argument("--candidate", metavar="NAME", default="", help="only failures of this candidate")
 
 
 @contextlib.contextmanager
 def chosen_by(arguments: argparse.Namespace) -> Iterator[None]:
-    """While the command runs, what it was asked for stands where worker processes find it, too.
+    """Set the environment variable for `--candidate` while the command runs, so that worker processes inherit it.
 
-    Raises `UsageError` for a name that is none.
+    Raises `UsageError` for an unknown name.
     """
     asked = getattr(arguments, "under_test", None)
     if asked is None:
@@ -48,7 +48,10 @@ def chosen_by(arguments: argparse.Namespace) -> Iterator[None]:
 
 
 def kept_as(asked: str) -> frozenset[str]:
-    """What findings of the candidates that `asked` names are kept under; a name that nobody knows is as it is."""
+    """Return the names under which findings of the candidates in `asked` are stored.
+
+    A name that is not registered is returned unchanged.
+    """
     return frozenset(one for name in candidates_in(asked) for one in (placeless(name), _own_name(name)))
 
 

@@ -1,4 +1,4 @@
-"""Collects the decorated tests that a command line names, and says why where there are none."""
+"""Collects the decorated tests that a command line names, and explains why if there are none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.sources.selection import selection
 
 
 def tests_in(paths: Sequence[Path], k: str) -> Collection:
-    """The decorated tests that `paths` hold and whose names fit `k`; raises `UsageError` where there are none."""
+    """Return the decorated tests in `paths` whose names match `k`. Raises `UsageError` if there are none."""
     collected = collect(paths)
     if k:
         chosen = selection(k)

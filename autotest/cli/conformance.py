@@ -1,4 +1,4 @@
-"""`autotest conformance` and `autotest adapter new`: what an adapter does right, and the skeleton of one."""
+"""`autotest conformance` and `autotest adapter new`: checks an adapter, and writes the skeleton of one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table; returns the exit status."""
+    """Print the table of checks and return the exit status."""
     from autotest.frameworks import framework
     from autotest.running.conformance import conformance
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write(arguments: argparse.Namespace) -> int:
-    """Write the skeleton beside what is there; returns the exit status."""
+    """Write the skeleton into a new file and return the exit status; an existing file is not overwritten."""
     name = arguments.name
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise UsageError(f"adapter new {name!r}: expected the name of a module, such as mine")

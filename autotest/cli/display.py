@@ -1,4 +1,4 @@
-"""What is to be seen while a campaign runs: a live display on a terminal, lines in a log elsewhere."""
+"""The output of a running campaign: a live display on a terminal, otherwise lines of a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOG_EVERY = 10.0
 
 
 class Log:
-    """Prints a line from time to time, and one for every finding."""
+    """An observer that prints a progress line every `LOG_EVERY` seconds, and a line for every finding."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + LOG_EVERY
@@ -42,7 +42,7 @@ class Log:
 
 
 class Live:
-    """A line that is kept up to date, with the findings above it."""
+    """An observer with one progress line that is updated in place, below the findings."""
 
     def __init__(self, progress: Any, task: Any, plan: Plan, tests: int) -> None:
         self._progress, self._task, self._plan, self._tests = progress, task, plan, tests
@@ -73,7 +73,7 @@ class Live:
 
 @contextlib.contextmanager
 def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
-    """The display that suits where the output goes; needs `rich` for a live one."""
+    """Yield the observer that suits the output: `Live` on a terminal if `rich` is installed, otherwise `Log`."""
     limits = [f"{plan.seconds:g} s"] if plan.seconds is not None else []
     limits += [f"{several(plan.trials, 'trial')} each"] if plan.trials is not None else []
     aim = " or ".join(limits)
@@ -100,7 +100,7 @@ def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
         yield Live(progress, task, plan, len(collected.tests))
 
 
-#: What the roles of a report's parts look like, as styles of `rich`.
+#: The styles of `rich` for the roles of a report's parts.
 _STYLES: Mapping[LineRole, str] = MappingProxyType(
     {
         "": "",
@@ -114,7 +114,7 @@ _STYLES: Mapping[LineRole, str] = MappingProxyType(
 
 
 def show_report(report: str) -> None:
-    """Print a report; in colours where it goes to a terminal, `rich` is installed and NO_COLOR is not set."""
+    """Print a report; in colours if it goes to a terminal, `rich` is installed and NO_COLOR is not set."""
     rich: Any = None
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         with contextlib.suppress(ImportError):

@@ -1,4 +1,4 @@
-"""The options of who carries out the tasks of a campaign: this process, worker processes here, or a cluster."""
+"""The options for the executor of a campaign: this process, worker processes on this machine, or a cluster."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ LOCAL, RAY = "local", "ray"
 
 
 class Prepared(Executor, Protocol):
-    """An executor that is got ready before it is used, and let go of afterwards."""
+    """An executor that must be prepared before it is used, and closed afterwards."""
 
     def prepare(self) -> None: ...
 
     def machines(self) -> list[str]:
-        """What there is to say of the machines that it worked on."""
+        """Return lines about the machines that it worked on."""
 
     def close(self) -> None: ...
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    """Add the options to a subcommand's parser."""
+    """Add `--jobs` and the options of `add_executor` to a subcommand's parser."""
     parser.add_argument(
         "--jobs",
         type=whole,
@@ -48,7 +48,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def add_executor(parser: argparse.ArgumentParser) -> None:
-    """Add the option alone, where there is another `--jobs`."""
+    """Add the options for the executor, but not `--jobs`, which some subcommands define themselves."""
     parser.add_argument(
         "--executor",
         default=LOCAL,
@@ -71,7 +71,7 @@ def add_executor(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path]) -> Prepared:
-    """The executor that is asked for; `files` hold the tests. Raises `UsageError`."""
+    """Return the executor that the arguments ask for; `files` are the test files. Raises `UsageError`."""
     found = cluster(arguments, conditions, files)
     if found is not None:
         return found
@@ -87,7 +87,10 @@ def cluster(
     work: Work = "campaign",
     databases: Databases = _OWN,
 ) -> Cluster | None:
-    """The cluster that is asked for, which is not reached yet; None where none is. Raises `UsageError`."""
+    """Return the cluster that the arguments ask for, not yet connected; None for a local executor.
+
+    Raises `UsageError`.
+    """
     where, _, address = str(arguments.executor).partition("://")
     if where not in (LOCAL, RAY) or (where == LOCAL and address) or str(arguments.executor).endswith("://"):
         raise UsageError(f"--executor {arguments.executor}: expected local, ray, ray://HOST:PORT or ray://auto")

@@ -1,4 +1,4 @@
-"""`autotest fuzz`: explore fresh seeds of decorated tests and tell what was found."""
+"""`autotest fuzz`: runs random trials of decorated tests under fresh seeds, and reports the findings."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the campaign, or one for each candidate; returns the exit status."""
+    """Run the campaign, or one for each candidate, and return the exit status."""
     for path in (arguments.json, arguments.junitxml, arguments.html):
         if path is not None:
             must_be_writable(path)
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
-    """Run one campaign; the exit status, and what it came to."""
+    """Run one campaign; return the exit status and its progress."""
     collected = tests_in(arguments.paths, arguments.k)
     environment = options.from_environment()
     history = History(environment.directory)
@@ -118,18 +118,18 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     failure: Exception | None = None
     with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
         executor.prepare()
-        campaign = begun(progress)  # not before there is somebody to work: --resume goes on with the last that began
+        campaign = begun(progress)  # only when a worker is ready: --resume continues the last campaign in the history
         try:
             if arguments.each_group:
                 progress, failure = fuzz_groups.run(executor, collected, plan, shown, begun)
             else:
                 Campaign(progress, plan, executor, shown, campaign).run()
-        except Exception as error:  # noqa: BLE001 - it is raised when what was found before is told
+        except Exception as error:  # noqa: BLE001 - raised after the findings so far are reported
             failure = error
         progress.machines = executor.machines()
     for one in (progress, *progress.groups.values()):
         _look_again(one)
-    # Never so narrow that nothing fits, nor wider than reads well.
+    # Neither too narrow for the report nor wider than is easy to read.
     print(report.summary(progress, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
     _write_reports(progress, arguments)
     if failure is not None:
@@ -141,13 +141,16 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
 
 
 def _own_deadlines(collected: Collection, environment: options.Options) -> dict[str, float]:
-    """The seconds that a trial may take of each test which says so itself, where the process was not asked for any."""
+    """Return the trial deadlines in seconds of the tests that set their own, by test id.
+
+    Used only if the command line sets no deadline.
+    """
     found = {test.id: environment.of_test(test.settings).deadline for test in collected.tests}
     return {test: seconds for test, seconds in found.items() if seconds != environment.deadline}
 
 
 def _look_again(progress: CampaignProgress) -> None:
-    """A worker that ran out of time may have kept a script already."""
+    """Update findings for which a worker stored a script before it ran out of time."""
     for identity, found in progress.found.items():
         if found.verified.state is State.WAITING and (Path(found.place) / "repro.py").exists():
             progress.found[identity] = dataclasses.replace(found, verified=Verification())
@@ -155,10 +158,10 @@ def _look_again(progress: CampaignProgress) -> None:
 
 @contextlib.contextmanager
 def terminated() -> Iterator[None]:
-    """Let SIGTERM, with which CI and clusters end a run, end it as Ctrl-C does.
+    """Let the first SIGTERM, with which CI and clusters end a run, act like Ctrl-C.
 
-    Another one changes nothing, for what was found is being written then: ``timeout`` sends it to the process, and at
-    once to its group. SIGKILL, which whoever is in a hurry sends next, ends it.
+    A second one is ignored, because the findings are being written then: ``timeout`` sends it to the process and at
+    once to its group. SIGKILL, which usually follows, ends the process.
     """
 
     def interrupt(number: int, frame: object) -> None:
@@ -189,13 +192,13 @@ def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) ->
 
 
 def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
-    """The page of the campaign, scripts included, and where the last ones stood."""
+    """Return the page of the campaign, with the scripts, and with the trend of earlier campaigns."""
     sides = chosen().sides
     scripts, versions = {}, {}
     for found in progress.found.values():
         with contextlib.suppress(OSError):
             scripts[found.key] = (Path(found.place) / "repro.py").read_text(encoding="utf-8")
-    for side in sides:  # importing a framework for its version takes seconds
+    for side in sides:  # the installed version: importing a framework takes seconds
         if version := installed(side):
             versions[side] = version
     date = dt.datetime.now(dt.timezone.utc).date().isoformat()

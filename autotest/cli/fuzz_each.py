@@ -1,4 +1,4 @@
-"""Campaigns against several candidates: one after the other, in equal parts of the time, and a line for each."""
+"""Campaigns against several candidates: one after the other, each for an equal part of the time, with one line each."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from autotest.cli.status import NOTHING_NEW
 from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress
 
-#: How long a campaign takes where nobody says.
+#: Default duration of a campaign in seconds.
 DEFAULT_SECONDS = 60.0
-#: Which of several exit statuses tells most.
+#: The order in which one of several exit statuses is chosen, the most informative first.
 _ORDER = (3, 1, 2, 0)
 
 
@@ -26,9 +26,9 @@ def run(
     names: Sequence[str],
     campaign: Callable[[argparse.Namespace], tuple[int, CampaignProgress]],
 ) -> int:
-    """Run `campaign` against each candidate of `names`, all with one base seed; returns the exit status that counts.
+    """Run `campaign` against each candidate of `names`, all with one base seed, and return the exit status.
 
-    A campaign has its candidate to itself, so that what kills one costs the others nothing.
+    Each candidate has a campaign of its own, so that a crash of one candidate does not affect the others.
     """
     if arguments.resume:
         raise UsageError(f"--resume: expected one candidate, not {', '.join(names)}; name the one to go on with")
@@ -47,7 +47,7 @@ def run(
 
 
 def _part_of(arguments: argparse.Namespace, name: str, parts: int, seed: int) -> argparse.Namespace:
-    """What is asked for one candidate: its part of the time, and reports of its own."""
+    """Return the arguments for one candidate: its part of the time, and its own report files."""
     own = copy.copy(arguments)
     own.seed = seed
     if own.trials is None or own.time is not None:

@@ -1,4 +1,4 @@
-"""A campaign on each group of machines of a cluster at once: the same trials everywhere, and a column for each."""
+"""Runs a campaign on each group of machines of a cluster at once: the same trials everywhere, and a column for each."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Found
 from autotest.sources.collection import Collection
 
-#: Seconds between two sums of what all groups have come to.
+#: Seconds between two updates of the display with the sum over all groups.
 _SHOWN_EVERY: Final = 0.5
 
 
 class CampaignShard(NamedTuple):
-    """Which part of all trials a campaign runs, as the history tells campaigns apart."""
+    """The part of all trials that a campaign runs; its text identifies the campaign in the history."""
 
     shard: tuple[int, int]
     #: Whether it runs on each group of machines.
     each: bool = False
-    #: The group that it is about, where it is about one of them.
+    #: The group of machines that the campaign is for; "" if it is not for a single group.
     group: str = ""
 
     def __str__(self) -> str:
@@ -38,13 +38,13 @@ class CampaignShard(NamedTuple):
 
 
 class CampaignsOfHistory:
-    """Notes in the history that campaigns begin, or goes on with the last ones."""
+    """Factory of the functions that save campaigns. It begins them in the history, or resumes the last ones."""
 
     def __init__(self, history: History, part: CampaignShard, resume: bool) -> None:
         self._history, self._part, self._resume = history, part, resume
 
     def __call__(self, progress: CampaignProgress, group: str = "") -> SaveProgress:
-        """What writes down where one stands; `group` is the machines that it is about, where it is about some."""
+        """Return the function that saves the progress of a campaign; `group` is its group of machines, if any."""
         shard = str(self._part._replace(group=group))
         campaign = self._resumed(progress, shard, group) if self._resume else self._history.begin(progress, shard)
         return lambda *where: self._history.save(campaign, *where)
@@ -55,11 +55,11 @@ class CampaignsOfHistory:
         except UsageError:
             if not group:
                 raise
-            return self._history.begin(progress, shard)  # machines that were not there before
+            return self._history.begin(progress, shard)  # a group that did not exist in the earlier run
 
 
 class _Shown:
-    """Shows the sum of all groups, and a finding when the first of them has it."""
+    """An observer that shows the sum of all groups, and each finding once, when the first group has it."""
 
     def __init__(self, groups: Mapping[str, CampaignProgress], shown: Observer) -> None:
         self._groups, self._shown = groups, shown
@@ -83,14 +83,21 @@ class _Shown:
 def run(
     cluster: object, collected: Collection, plan: Plan, shown: Observer, begun: CampaignsOfHistory
 ) -> tuple[CampaignProgress, Exception | None]:
-    """Carry out `plan` on each group of a cluster that is prepared; what it came to, and what ended one before."""
+    """Run `plan` on each group of a prepared cluster.
+
+    Returns the sum of their progress, and the exception that ended the campaign of one group early, if any.
+    """
     assert isinstance(cluster, Cluster), "--each-group is refused without a cluster"
     groups: dict[str, CampaignProgress] = {}
     everywhere = _Shown(groups, shown)
     began = time.monotonic()
 
     def joined() -> dict[str, Campaign]:
-        """A campaign for each group of machines that has none; one that comes late has less time, or as many trials."""
+        """Return a campaign for each group of machines that has none yet.
+
+        A group that joins late has less time if the plan has a time limit; if it has a number of trials, it runs as
+        many.
+        """
         left = None if plan.seconds is None else max(0.0, plan.seconds - (time.monotonic() - began))
         own = dataclasses.replace(plan, seconds=left)
         others = {}

@@ -1,4 +1,4 @@
-"""``autotest gradients PATH``: which operators of a test suite have their gradients compared, and which do not."""
+"""``autotest gradients PATH``: lists which operators of a test suite have their gradients compared and which do not."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carry out the subcommand; returns the exit status."""
+    """Run the subcommand and return the exit status."""
     if arguments.trials < 1:
         raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")
     if arguments.jobs is not None and arguments.jobs < 0:
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _account(
     arguments: argparse.Namespace, collected: Collection, conditions: Conditions, kept: StoredAccount
 ) -> GradientAccount:
-    """The account of all tests; what an earlier run has `kept` is not run again."""
+    """Return the account of all tests; tests whose account is in `kept` already are not run again."""
     tests = {Where(test.file, test.id, 0): test for test in collected.tests}
     cluster = executors.cluster(arguments, conditions, {test.file for test in collected.tests}, "gradients")
     if cluster is not None:

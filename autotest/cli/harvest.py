@@ -1,4 +1,4 @@
-"""`autotest harvest`: run a torch program as it is, and keep the distinct calls that it makes."""
+"""`autotest harvest`: runs an unchanged torch program, and stores the distinct calls that it makes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autotest.frameworks import harvesting
 from autotest.report.plural import several
 from autotest.sources import calls_file
 
-#: Where the calls are written unless it is told.
+#: Default path of the file for the calls.
 CALLS: Final = Path("calls.jsonl")
 
 
@@ -43,13 +43,13 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the program; returns its exit status."""
+    """Run the program and return its exit status."""
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
     if not command:
         raise UsageError("what is to be run? Write it behind two dashes: autotest harvest -- python train.py")
     if command[0].endswith(".py") and not os.access(command[0], os.X_OK):
         command = [sys.executable, *command]
-    # What an earlier harvest wrote is kept for a slip of the pen.
+    # A mistyped command must not overwrite the file of an earlier harvest.
     if shutil.which(command[0]) is None and not Path(command[0]).exists():
         raise UsageError(f"{command[0]}: there is no such command; write it as you type it: python train.py")
     output: Path = arguments.output
@@ -60,16 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
         print(f"autotest: {_told(output, command)}", file=sys.stderr)
-    # What a signal ended has the status that a shell gives it.
+    # After a signal, the exit status is the one that a shell gives.
     return status if status >= 0 else 128 - status
 
 
 @contextlib.contextmanager
 def _earlier_kept(output: Path) -> Iterator[None]:
-    """Put the file that is at `output` aside, and back, with a word, where nothing is recorded in its place."""
+    """Move an existing file at `output` aside; if nothing is recorded, move it back and print a message."""
     aside = output.with_name(f"{output.name}.earlier")
     there = output.is_file() and output.stat().st_size > 0
-    with contextlib.suppress(OSError):  # what cannot be written is told of by whoever writes
+    with contextlib.suppress(OSError):  # the process that writes the file reports the error
         if there:
             output.replace(aside)
     try:
@@ -91,7 +91,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
 @contextlib.contextmanager
 def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Ctrl-C reaches the program by itself, which then decides; SIGTERM is handed on."""
+    """Ignore Ctrl-C, which the program receives itself and handles, and forward SIGTERM to the program."""
     before = {
         signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None),
         signal.SIGTERM: signal.signal(signal.SIGTERM, lambda number, frame: process.terminate()),

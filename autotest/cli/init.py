@@ -1,4 +1,4 @@
-"""`autotest init`: a first test file, settings and a CI workflow for an existing project."""
+"""`autotest init`: writes a first test file, settings and a CI workflow into an existing project."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the files; returns the exit status."""
+    """Write the files and return the exit status."""
     folder: Path = arguments.folder
     if not folder.is_dir():
         raise UsageError(f"{folder}: expected the folder of a project; make it first")
@@ -83,7 +83,7 @@ def _new(path: Path, text: str) -> str:
 
 
 def _settings(path: Path, candidate: str) -> str:
-    """Append our table to a `pyproject.toml`, or begin one."""
+    """Append our table to a `pyproject.toml`, or create the file."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     try:
         known = "autotest" in tomllib.loads(before).get("tool", {})
@@ -97,7 +97,7 @@ def _settings(path: Path, candidate: str) -> str:
 
 
 def _ignored(path: Path) -> str:
-    """Let git ignore what runs leave behind."""
+    """Add the folder of stored failures to `.gitignore`."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if ".autotest/" in before.splitlines():
         return f"left     {path}: it names .autotest/ already"
@@ -107,7 +107,10 @@ def _ignored(path: Path) -> str:
 
 
 def requirement(candidate: str) -> str:
-    """What `pip install` brings this library by: from where it was installed here, if that is a repository."""
+    """Return the requirement with which `pip install` installs this library.
+
+    If the library was installed from a repository, the requirement names that repository and commit.
+    """
     extras = f"fuzz,{candidate}" if candidate == DEFAULT_PAIR[1] else "fuzz"  # the default one has an extra of its name
     plain = f"{DISTRIBUTION}[{extras}]"
     origin = _origin()
@@ -116,7 +119,7 @@ def requirement(candidate: str) -> str:
 
 
 def _origin() -> dict[str, Any]:
-    """Where this library was installed from, as pip writes it down; empty where that was a package index.
+    """Return where this library was installed from, as pip records it; empty if that was a package index.
 
     https://packaging.python.org/en/latest/specifications/direct-url/
     """

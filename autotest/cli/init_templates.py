@@ -1,4 +1,4 @@
-"""The files that `autotest init` writes, as texts with the names of one project filled in."""
+"""The texts of the files that `autotest init` writes, with the names of one project filled in."""
 
 from __future__ import annotations
 
@@ -76,19 +76,19 @@ _FROM_A_FOLDER = """\
 
 
 def tests(candidate: str) -> str:
-    """A first test file."""
+    """Return the text of a first test file."""
     return _filled(_TESTS, candidate=candidate)
 
 
 def settings(candidate: str) -> str:
-    """The table for `pyproject.toml`."""
+    """Return the text of the table for `pyproject.toml`."""
     return _filled(_SETTINGS, candidate=candidate)
 
 
 def workflow(folder: str, requirement: str, *, is_local: bool) -> str:
-    """A workflow for GitHub's CI that tests `folder`, after ``pip install`` of `requirement`.
+    """Return a workflow for GitHub's CI that tests `folder`, after ``pip install`` of `requirement`.
 
-    With `is_local`, it says that this came from a folder, which CI does not have.
+    With `is_local`, a comment in it says that `requirement` came from a folder, which CI does not have.
     """
     return _filled(_WORKFLOW, tests=folder, requirement=requirement, note=_FROM_A_FOLDER if is_local else "")
 

@@ -1,4 +1,4 @@
-"""`autotest ledger`: expects a known divergence from now on, and says what known ones hid."""
+"""`autotest ledger`: adds a known divergence to a ledger, and lists the entries that others hid."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add_to(commands: Any) -> None:
 
 
 def add(arguments: argparse.Namespace) -> int:
-    """Append an entry, and put the reproducer beside the ledger."""
+    """Append an entry to the ledger, and put the reproducer beside it."""
     entry = find(Store(options.from_environment().directory), arguments.key)
     if not arguments.reason.strip():
         raise UsageError("--reason: say why this divergence is known")
@@ -95,13 +95,13 @@ def add(arguments: argparse.Namespace) -> int:
 
 
 def _alone(test: str) -> str:
-    """How to expect it with other arguments of a parametrized test, too."""
+    """Return how to expect the divergence with other arguments of a parametrized test too; "" for other tests."""
     name, bracket, _ = test.partition("[")
     return f" alone; with `test = {_quoted(name)}` in its entry (or --test), whatever the arguments" if bracket else ""
 
 
 def hidden(arguments: argparse.Namespace) -> int:
-    """Run the tests, and print what was met behind what; returns 1 where a test failed."""
+    """Run the tests, and print which entries were met behind others. Returns 1 if a test failed."""
     tallies: list[Tally] = []
     failed: list[str] = []
     with run_hook(lambda test, context, tally: tallies.append(tally)):
@@ -120,7 +120,7 @@ def hidden(arguments: argparse.Namespace) -> int:
 
 
 def _failure(test: Collected) -> list[str]:
-    """Call one test; leaves a line where it failed."""
+    """Call one test; return a line if it failed, otherwise nothing."""
     try:
         test.call()
     except unittest.SkipTest:
@@ -131,7 +131,7 @@ def _failure(test: Collected) -> list[str]:
 
 
 def _releases(finding: Finding, candidate: str) -> dict[str, str]:
-    """Of which releases it is said, where the candidate is the reference in another one."""
+    """Return the releases that the entry is for, if the candidate is another release of the reference."""
     if candidate != placeless(finding.sides[0]):
         return {}
     found = [re.match(r"\d+(?:\.\d+)*", finding.versions.get(side, "")) for side in finding.sides]
@@ -140,7 +140,7 @@ def _releases(finding: Finding, candidate: str) -> dict[str, str]:
 
 
 def entry_text(facts: dict[str, str], *, separate: bool, refused: bool = False) -> str:
-    """One table of a ledger; what is empty is left out."""
+    """Return one table of a ledger as text; empty facts are left out."""
     lines = ["[[divergence]]", *(f"{name} = {_quoted(value)}" for name, value in facts.items() if value)]
     lines += ["refused = true"] if refused else []
     lines.append(f"date = {dt.datetime.now(dt.timezone.utc).date().isoformat()}")
@@ -148,12 +148,15 @@ def entry_text(facts: dict[str, str], *, separate: bool, refused: bool = False) 
 
 
 def _quoted(value: str) -> str:
-    # JSON's strings are TOML's basic strings, but for escapes of halves of characters.
+    # JSON's strings are TOML's basic strings, except for the escapes of surrogates.
     return re.sub(r"\\u[dD][89a-fA-F]\w\w", "?", json.dumps(value))
 
 
 def _beside(finding: Finding, candidate: str) -> Path:
-    """The candidate's ledger in the test's folder: the only file of that name below the working directory."""
+    """Return the path of the candidate's ledger in the test's folder.
+
+    The test's file must be the only file of its name below the working directory.
+    """
     name = finding.test.partition("::")[0]
     files = [path for path in Path.cwd().rglob(name) if not any(part.startswith(".") for part in path.parts[1:])]
     if len(files) != 1:

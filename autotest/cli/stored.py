@@ -1,4 +1,4 @@
-"""`autotest list`, `show`, `replay`, `export`, `merge`, `recover`: what was found earlier."""
+"""`autotest list`, `show`, `replay`, `export`, `merge`, `recover`: commands on the findings of earlier runs."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def _store() -> Store:
 
 
 def find(store: Store, key: str, candidate: str = "") -> Stored:
-    """The failure whose key is `key` or is the only one that begins so, with or without its candidate.
+    """Return the failure whose key is `key`, or the only one whose key begins with it.
 
-    Of those of `candidate` alone, where one is asked for.
+    The beginning may leave out the candidate's name. With a `candidate`, only its failures are searched.
     """
     keys = [entry.key for entry in _of(store.list(), candidate)]
     if candidate and not keys:
@@ -96,7 +96,7 @@ def show_all(arguments: argparse.Namespace) -> int:
 
 
 def _of(entries: Sequence[Stored | Damaged], candidate: str) -> list[Stored | Damaged]:
-    """The failures of `candidate`, or all where none is asked for; what cannot be read may be anybody's."""
+    """Return the failures of `candidate`, or all if it is ""; damaged entries are always included."""
     if not candidate:
         return list(entries)
     names = candidates.kept_as(candidate)
@@ -104,7 +104,10 @@ def _of(entries: Sequence[Stored | Damaged], candidate: str) -> list[Stored | Da
 
 
 def _none_of(store: Store, candidate: str) -> str:
-    """That nothing of `candidate` is kept; raises `UsageError` where nothing is and that is no framework's name."""
+    """Return the message that no failures of `candidate` are stored.
+
+    Raises `UsageError` if the store is empty and `candidate` is not the name of a framework.
+    """
     there = ", ".join(sorted({item.finding.sides[1] for item in store.list() if isinstance(item, Stored)}))
     for name in () if there else candidates_in(candidate):
         must_be_known(name)
@@ -118,7 +121,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Run reproducers; the exit status is 1 when any of them diverges, 3 when one cannot tell."""
+    """Run reproducers; the exit status is 1 if any of them diverges, 3 if the result of one is unclear."""
     store = _store()
     if arguments.all == bool(arguments.keys):
         raise UsageError("autotest replay: name the failures to replay, or give --all")
@@ -157,7 +160,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def merge(arguments: argparse.Namespace) -> int:
-    """Take over failures that are not here yet, or not verified here, and the campaigns' history."""
+    """Copy failures that are missing or not verified in this store, and the history of campaigns."""
     directory = options.from_environment().directory
     store = Store(directory)
     known = {entry.key: entry for entry in store.list()}
@@ -184,7 +187,7 @@ def merge(arguments: argparse.Namespace) -> int:
 
 
 def recover(arguments: argparse.Namespace) -> int:
-    """Trace what the dead left; the exit status is 1 when something was found."""
+    """Diagnose the trials in which processes died; the exit status is 1 if there is a finding."""
     asked = options.from_environment()
     folder = breadcrumb.folder(asked.directory)
     status = NOTHING_NEW

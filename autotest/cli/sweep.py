@@ -1,4 +1,4 @@
-"""`autotest sweep`: judge every operator that both frameworks have, and draw the map of what agrees."""
+"""`autotest sweep`: judges every operator that both frameworks have, and draws the map of the results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from autotest.sweeping.session import Progress, SweepPlan, SweepSession
 from autotest.sweeping.units import digest
 from autotest.sweeping.worker import Databases
 
-#: Where `--bless` writes and `--against` reads unless they are told.
+#: Default path for `--bless` and `--against`.
 BASELINE: Final = "sweep.json"
 #: Seconds between two lines of a log.
 _LOG_EVERY: Final = 10.0
@@ -97,9 +97,9 @@ def add_to(commands: Any) -> None:
 
 
 def _engine(arguments: argparse.Namespace, environment: options.Options) -> SweepEngine:
-    """What judges the units: worker processes of this machine, or of a cluster."""
+    """Return the engine that judges the units: worker processes on this machine, or a cluster."""
     own = arguments.calls is None
-    # What was found before is tried again, as tests do.
+    # Earlier findings are tried again, as tests do.
     database: SampleDatabase = FoundBefore(environment.directory) if own else harvested.database(arguments.calls)
     jobs = arguments.jobs or default_jobs()
     deadline, memory = arguments.deadline or environment.deadline, arguments.memory or environment.memory
@@ -111,7 +111,7 @@ def _engine(arguments: argparse.Namespace, environment: options.Options) -> Swee
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the sweep; returns the exit status."""
+    """Run the sweep and return the exit status."""
     before = None if arguments.against is None else sweep_files.read(arguments.against)
     entries = [] if arguments.ledger is None else ledger.read(arguments.ledger)
     sweep_files.check(arguments)
@@ -120,10 +120,10 @@ def run(arguments: argparse.Namespace) -> int:
     done: Mapping[str, Sequence[Cell]] = {}
     if arguments.resume:
         done = _resumed(arguments, place)
-    # A map that others are compared with holds the same samples however fast the machine is.
+    # A map for comparisons must contain the same samples on a fast and on a slow machine.
     searching = arguments.against is None and arguments.bless is None
     plan = SweepPlan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard, searching=searching)
-    plan.chosen()  # says what is wrong with -k before anything is started
+    plan.chosen()  # raises the error of a wrong -k before anything is started
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
     with terminated(), _engine(arguments, environment) as engine:
         session = SweepSession(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
@@ -159,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_judged(swept: SweepMap) -> None:
-    """Say that a run in which nothing at all could be judged is no pass; raises `AutotestError`."""
+    """Raise `AutotestError` if nothing could be judged: such a run must not count as passed."""
     cells = [row.cell for row in swept.rows.values()]
     if all(cell.status == "left out" for cell in cells):
         reasons: collections.Counter[str] = sum((cell.left_out for cell in cells), collections.Counter())
@@ -170,7 +170,10 @@ def _check_judged(swept: SweepMap) -> None:
 
 
 def _resumed(arguments: argparse.Namespace, place: Path) -> Mapping[str, Sequence[Cell]]:
-    """What the last sweep came to; `arguments` then ask for what it was asked for."""
+    """Return the results of the last sweep, and set `arguments` to those of that sweep.
+
+    Raises `UsageError` if `arguments` contradict them.
+    """
     asked, done = journal.read(place)
     given = {"-k": arguments.k, "--seed": arguments.seed, "--calls": arguments.calls and str(arguments.calls)}
     for option, before in (("-k", asked.expression), ("--seed", asked.seed), ("--calls", asked.calls)):
@@ -195,7 +198,7 @@ def _journal(
     session: SweepSession,
     done: Mapping[str, Sequence[Cell]],
 ) -> Iterator[Journal]:
-    """What is found while the sweep runs is written down, after what was found before it was resumed."""
+    """Yield the journal to which the sweep writes its results; a resumed sweep appends to its earlier results."""
     written = Journal(place, resumed=arguments.resume)
     if arguments.resume:
         known_units = session.resume(done)
@@ -211,7 +214,7 @@ def _journal(
 
 
 class _Sweep:
-    """One sweep, as far as it came before an interrupt."""
+    """One sweep, with the results that it had before an interrupt."""
 
     def __init__(
         self,
@@ -243,7 +246,7 @@ class _Sweep:
         return self._chosen(str(key)) and digest(self._plan.seed, str(key)) % parts == number - 1
 
     def check_comparable(self) -> None:
-        """Say before anything runs that an earlier map says nothing of what is asked for; raises `UsageError`."""
+        """Raise `UsageError` if the earlier map has none of the requested cells; called before anything runs."""
         before = self._before
         if before is None or not self._session.units or any(map(self._asked, before.statuses)):
             return
@@ -278,7 +281,7 @@ def _command() -> str:
 
 
 class _Log:
-    """Prints a line from time to time."""
+    """Callback that prints a progress line every `_LOG_EVERY` seconds."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _LOG_EVERY

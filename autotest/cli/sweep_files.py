@@ -1,4 +1,4 @@
-"""What `autotest sweep` reads and writes: an earlier map, and the map in all its forms."""
+"""The files that `autotest sweep` reads and writes: an earlier map, and the new map in all its forms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPTIONS = ("json", "html", "markdown", "junitxml", "bless")
 
 
 def read(path: Path) -> Baseline:
-    """The map in `path`; raises `UsageError`."""
+    """Return the map stored in `path`. Raises `UsageError`."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -35,9 +35,9 @@ def read(path: Path) -> Baseline:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Say before a long run that what it finds could not be written, or over what; raises `UsageError`."""
+    """Raise `UsageError` if an output file of the sweep cannot be written, or if two options name the same file."""
     asked: dict[Path, str] = {}
-    # What is blessed takes the place of what it was compared with, and is told apart from it by that word.
+    # With `--bless`, the new map may replace the one it is compared with, so both options may name the same file.
     if arguments.against is not None and arguments.bless is None:
         asked[arguments.against.resolve()] = "against"
     for option in _OPTIONS:
@@ -53,7 +53,7 @@ def check(arguments: argparse.Namespace) -> None:
 def write_all(
     arguments: argparse.Namespace, swept: SweepMap, found: Sequence[SweepFinding], compared: Changes | None
 ) -> None:
-    """Write the map in every form that is asked for; raises `UsageError` when all that can be written is."""
+    """Write the map in every requested form. Raises `UsageError` after all forms that can be written are written."""
     document = as_data(swept, found)
     if not swept.incomplete:
         what = f"sweep -k {arguments.k!r} --calls {arguments.calls} --shard {arguments.shard} against {swept.sides[1]}"
@@ -77,12 +77,15 @@ def write_all(
 
 
 def _write(path: Path | None, text: Callable[[], str]) -> str:
-    """Write a file whole or not at all, so that a full disk costs no earlier map; returns why it could not be."""
+    """Write a file completely or not at all, so that a full disk does not destroy an earlier map.
+
+    Returns an error message, or "" if the file was written or none was requested.
+    """
     if path is None:
         return ""
     beside = path.with_name(f".{path.name}.new")
     try:
-        if path.exists() and not path.is_file():  # a device or a pipe has no place beside it
+        if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
             path.write_text(text(), encoding="utf-8")
             return ""
         beside.write_text(text(), encoding="utf-8")

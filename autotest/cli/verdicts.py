@@ -1,4 +1,4 @@
-"""``autotest verdicts PATH``: how often verdicts name the side that is known to be wrong."""
+"""``autotest verdicts PATH``: counts how often verdicts name the side that is known to be wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carry out the subcommand; returns the exit status: 1 where a verdict is wrong."""
+    """Run the subcommand and return the exit status, which is 1 if a verdict is wrong."""
     from autotest.cli.status import FINDINGS, NOTHING_NEW
     from autotest.diagnosis import verdict_score
     from autotest.frameworks import chosen, warnings_ignored

@@ -1,4 +1,4 @@
-"""Carries out tasks on one machine of a cluster, in worker processes of its own that may die without it."""
+"""Performs tasks on one machine of a cluster, in worker processes that may crash without ending the agent."""
 
 from __future__ import annotations
 
@@ -39,23 +39,24 @@ from autotest.results.tasks import Death, Found
 from autotest.storage.store import Store
 
 _FOLDER = "autotest-agent-"
-#: Seconds after which the folder of an agent whose process is not here belongs to nobody: it may be of a container.
+#: Age in seconds after which the folder of an agent without a process on this machine counts as abandoned. The process
+#: may run in another container.
 _STALE = 24 * 3600
 
 
 class Agent:
-    """What an engine runs on a machine. What it keeps on disk is nobody's after it has answered."""
+    """The agent that an engine runs on a machine. It keeps files of a finding only until it has sent them."""
 
     def __init__(self) -> None:
         _forget_killed(Path(tempfile.gettempdir()))
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
         self._root = Path.cwd()
         self._workers: AgentWorkers | None = None
-        #: The numbers of what is being done, by the task object's own identity.
+        #: The numbers of the running tasks, by the task object's `id`.
         self._numbers: dict[int, int] = {}
 
     def answer(self, message: bytes) -> bytes:
-        """Answer what the driver asks: `Facts` to a `Package`, a `Report` to an `Order`."""
+        """Answer a message of the driver: a `Package` with `Facts`, an `Order` with a `Report`."""
         asked: Package | Order | Farewell = pickle.loads(message)
         if isinstance(asked, Package):
             return pickle.dumps(self._settle(asked))
@@ -65,7 +66,7 @@ class Agent:
         return pickle.dumps(asked)
 
     def _settle(self, package: Package) -> Facts:
-        """Get everything ready, so that the first task need not wait for more than its test file."""
+        """Prepare everything, so that the first task has to import nothing but its test file."""
         if package.root:
             os.chdir(package.root)
         self._root = Path.cwd()
@@ -81,7 +82,10 @@ class Agent:
         return Facts(group, library, differing)
 
     def _furnish(self, package: Package) -> Path | None:
-        """Let worker processes meet the same settings as on the driver's machine; where its ledger lies here."""
+        """Give worker processes the same settings as on the driver's machine.
+
+        Returns the path of the driver's ledger on this machine, or None if there is none.
+        """
         for name in [name for name in os.environ if name.startswith("AUTOTEST_") or name in package.unset]:
             del os.environ[name]
         os.environ.update(package.environment)
@@ -137,7 +141,7 @@ class Agent:
 
 
 def _facts(connection: Connection, server: socket.socket) -> None:
-    """In a process that has the frameworks: which ones these are."""
+    """Send the names and versions of the frameworks. Runs in a process that has imported them."""
     pair = chosen()
     sides = " / ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
     python = ".".join(platform.python_version_tuple()[:2])
@@ -145,7 +149,7 @@ def _facts(connection: Connection, server: socket.socket) -> None:
 
 
 def _forget_killed(folder: Path) -> None:
-    """Remove what agents of this machine left that were killed."""
+    """Remove the folders of agents of this machine that were killed."""
     for place in folder.glob(f"{_FOLDER}*-*"):
         pid = place.name.removeprefix(_FOLDER).partition("-")[0]
         with contextlib.suppress(OSError):

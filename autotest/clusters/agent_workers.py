@@ -1,4 +1,4 @@
-"""What an agent carries out its tasks with: the workers of a campaign or of a sweep, or gradient accounts."""
+"""The workers with which an agent performs its tasks: those of a campaign, of a sweep, or of gradient accounts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from autotest.sweeping.units import Unit
 
 
 class AgentWorkers(Protocol):
-    """Begins tasks, and says what came of them."""
+    """Interface for starting tasks and waiting for their results."""
 
     @property
     def late(self) -> int:
-        """How many more tasks than it has workers it can explore with, since as many seem to hang."""
+        """Number of workers that seem to hang; as many further tasks can explore in their place."""
 
     def start(self, task: Any) -> None: ...
 
@@ -36,9 +36,10 @@ class AgentWorkers(Protocol):
 
 
 def opened(package: Package, directory: Path, ledger: Path | None) -> tuple[AgentWorkers, Server]:
-    """What the work of `package` is done with, and the server of its processes; raises `AutotestError`.
+    """Return the workers for the work of `package`, and the server of their processes. Raises `AutotestError`.
 
-    `directory` is where findings are kept here, and `ledger` where the one lies here that holds for all tests.
+    `directory` is the folder for findings on this machine. `ledger` is the path on this machine of the ledger that
+    applies to all tests, or None.
     """
     if package.work == "sweep":
         server = Server(engine.preloaded(package.databases.own), frameworks=package.conditions.frameworks)

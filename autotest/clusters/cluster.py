@@ -1,4 +1,4 @@
-"""Carries out the tasks of a campaign on a cluster: deals them out to agents, and again where one is lost."""
+"""An executor that runs the tasks of a campaign on a cluster. If an agent is lost, its tasks are handed out again."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from autotest.clusters.remote_agents import Job, RemoteAgent
 from autotest.processes.client import START_UP
 from autotest.report.plural import several
 
-#: Seconds that an agent waits for a result before it asks whether there is more to do.
+#: Seconds that an agent waits for a result before it answers and can get further tasks.
 POLL = 0.25
-#: Seconds after the first agent in which others may come, before their groups are compared.
+#: Seconds after the first agent is ready in which others may join, before their groups are compared.
 GATHERING = 10.0
-#: Seconds without an answer after which an agent is given up, and without any agent after which the campaign is.
+#: Seconds without an answer after which an agent is given up, and seconds without any agent after which the campaign
+#: ends.
 SILENT, ALONE = 60.0, 120.0
-#: A task is given to another machine as well when it has taken so many times the usual, and at least so many seconds.
+#: A task is also given to a second machine if it takes this many times the usual time, and at least this many seconds.
 STRAGGLES, AT_LEAST = 4.0, 5.0
-#: Seconds between two looks for who is silent and what straggles.
+#: Seconds between two checks for silent agents and slow tasks.
 LOOK_EVERY = 0.1
 
 
 class Cluster:
-    """An executor whose workers are on other machines; this process alone has the store, the ledger and the display."""
+    """An executor whose workers are on other machines. Only this process has the store, the ledger and the display."""
 
     def __init__(
         self,
@@ -45,10 +46,15 @@ class Cluster:
         *,
         each: bool = False,
     ) -> None:
-        """`package` is for every agent; findings go to the store below `directory`.
+        """Use the machines of `engine`; `prepare` starts the agents.
 
-        At most `jobs` workers are used, on machines whose group (frameworks and devices) holds the text `wanted`; of
-        the group that has most workers, or of `each` one.
+        Args:
+            engine: runs the agents.
+            package: what every agent receives first.
+            directory: findings are put into the store below it.
+            jobs: the largest number of workers in total; None for no limit.
+            wanted: only machines whose group (frameworks and devices) contains this text take part.
+            each: let every group take part, instead of only the group with the most workers.
         """
         self._engine, self._package, self._directory = engine, package, directory
         #: Whether every group of machines takes part.
@@ -56,28 +62,28 @@ class Cluster:
         self._root = Path(package.root) if package.root else Path.cwd()
         self._machines = Machines(engine, jobs, wanted, each=each)
         self._agents: dict[Hashable, RemoteAgent] = {}
-        #: The agents of each group that can be given tasks; looked up anew when one has come or is gone.
+        #: The agents of each group that can be given tasks; cleared when an agent has joined or is gone.
         self._at_work: dict[str, Sequence[RemoteAgent]] = {}
         self._rooms: dict[str, tuple[int, int]] = {}
         self._jobs: dict[int, Job] = {}
         self._waiting: collections.deque[int] = collections.deque()
         self._numbers = 0
         self._finished: dict[str, list[tuple[Any, Any]]] = {}
-        #: How many tasks of a kind were done in a group, and in how many seconds.
+        #: The number of finished tasks and their total seconds, by group and kind of task.
         self._usual: dict[tuple[str, type], tuple[int, float]] = {}
         self._next_look = 0.0
-        #: When a group last had a machine.
+        #: The time at which a group last had a machine.
         self._last_seen: dict[str, float] = {}
-        #: Why groups do nothing more, where others go on without them.
+        #: Why groups were given up while others continue.
         self._given_up: list[str] = []
 
-    # -- who works --------------------------------------------------------------------------------------
+    # -- agents -----------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Start an agent on every machine, and wait for them; raises `AutotestError` when none can work."""
+        """Start an agent on every machine, and wait for them. Raises `AutotestError` if none can work."""
         self._engine.connect()
         begin, first = time.monotonic(), 0.0
-        # A group that is to have its column must not miss it because its machines are slower.
+        # With `each`, a group must not be left out of the results because its machines are slower to start.
         gathering = START_UP if self.each else GATHERING
         while not first or (time.monotonic() < first + gathering and any(not one.facts for one in self._all())):
             self._enlist()
@@ -115,14 +121,14 @@ class Cluster:
         return AutotestError(f"nobody works on the cluster{f' with {group}' if group else ''}: {why}")
 
     def _enlist(self) -> None:
-        """Start agents on machines that came since."""
+        """Start agents on machines that have joined since the last call."""
         for machine, slots in self._machines.to_start():
             handle = self._engine.start(machine, slots)
             self._agents[handle] = RemoteAgent(machine.id, slots, asked=time.monotonic())
             self._engine.send(handle, pickle.dumps(self._package._replace(slots=slots)))
 
     def _lose(self, handle: Hashable, why: str) -> None:
-        """What an agent was doing is done again by others, unless somebody does it already."""
+        """Dismiss an agent that was lost, and record the loss. Its tasks are run again by others."""
         agent = self._dismiss(handle)
         self._machines.lost(agent.machine, why)
 
@@ -140,15 +146,15 @@ class Cluster:
         self._engine.end(handle)
         return agent
 
-    # -- as `autotest.campaigns.campaign.Executor`, or for one group of its machines alone ---------------
+    # -- the `Executor` interface, for all machines or for one group ------------------------------------
 
     @property
     def groups(self) -> Sequence[str]:
-        """The groups of machines (frameworks and devices) that take part, by name; of `each`, more may come."""
+        """The groups of machines (frameworks and devices) that take part, by name. With `each`, more may join."""
         return self._machines.groups
 
     def only(self, group: str) -> GroupExecutor:
-        """The executor whose workers are the machines of one group."""
+        """Return an executor whose workers are the machines of one group."""
         return GroupExecutor(self, group)
 
     @property
@@ -160,9 +166,9 @@ class Cluster:
         return self.room()[1]
 
     def room(self, group: str = "") -> tuple[int, int]:
-        """`slots` and `diagnosis_slots`, of all machines or those of `group`.
+        """Return `slots` and `diagnosis_slots` of all machines, or of those of `group`.
 
-        Never none: a cluster that has lost all its machines gets others, or the campaign ends with an error.
+        Each is at least 1: a cluster that has lost all its machines gets others, or the campaign ends with an error.
         """
         known = self._rooms.get(group)
         if known is None:
@@ -177,7 +183,10 @@ class Cluster:
         self._waiting.append(self._numbers)
 
     def wait(self, seconds: float, group: str = "") -> Sequence[tuple[Any, Any]]:
-        """What was finished of the tasks of `group`, waiting no longer than `seconds`, or until another one's is."""
+        """Return the finished tasks of `group` and their results.
+
+        Waits at most `seconds`, and returns early when any task finishes.
+        """
         self._enlist()
         self._deal()
         for handle, agent in self._agents.items():
@@ -195,14 +204,14 @@ class Cluster:
         return self._finished.pop(group, [])
 
     def _deal(self) -> None:
-        """Give what waits to those who have room."""
+        """Give waiting tasks to agents that have room."""
         for _ in range(len(self._waiting)):
             number = self._waiting.popleft()
             if number in self._jobs and not self._give(number):
                 self._waiting.append(number)
 
     def _look_for_trouble(self, now: float) -> None:
-        """Give up who says nothing any more, and give what straggles to somebody else as well."""
+        """Give up agents that no longer answer, and give slow tasks to a second agent as well."""
         for handle, agent in list(self._agents.items()):
             patience = SILENT if agent.facts is not None else 2 * START_UP
             if agent.asked is not None and now - agent.asked > patience:
@@ -269,7 +278,7 @@ class Cluster:
         for number, result, files in report.results:
             job = self._jobs.pop(number, None)
             if job is None:
-                continue  # another machine was faster
+                continue  # another machine has already returned this task
             self._machines.worked(agent.machine)
             kind = job.group, type(job.task)
             count, seconds = self._usual.get(kind, (0, 0.0))
@@ -277,30 +286,30 @@ class Cluster:
             done = job.task, unpacked(job.task, result, files, self._root, self._directory)
             self._finished.setdefault(job.group, []).append(done)
 
-    # -- and besides ------------------------------------------------------------------------------------
+    # -- reports and shutdown -----------------------------------------------------------------------------
 
     def machines(self) -> list[str]:
-        """Who works, and who was refused and why; a line each."""
+        """Return one line for each group that works, and for each reason for which machines were refused."""
         return [*(f"{self.workers(group)}: {group}" for group in self.groups), *self.machines_left_out()]
 
     def machines_left_out(self) -> list[str]:
-        """Who was refused, or given up, and why; a line each."""
+        """Return one line for each reason for which machines were refused or given up."""
         return [f"left out: {line}" for line in self._machines.refusals()] + self._given_up
 
     def give_up(self, why: AutotestError) -> None:
-        """Go on without a group of machines."""
+        """Record that a group of machines failed for the reason `why`; the others continue."""
         self._given_up.append(f"given up: {why}")
 
     def workers(self, group: str) -> str:
-        """How many workers `group` has, on how many machines, in words."""
+        """Return a text with the number of workers of `group` and of their machines."""
         working = self._working(group)
         machines = len({one.machine for one in working})
         workers = several(sum(one.workers for one in working), "worker")
         return f"{workers} on {several(machines, 'machine')} of the cluster"
 
     def close(self) -> None:
-        """End all agents, and let go of the cluster."""
-        with contextlib.suppress(AutotestError):  # a cluster that is gone needs no farewell
+        """End all agents, and disconnect from the cluster."""
+        with contextlib.suppress(AutotestError):  # a lost cluster cannot receive a `Farewell`
             self._await_answers(4 * POLL)
             for handle, agent in self._agents.items():
                 if agent.asked is None:
@@ -313,7 +322,7 @@ class Cluster:
         self._engine.close()
 
     def _await_answers(self, seconds: float) -> None:
-        """Wait until no agent owes an answer, which nobody looks at any more."""
+        """Wait until no agent owes an answer; the answers are discarded."""
         end = time.monotonic() + seconds
         while any(one.asked is not None for one in self._all()) and time.monotonic() < end:
             for handle, _ in self._engine.answers(end - time.monotonic()):
@@ -322,7 +331,7 @@ class Cluster:
 
 
 class GroupExecutor:
-    """The machines of one group, as an executor of their own; the others go on meanwhile."""
+    """An executor of the machines of one group; other groups continue meanwhile."""
 
     def __init__(self, cluster: Cluster, group: str) -> None:
         self._cluster, self.group = cluster, group

@@ -1,4 +1,4 @@
-"""What is asked of whatever runs the agents of a cluster: to start them, to carry bytes, and to tell who is gone."""
+"""The interface to the software that runs a cluster: it starts agents, carries messages, and reports lost agents."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from autotest.base.errors import AutotestError
 
 
 class ClusterUnreachable(AutotestError):
-    """There is no cluster at that address, or nobody who may use it."""
+    """There is no cluster at that address, or this process may not use it."""
 
 
 class Machine(NamedTuple):
     """A machine of the cluster."""
 
-    #: What no other one is ever called, a later one in its place among them.
+    #: Its unique id, which is never used for another machine, not even for its replacement.
     id: str
-    #: What people call it.
+    #: Its name for display.
     name: str
     processors: int
 
 
 class Lost(NamedTuple):
-    """An agent that does not answer any more, and why."""
+    """The reason why an agent no longer answers."""
 
     why: str
 
 
 class Engine(Protocol):
-    """Runs agents (`autotest.clusters.agent.Agent`) on the machines of a cluster.
+    """Interface for running agents (`autotest.clusters.agent.Agent`) on the machines of a cluster.
 
-    An agent is known by what `start` returned. It is sent one message at a time, which it answers once; any of its
-    machine's processes may die at any moment.
+    An agent is identified by the return value of `start`. It receives one message at a time and answers it once. Any
+    process on its machine may die at any moment.
     """
 
     def connect(self) -> None:
-        """Reach the cluster, or start it; raises `ClusterUnreachable` in one sentence."""
+        """Connect to the cluster, or start it. Raises `ClusterUnreachable` with a message of one sentence."""
 
     def machines(self) -> Sequence[Machine]:
-        """The machines that are there now."""
+        """Return the machines that are there now."""
 
     def start(self, machine: Machine, slots: int) -> Hashable:
-        """Have an agent started that takes `slots` processors of `machine`, without waiting for it."""
+        """Start an agent that uses `slots` processors of `machine`, without waiting for it. Returns its identifier."""
 
     def send(self, agent: Hashable, message: bytes) -> None:
-        """Give `message` to an agent that owes no answer, without waiting for it."""
+        """Send `message` to an agent that owes no answer, without waiting for it."""
 
     def answers(self, seconds: float) -> Sequence[tuple[Hashable, bytes | Lost]]:
-        """What came since, waiting for the first one no longer than `seconds`."""
+        """Return the answers since the last call; wait at most `seconds` for the first one."""
 
     def end(self, agent: Hashable) -> None:
-        """End an agent and all its processes, at once."""
+        """Kill an agent and all its processes, at once."""
 
     def close(self) -> None:
-        """Let go of the cluster; end it, if it was started by `connect`."""
+        """Disconnect from the cluster; shut it down if `connect` started it."""

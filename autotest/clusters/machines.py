@@ -1,4 +1,4 @@
-"""Which machines of a cluster take part: those that have all that the campaign needs, each with one agent."""
+"""Chooses the machines of a cluster that take part: those that have what the campaign needs, each with one agent."""
 
 from __future__ import annotations
 
@@ -9,30 +9,34 @@ from collections.abc import Iterator, Sequence
 from autotest.clusters.engine import Engine, Machine
 from autotest.clusters.messages import Facts, digest_of_library
 
-#: Seconds between two looks at which machines there are.
+#: Seconds between two queries of the machines of the cluster.
 LOOK_EVERY = 2.0
-#: How many agents in a row a machine may lose before it does any work.
+#: How many agents a machine may lose in a row, without finishing any task, before it is refused.
 LOSSES = 5
 
 
 class Machines:
-    """The machines of a cluster, and why some of them are left out."""
+    """The machines of a cluster, and the reasons why some of them are refused."""
 
     def __init__(self, engine: Engine, jobs: int | None, wanted: str = "", *, each: bool = False) -> None:
-        """Of the machines whose group holds `wanted`, as many as have `jobs` workers; of one group, or of `each`."""
+        """Choose among machines whose group contains `wanted`; all of one group, or with `each` of every group.
+
+        At most `jobs` workers are used in total; None uses every processor.
+        """
         self._engine, self._jobs, self._wanted, self._each = engine, jobs, wanted, each
-        #: What those that take part have; none until that is decided.
+        #: The groups that take part; empty until they are chosen.
         self.groups: Sequence[str] = ()
         self._library = digest_of_library()
         self._names: dict[str, str] = {}
-        #: Machines that have an agent, with its workers; those that must not get one, with the reason.
+        #: The number of workers of each machine that has an agent; and the machines that must not get one, with the
+        #: reason.
         self._taken: dict[str, int] = {}
         self.refused: dict[str, str] = {}
         self._losses: Counter[str] = Counter()
         self._next_look = 0.0
 
     def to_start(self) -> Iterator[tuple[Machine, int]]:
-        """Machines that have no agent, with how many workers theirs is to have."""
+        """Yield each machine that still needs an agent, with the agent's number of workers."""
         if time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + LOOK_EVERY
@@ -45,12 +49,15 @@ class Machines:
                 yield machine, slots
 
     def choose(self, groups: Counter[str]) -> None:
-        """Let those take part who are of the group with the most workers; of equals, the first by name. Or all."""
+        """Choose the group with the most workers, the first by name if several have as many; with `each`, all groups.
+
+        `groups` has the number of workers of each group.
+        """
         names = sorted(groups)
         self.groups = names if self._each else [max(names, key=lambda group: groups[group])]
 
     def welcomes(self, machine: str, facts: Facts) -> bool:
-        """Whether a machine may take part; notes why when it may not."""
+        """Return whether a machine may take part; record the reason if it may not."""
         if facts.trouble:
             why = facts.trouble
         elif facts.library != self._library:
@@ -63,27 +70,27 @@ class Machines:
             why = f"it has {facts.group}, where this campaign runs on {' and on '.join(self.groups)}"
         else:
             if self.groups and facts.group not in self.groups:
-                self.groups = [*self.groups, facts.group]  # the first machine of its kind comes late
+                self.groups = [*self.groups, facts.group]  # the first machine of this group joined late
             return True
         self.refused[machine] = why
         return False
 
     def lost(self, machine: str, why: str) -> None:
-        """Note that the agent of `machine` ended; after a few times it is refused."""
+        """Record that the agent of `machine` ended. After `LOSSES` times in a row the machine is refused."""
         self._losses[machine] += 1
         if self._losses[machine] == LOSSES:
             self.refused[machine] = f"its workers ended {LOSSES} times: {why}"
 
     def worked(self, machine: str) -> None:
-        """Note that `machine` has done a task, so that what it lost before counts no more."""
+        """Record that `machine` has finished a task; this resets the count of its lost agents."""
         self._losses.pop(machine, None)
 
     def gone(self, machine: str) -> None:
-        """Note that `machine` has no agent any more, and may get another."""
+        """Record that `machine` has no agent any more, and may get another."""
         self._taken.pop(machine, None)
 
     def refusals(self) -> list[str]:
-        """A line for every reason, with the machines that it holds for."""
+        """Return one line for each reason, with the machines that were refused for it."""
         reasons: dict[str, list[str]] = {}
         for machine, why in self.refused.items():
             reasons.setdefault(why, []).append(self._names.get(machine, machine))

@@ -1,4 +1,4 @@
-"""What the driver of a campaign and the agents of a cluster tell one another."""
+"""The messages between the driver of a campaign and the agents of a cluster."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from autotest.sweeping.worker import Databases
 Files = Mapping[str, bytes]
 
 
-#: What a cluster may be asked for.
+#: The kinds of work that a cluster does.
 Work = Literal["campaign", "sweep", "gradients"]
 
 
 class AccountTask(NamedTuple):
-    """The gradients of one test are to be looked at, in so many trials at most."""
+    """Request for the gradient account of one test, from at most `trials` trials."""
 
     where: Where
     trials: int
 
 
 class LookInto(NamedTuple):
-    """A finding of a sweep is to be explained, and its script to be run, in so many seconds each."""
+    """Request to explain a sweep's finding and to run its script, with a time limit in seconds for each."""
 
     finding: SweepFinding
     explain: float
@@ -38,47 +38,47 @@ class LookInto(NamedTuple):
 
 
 class Package(NamedTuple):
-    """What an agent is told first: all that holds for its tasks."""
+    """The first message to an agent, with everything that applies to all of its tasks."""
 
-    #: The agent keeps findings in a folder of its own, only until they are sent.
+    #: The agent stores findings in a folder of its own, only until they are sent.
     conditions: Conditions
     slots: int
-    #: The folder that relative paths start from; "" for the one that the engine has put the files into.
+    #: The folder that relative paths start from; "" for the folder into which the engine has copied the files.
     root: str
-    #: The variables that trials depend on, and the names of those that must not be set.
+    #: The environment variables that trials depend on, and the names of those that must not be set.
     environment: Mapping[str, str]
     unset: Sequence[str]
-    #: What of `sys.path` is below `root`.
+    #: The entries of `sys.path` below `root`.
     path: Sequence[str]
-    #: Test files, relative to `root` where they are below it, and their digests.
+    #: Test files, relative to `root` if they are below it, and their digests.
     digests: Mapping[str, str]
     #: The text of the project's ``pyproject.toml``, and of the ledger that AUTOTEST_LEDGER names.
     project: str
     ledger: str
     work: Work = "campaign"
-    #: What a sweep is of.
+    #: The databases of samples of a sweep.
     databases: Databases = Databases()
 
 
 class Facts(NamedTuple):
-    """What an agent says of itself before it gets a task."""
+    """An agent's description of its machine, sent before it gets a task."""
 
-    #: Such as ``torch 2.0.1 / oneflow 0.9.0 on cpu``.
+    #: The frameworks, versions and devices, such as ``torch 2.0.1 / oneflow 0.9.0 on cpu``.
     group: str
-    #: Digest of this library's own source there.
+    #: Digest of the source of this library on that machine.
     library: str
-    #: Test files that are missing there, or others.
+    #: Test files that are missing on that machine, or differ.
     differing: Sequence[str]
-    #: Why it cannot work; "" when it can.
+    #: Why it cannot work; "" if it can.
     trouble: str = ""
 
 
 class SentTask(NamedTuple):
-    """A task on its way to an agent."""
+    """A task that is sent to an agent."""
 
     number: int
     task: Task | Unit | LookInto | AccountTask
-    #: Of the finding that the task goes on with, where it does.
+    #: The files of the finding that the task continues with, if there is one.
     files: Files
 
 
@@ -90,12 +90,13 @@ class Order(NamedTuple):
 
 
 class SentResult(NamedTuple):
-    """The result of a task, on its way back to the driver."""
+    """The result of a task, sent back to the driver."""
 
     number: int
-    #: Of a campaign's task; cells, of a unit of a sweep; the finding, of a `LookInto`; an account, of an `AccountTask`.
+    #: The result of a campaign's task; the cells of a unit of a sweep; the finding of a `LookInto`; or the account of
+    #: an `AccountTask`.
     result: Result | Sequence[tuple[Cell, bool]] | SweepFinding | GradientAccount
-    #: Of the finding, where the result is one.
+    #: The files of the finding, if the result is one.
     files: Files
 
 
@@ -103,18 +104,18 @@ class Report(NamedTuple):
     """An agent's answer to an `Order`."""
 
     results: Sequence[SentResult]
-    #: Why it cannot go on; "" when it can.
+    #: Why it cannot continue; "" if it can.
     trouble: str = ""
-    #: How many of its workers seem to hang, in whose place as many others may explore.
+    #: How many of its workers seem to hang; as many others may explore in their place.
     late: int = 0
 
 
 class Farewell(NamedTuple):
-    """Tells an agent that nothing more will be asked of it."""
+    """Notice to an agent that no further message will follow."""
 
 
 def digest_of_library() -> str:
-    """A digest of the source of this library, by which two copies of it are the same."""
+    """Return a digest of this library's source, which is equal for identical copies."""
     root = Path(__file__).parents[2]
     total = hashlib.sha256()
     for package in ("autotest", "generators"):
@@ -124,7 +125,7 @@ def digest_of_library() -> str:
 
 
 def digest_of_file(file: Path) -> str:
-    """A digest of what is in `file`; "" when it cannot be read."""
+    """Return a digest of the contents of `file`; "" if it cannot be read."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:

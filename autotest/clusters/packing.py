@@ -1,4 +1,4 @@
-"""What is packed for the agents of a cluster, and a finding that came from one put into the driver's own store."""
+"""Packs tasks for the agents of a cluster, and unpacks their results: findings go into the driver's own store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 _USUAL = Databases()
 
-#: Variables that belong to this machine, and those besides AUTOTEST_* that results depend on. An engine may set these.
+#: Environment variables that belong to this machine, and those other than AUTOTEST_* on which results depend. An engine
+#: may set the latter.
 _OWN = frozenset(("AUTOTEST_DIR", "AUTOTEST_PROJECT", "AUTOTEST_LEDGER"))
 _TELLING = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONHASHSEED")
 
@@ -34,16 +35,21 @@ def package(
     work: Work = "campaign",
     databases: Databases = _USUAL,
 ) -> Package:
-    """What agents are to know of this process; `slots` is each one's own.
+    """Return the package for the agents; the caller sets `slots` for each agent.
 
-    `shared` is the folder that is the same on their machine; None where the engine brings the working directory.
+    Args:
+        conditions: what applies to all tasks.
+        files: the test files, whose digests agents compare.
+        shared: the folder that is the same on all machines; None if the engine copies the working directory.
+        work: the kind of work.
+        databases: the databases of samples of a sweep.
     """
     project = options.in_force().file
     named = {name: os.environ[name] for name in os.environ if name.startswith("AUTOTEST_") and name not in _OWN}
     named |= {name: os.environ[name] for name in _TELLING if name in os.environ}
     root = Path.cwd() if shared is None else shared
     for database in databases.others:
-        database.entries()  # what it has read from this machine's disk travels with it
+        database.entries()  # entries read from this machine's disk travel with the database
     below = [Path(name or ".").absolute() for name in sys.path]
     return Package(
         conditions,
@@ -61,13 +67,13 @@ def package(
 
 
 def relative(file: Path, root: Path) -> Path:
-    """`file` from `root`, which it may be moved with; or where it is on every machine."""
+    """Return `file` relative to `root`, so that it can be moved with it; outside of `root`, the absolute path."""
     absolute = file.absolute()
     return absolute.relative_to(root) if absolute.is_relative_to(root) else absolute
 
 
 def with_file(task: T, change: Callable[[Path], Path]) -> T:
-    """`task`, or a death in one, with its test files as `change` gives them, if it is about any."""
+    """Return `task`, or a `Death`, with `change` applied to each of its test files."""
     if isinstance(task, AccountTask):
         return task._replace(where=task.where._replace(file=change(task.where.file)))
     if isinstance(task, DiagnoseDeath | Death):
@@ -79,16 +85,19 @@ def with_file(task: T, change: Callable[[Path], Path]) -> T:
 
 
 def packed(task: T, root: Path, directory: Path) -> tuple[T, Files]:
-    """`task` as an agent can carry it out, with the files of the finding that it goes on with."""
+    """Return `task` with paths relative to `root`, and the files of the finding that it continues with."""
     files: Files = {}
     if isinstance(task, DiagnoseDeath) and task.verify:
-        with contextlib.suppress(AutotestError, OSError):  # without it the agent says what is missing
+        with contextlib.suppress(AutotestError, OSError):  # without the files, the agent reports what is missing
             files = latest_files(directory, task.identity.key)
     return with_file(task, lambda file: relative(file, root)), files
 
 
 def unpacked(task: Any, result: Any, files: Files, root: Path, directory: Path) -> Any:
-    """`result` as if the task had been carried out here: a finding is in the store below `directory`, and tells so."""
+    """Return `result` as if the task had run on this machine.
+
+    A finding is put into the store below `directory`, and its text names that place.
+    """
     if isinstance(task, DiagnoseDeath) and task.thorough and _is_another(task, result):
         forget(directory, task.identity.key)
     if isinstance(result, Death):
@@ -106,6 +115,6 @@ def _is_another(task: DiagnoseDeath, result: Result) -> bool:
 
 
 def _moved(files: Files, before: str, place: Path) -> Files:
-    """The report names the folder that it lies in."""
+    """Return `files` with the report naming the folder `place`, in which it is stored now, instead of `before`."""
     report = files.get("report.txt", b"").replace(before.encode(), shortened(place).encode())
     return {**files, "report.txt": report}

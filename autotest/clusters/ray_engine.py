@@ -24,41 +24,47 @@ from autotest.clusters.engine import ClusterUnreachable, Lost, Machine
 
 #: Seconds for a cluster to accept a connection.
 REACHED = 5.0
-#: How often a cluster is asked to take this process on.
+#: How many times a connection to a cluster, or the start of one, is tried.
 ATTEMPTS = 3
-#: Bytes of shared memory for a cluster of our own: what goes through it are findings.
+#: Bytes of shared memory for a cluster started here: only findings go through it.
 _OBJECTS = 100 << 20
-#: A cluster of our own answers to this machine alone, shows it what it is given here, and reports to nobody.
+#: Settings of a cluster started here: it listens on this machine only, requires a token, and sends no usage statistics.
 _ALONE = {
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # which takes the loopback address, on Linux as well
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # this uses the loopback address, on Linux too
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "token",
-    # Its workers run as those of the local executor do, and not behind whatever else the machine has to do.
+    # Its workers have the same priority as those of the local executor; Ray's default is lower.
     "RAY_worker_niceness": "0",
-    # All that runs in it are agents: nothing waits for tasks.
+    # Only agents run in it, so no workers need to be started in advance for tasks.
     "RAY_prestart_worker_first_driver": "0",
 }
-#: How a machine says that it lacks this library, or another one than here, and what to do then.
+#: Messages of a machine that lacks this library or has another version of it, and the advice to the user.
 _MISSING = re.compile("No module named '(autotest|generators|numpy)|[Vv]ersion mismatch")
 _INSTALL = "install the same Python, Ray, dual-autotest[ray] and frameworks on every machine of the cluster"
-#: What Ray says where nobody answers who is one of its client servers, and where such a one does not understand.
+#: Ray's messages if the address is not that of a client server, and if the client server is of another version.
 _NOT_TAKEN, _FAILS_THERE = "ray client connection timeout", "Initialization failure from server"
 _CLIENT_SERVER = (
     "expected the client server of a Ray cluster, which `ray start --head` opens on port 10001 (6379 and 8265 are its "
     "other services), and RAY_AUTH_MODE and RAY_AUTH_TOKEN as they are there"
 )
-#: Of the working directory, what does not travel besides what .gitignore names.
+#: Entries of the working directory that are not copied, in addition to those that .gitignore names.
 _STAYS = (".autotest", ".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
 
 class RayEngine:
-    """A cluster of Ray: one of its own on this machine, or one that runs already."""
+    """A cluster of Ray: one that is started on this machine, or one that is already running."""
 
     def __init__(self, address: str = "", processors: int | None = None, agent: type = Agent) -> None:
-        """`address`: ``HOST:PORT`` of a cluster's client server, ``auto`` for the cluster that this machine belongs to.
+        """Prepare for a cluster; `connect` connects to it or starts it.
 
-        Without one a cluster of `processors` workers is started. `agent` is what runs on each machine. Raises
-        `UsageError` for an address that is none.
+        Args:
+            address: ``HOST:PORT`` of a cluster's client server, or ``auto`` for the cluster that this machine belongs
+                to. If empty, a cluster is started on this machine.
+            processors: the number of processors of a cluster that is started here.
+            agent: the class that runs on each machine.
+
+        Raises:
+            UsageError: if the address is not valid.
         """
         if address not in ("", "auto"):
             _split(address)
@@ -67,13 +73,13 @@ class RayEngine:
         self._folder: str | None = None
         self._actors: dict[Hashable, Any] = {}
         self._due: dict[Any, Hashable] = {}
-        #: Agents that could not be told anything.
+        #: Agents to which no message could be sent, or that could not be started.
         self._gone: dict[Hashable, Lost] = {}
         self._numbers = 0
 
     @property
     def brings_files(self) -> bool:
-        """Whether agents run in a copy of the working directory instead of itself."""
+        """Whether agents run in a copy of the working directory instead of in the directory itself."""
         return bool(self._address)
 
     def connect(self) -> None:
@@ -89,7 +95,7 @@ class RayEngine:
         """Start a cluster on this machine, which ends with this process."""
         for attempt in range(ATTEMPTS):
             self._folder = tempfile.mkdtemp(prefix="autotest-")
-            # Temporary files of all its processes go where they are removed with it.
+            # The temporary files of all its processes are removed with this folder.
             with variables({**_ALONE, "RAY_AUTH_TOKEN": _token(), "TMPDIR": self._folder}):
                 self._ray = _ray()
                 try:
@@ -102,7 +108,7 @@ class RayEngine:
                         object_store_memory=_OBJECTS,
                         _temp_dir=self._folder,
                     )
-                except Exception as error:  # Ray gives up after 30 s, which a busy machine may need
+                except Exception as error:  # Ray gives up after 30 s, which is too short on a busy machine
                     self.close()
                     if attempt + 1 == ATTEMPTS:
                         raise ClusterUnreachable(f"--executor ray: Ray does not start here: {_said(error)}") from error
@@ -117,10 +123,10 @@ class RayEngine:
         for attempt in range(ATTEMPTS):
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # what it would warn of, it raises then
+                    warnings.simplefilter("ignore")  # Ray also raises what it warns of
                     self._ray.init(address, runtime_env=given, logging_level="error", **quiet)
-            except Exception as error:  # noqa: PERF203 - Ray raises whatever its transport does
-                # A busy head node may take longer to start what serves this process than Ray waits for it.
+            except Exception as error:  # noqa: PERF203 - Ray raises the errors of its transport
+                # A busy head node may need longer to start the server for this process than Ray waits for it.
                 if attempt + 1 == ATTEMPTS or not isinstance(error, ConnectionError):
                     raise ClusterUnreachable(f"--executor ray://{self._address}: {_said(error)}") from error
             else:
@@ -129,7 +135,7 @@ class RayEngine:
     def machines(self) -> Sequence[Machine]:
         try:
             nodes = [node for node in self._ray.nodes() if node["Alive"]]
-        except Exception:  # noqa: BLE001 - a cluster that cannot be asked has none at the moment
+        except Exception:  # noqa: BLE001 - a cluster that cannot be queried has no machines for now
             nodes = []
         if not nodes and not self._address:
             self._again()
@@ -140,7 +146,7 @@ class RayEngine:
         ]
 
     def _again(self) -> None:
-        """Start a cluster of our own once more: its main process was killed."""
+        """Start the local cluster again, because its main process was killed."""
         self.close()
         self.connect()
 
@@ -155,16 +161,16 @@ class RayEngine:
         )
         try:
             self._actors[self._numbers] = made.remote()
-        except ImportError as error:  # the client server is asked for it here, and has to import it
+        except ImportError as error:  # the class is imported in the client server
             raise ClusterUnreachable(f"--executor ray://{self._address}: {_said(error)}") from error
-        except Exception as error:  # noqa: BLE001 - it is told when it is to say something
+        except Exception as error:  # noqa: BLE001 - reported by `answers`
             self._gone[self._numbers] = self._lost(error)
         return self._numbers
 
     def send(self, agent: Hashable, message: bytes) -> None:
         try:
             self._due[self._actors[agent].answer.remote(message)] = agent
-        except Exception as error:  # noqa: BLE001 - Ray raises whatever its transport does
+        except Exception as error:  # noqa: BLE001 - Ray raises the errors of its transport
             self._gone.setdefault(agent, self._lost(error))
 
     def answers(self, seconds: float) -> Sequence[tuple[Hashable, bytes | Lost]]:
@@ -176,15 +182,18 @@ class RayEngine:
             ready, rest = self._ray.wait(list(self._due), num_returns=1, timeout=0 if gone else seconds)
             if ready and rest:
                 ready += self._ray.wait(rest, num_returns=len(rest), timeout=0)[0]
-        except Exception as error:  # noqa: BLE001 - of nobody it is known any more what becomes of it
+        except Exception as error:  # noqa: BLE001 - the state of every agent is unknown now
             lost, agents, self._due = self._lost(error), list(self._due.values()), {}
             return [*gone, *((agent, lost) for agent in agents)]
         return [*gone, *((self._due.pop(one), self._answer(one)) for one in ready)]
 
     def _lost(self, error: Exception) -> Lost:
-        """What it means that Ray itself fails; raises `ClusterUnreachable` where that is a cluster of somebody else."""
+        """Return the loss of an agent if Ray itself fails on a cluster started here.
+
+        Raises `ClusterUnreachable` if the cluster was not started here.
+        """
         if not self._address:
-            return Lost(_said(error))  # another one is started
+            return Lost(_said(error))  # another cluster is started
         raise ClusterUnreachable(
             f"--executor ray://{self._address}: the connection to the cluster is lost ({_said(error)}); when it is "
             "there again, --resume goes on"
@@ -193,7 +202,7 @@ class RayEngine:
     def _answer(self, reference: Any) -> bytes | Lost:
         try:
             answer: bytes = self._ray.get(reference)
-        except Exception as error:  # noqa: BLE001 - of Ray's many ways to tell that an actor died
+        except Exception as error:  # noqa: BLE001 - Ray has many exceptions for an actor that died
             return Lost(_said(error))
         return answer
 
@@ -217,14 +226,14 @@ class RayEngine:
 
 @functools.cache
 def _token() -> str:
-    """By which the processes of a cluster of our own know one another. Ray reads it once in a process."""
+    """Return the token with which the processes of a local cluster authenticate. Ray reads it once in a process."""
     return secrets.token_hex(32)
 
 
 def _ray() -> Any:
     try:
-        # Below `uv run`, Ray would read every file of the working directory, those of an open SQLite file among them,
-        # which loses its locks by that, and start all workers by uv. It looks at the variable when it is imported.
+        # Under `uv run`, Ray would read every file of the working directory and start all workers by uv. Reading an
+        # open SQLite file makes it lose its locks. Ray reads this variable when it is imported.
         with variables({"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}):
             import ray
     except ImportError as error:
@@ -236,7 +245,7 @@ def _ray() -> Any:
 
 
 def _split(address: str) -> tuple[str, int]:
-    """Host and port of ``HOST:PORT``; raises `UsageError`."""
+    """Return host and port of ``HOST:PORT``; raise `UsageError` if it is not of this form."""
     host, _, port = address.rpartition(":")
     if not host or re.search(r"[/@\s]", host) or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise UsageError(f"--executor ray://{address}: expected ray://HOST:PORT, such as ray://10.0.0.1:10001")
@@ -244,7 +253,7 @@ def _split(address: str) -> tuple[str, int]:
 
 
 def _reach(address: str) -> None:
-    """Say soon that nobody is there, which Ray takes half a minute for."""
+    """Raise `ClusterUnreachable` within seconds if nothing listens at `address`; Ray itself needs half a minute."""
     try:
         socket.create_connection(_split(address), REACHED).close()
     except OSError as error:
@@ -255,7 +264,7 @@ def _reach(address: str) -> None:
 
 
 def _said(error: Exception) -> str:
-    """The line of one of Ray's messages that tells most, and what to do where that is known."""
+    """Return the most informative line of an error message of Ray, with advice if there is any."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if "Error" in line and "ray::" not in line]
     if lines and lines[0].startswith("Could not find any running Ray instance"):
@@ -264,9 +273,9 @@ def _said(error: Exception) -> str:
         )
     if lines and lines[0] == _NOT_TAKEN:
         return f"nobody takes this process on there ({lines[0]}); {_CLIENT_SERVER}"
-    if lines and lines[0].startswith(_FAILS_THERE):  # what is sent there is of another version, as a rule
+    if lines and lines[0].startswith(_FAILS_THERE):  # usually the versions differ
         return f"{lines[0]} {lines[-1]}"[:300] + f"; {_INSTALL}"
-    if lines and lines[0].endswith(":"):  # versions that differ are told in the lines below
+    if lines and lines[0].endswith(":"):  # the lines below list the versions that differ
         telling = [" ".join(lines)]
     said = (telling[-1:] or lines[:1] or [type(error).__name__])[0][:300]
     return f"{said}; {_INSTALL}" if _MISSING.search(said) else said
@@ -274,7 +283,7 @@ def _said(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _handlers_kept() -> Iterator[None]:
-    """Ray takes the handler of SIGTERM, by which a campaign writes down where it stands."""
+    """Restore signal handlers at exit: Ray replaces that of SIGTERM, by which a campaign saves its progress."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

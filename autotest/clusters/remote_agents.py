@@ -1,4 +1,4 @@
-"""What the driver of a cluster knows of a task that is not done, and of an agent that may do it."""
+"""The driver's records of unfinished tasks, and of the agents of a cluster that may do them."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from autotest.results.tasks import Explore
 
 @dataclasses.dataclass(slots=True)
 class Job:
-    """A task of a campaign that is not done, and who has it."""
+    """An unfinished task, and the agents that have it."""
 
     task: Any
-    #: The machines that may do it, by what their frameworks and devices are; "" for any that takes part.
+    #: The group (frameworks and devices) of the machines that may do it; "" for any that takes part.
     group: str = ""
     begun: float = 0.0
-    #: The agents that have it.
+    #: The agents that are working on it.
     holders: list[RemoteAgent] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class RemoteAgent:
-    """What the driver knows of one agent."""
+    """The driver's record of one agent."""
 
     machine: str
-    #: The workers that it was started with.
+    #: The number of workers that it was started with.
     workers: int
-    #: None until it has said what it is.
+    #: The description of its machine; None until it has sent it.
     facts: Facts | None = None
-    #: What it was given and has not done, and what of it is yet to be sent.
+    #: The unfinished tasks that were given to it, by number; `unsent` lists those that are still to be sent.
     jobs: dict[int, Any] = dataclasses.field(default_factory=dict)
     exploring: int = 0
-    #: How many hangs it looks into, and how many of its workers seem to hang themselves.
+    #: How many hangs it diagnoses, and how many of its own workers seem to hang.
     hangs: int = 0
     late: int = 0
     unsent: list[int] = dataclasses.field(default_factory=list)
-    #: Since when it owes an answer; None when it does not.
+    #: The time since which it owes an answer; None if it owes none.
     asked: float | None = None
 
     @property
     def group(self) -> str:
-        """What its frameworks and devices are; "" until it has said."""
+        """Its frameworks and devices; "" until it has sent them."""
         return "" if self.facts is None else self.facts.group
 
     @property
     def slots(self) -> int:
-        """How many tasks it explores with at a time."""
+        """Number of exploring tasks that it runs at a time."""
         return self.workers + self.late
 
     @property
     def diagnosis_slots(self) -> int:
-        """How many findings it may look into beside exploring."""
+        """Number of findings that it may diagnose in addition to exploring."""
         return diagnosis_slots_for(self.workers, self.hangs)
 
     def room(self, task: Any) -> int:
-        """How many more tasks like this one it can begin at once."""
+        """Return how many more tasks of the kind of `task` it can start at once."""
         free = self.slots + self.diagnosis_slots - len(self.jobs)
         return min(self.slots - self.exploring, free) if isinstance(task, Explore) else free
 

@@ -1,4 +1,4 @@
-"""Sweeps and gradient accounts on a cluster: their units and tests are dealt out as the tasks of a campaign are."""
+"""Sweeps and gradient accounts on a cluster: their units and tests are handed out like the tasks of a campaign."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from autotest.sweeping.units import Unit
 
 T = TypeVar("T")
 
-#: What of a finding is known when it has been looked into.
+#: The attributes of a finding that are set when it has been explained.
 _LOOKED_INTO: Final = ("verdict", "blame", "text", "script", "finding", "verified")
 
 
@@ -34,13 +34,23 @@ def dealt(
     stop: Callable[[], bool] = lambda: False,
     done: Callable[[str, T], bool] = lambda *_: False,
 ) -> Iterator[tuple[str, T, Any]]:
-    """Have every group of machines carry out all `tasks`, as many at a time as it has room for.
+    """Run all `tasks` on every group of machines, as many at a time as the group has room for.
 
-    Gives the group, the task and its result. `stop` is asked before another one is begun; what a group has `done`
-    already is left out. A group whose first machine comes late begins with the first task; raises `AutotestError`
-    when no group has a machine any more.
+    A group whose first machine joins late begins with the first task.
+
+    Args:
+        cluster: the cluster, which must be prepared.
+        tasks: the tasks; they are taken from the iterable only when they are started.
+        stop: called before each task is started; True starts no more tasks.
+        done: called with a group and a task; True leaves out the task for this group, as done already.
+
+    Yields:
+        The group, the task and its result.
+
+    Raises:
+        AutotestError: if no group has a machine any more.
     """
-    # What is begun next may hang on what was found before, so that no more is taken than there is room for.
+    # The next tasks may depend on earlier results, so no more tasks are taken from the iterable than there is room for.
     (source,) = itertools.tee(tasks, 1)
     known: dict[str, _Dealt[T]] = {}
     lost = 0
@@ -69,14 +79,14 @@ def dealt(
 
 
 class _Dealt(Generic[T]):
-    """How far one group of machines has come."""
+    """The progress of one group of machines."""
 
     def __init__(self, part: GroupExecutor, waiting: Iterator[T]) -> None:
         self.part, self._waiting = part, waiting
         self.under_way, self.more = 0, True
 
     def begin(self, stop: Callable[[], bool]) -> None:
-        """Begin as many tasks as there is room for."""
+        """Start as many tasks as there is room for."""
         while self.more and self.under_way < self.part.slots + self.part.diagnosis_slots:
             task = None if stop() else next(self._waiting, None)
             if task is None:
@@ -86,14 +96,14 @@ class _Dealt(Generic[T]):
                 self.under_way += 1
 
     def finished(self) -> Sequence[tuple[T, Any]]:
-        """What was finished, after waiting a little for it."""
+        """Return the finished tasks and their results, after a short wait."""
         found = self.part.wait(0.5) if self.under_way else ()
         self.under_way -= len(found)
         return found
 
 
 class SweepOnCluster(SweepEngine):
-    """Judges units, and looks into findings, on a cluster. What there is to sweep is listed here."""
+    """A sweep engine that judges units and explains findings on a cluster. The units are listed on this machine."""
 
     def __init__(
         self,
@@ -127,11 +137,11 @@ class SweepOnCluster(SweepEngine):
             for cell, done in parts:
                 if self._cluster.each:
                     cell.of_group(group)
-                # A unit is through when every group is through with it.
+                # A unit is complete when every group has completed it.
                 report(unit, cell, done and times[unit.number] == len(self._cluster.groups))
 
     def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
-        """Have each looked into where it was seen: other machines, and this one, may have other frameworks."""
+        """Explain each finding on a group that showed it: other machines, and this one, may have other frameworks."""
         end = time.monotonic() + explain
         own = {finding.number: finding for finding in findings if finding.program is not None}
         asked = (
@@ -146,35 +156,35 @@ class SweepOnCluster(SweepEngine):
             for _, _, found in dealt(self._cluster, asked, lambda: time.monotonic() >= end, elsewhere):
                 for name in _LOOKED_INTO:
                     setattr(own[found.number], name, getattr(found, name))
-        except AutotestError as error:  # there are no machines any more; what was found is told nevertheless
+        except AutotestError as error:  # no machines are left; the findings are reported without a verdict
             for finding in own.values():
                 finding.verdict = finding.verdict or (f"no verdict: {error}",)
         finally:
             told_as_found(findings)
 
     def workers(self) -> dict[str, int]:
-        """The groups of machines that each judge all units, with their workers; none where one does."""
+        """Return each group's number of workers if every group judges all units; empty if only one group takes part."""
         return {group: self._cluster.room(group)[0] for group in self._cluster.groups} if self._cluster.each else {}
 
     def machines(self) -> list[str]:
-        """Who works, and who was refused and why; a line each."""
+        """Return one line for each group that works, and for each reason for which machines were refused."""
         return self._cluster.machines()
 
 
 def account_on(
     cluster: Cluster, tests: Sequence[Where], trials: int, kept: StoredAccount
 ) -> Mapping[str, GradientAccount]:
-    """Run at most `trials` trials of each test on each group of machines of a cluster, which is then let go of.
+    """Run at most `trials` trials of each test on each group of machines of a cluster, and close the cluster.
 
-    What an earlier run has `kept` is not run again.
+    Tests whose account an earlier run has stored in `kept` are not run again. Returns the accounts by group.
     """
     try:
         cluster.prepare()
-        kept.begin()  # not before there is somebody to work: a mistyped address costs no earlier run its account
+        kept.begin()  # only when the cluster is prepared: a mistyped address must not delete an earlier account
         accounts: dict[str, GradientAccount] = {}
 
         def named(group: str) -> str:
-            # By the name of the group only where there may be several: a cluster may be resumed elsewhere.
+            # The name of the group is used only if there may be several: a run on one group may be resumed on another.
             return group if cluster.each else ""
 
         def account_of_group(group: str) -> GradientAccount:

@@ -1,4 +1,4 @@
-"""Carries out tasks by functions, a thread each: what may die is a process that the function watches."""
+"""An executor that runs tasks in threads, by functions that watch over processes which may crash."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from autotest.base.errors import AutotestError
 
 
 class Threaded:
-    """Does as many tasks at a time as it has functions, each of which does one after the other."""
+    """An executor with one thread for each of some functions. Each function runs one task at a time."""
 
-    #: A function that hangs is waited for.
+    #: Always 0: a function that hangs is waited for, and no other task takes its place.
     late = 0
 
     def __init__(self, functions: Sequence[Callable[[Any], Any]], close: Callable[[], None]) -> None:
-        """`close` ends the processes that the functions use."""
+        """Start one thread for each of `functions`; `close` ends the processes that they use."""
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
         self._close = close
@@ -30,7 +30,7 @@ class Threaded:
         while (task := self._tasks.get()) is not None:
             try:
                 result = function(task)
-            except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+            except Exception as error:  # noqa: BLE001 - `wait` raises it again
                 result = error
             self._results.put((task, result))
 
@@ -38,7 +38,10 @@ class Threaded:
         self._tasks.put(task)
 
     def wait(self, seconds: float) -> list[tuple[Any, Any]]:
-        """What was finished, waiting no longer than `seconds` for the first; raises `AutotestError` for what failed."""
+        """Return the finished tasks and their results; wait at most `seconds` for the first one.
+
+        Raises `AutotestError` if a function raised.
+        """
         finished: list[tuple[Any, Any]] = []
         end = time.monotonic() + seconds
         try:
@@ -52,7 +55,7 @@ class Threaded:
             return finished
 
     def close(self) -> None:
-        """Begin nothing more, and end what is under way."""
+        """Start no further tasks, and end the running ones."""
         for _ in range(self._count):
             self._tasks.put(None)
         self._close()

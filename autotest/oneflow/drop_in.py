@@ -1,6 +1,6 @@
-"""Puts `autotest.oneflow` in the place of OneFlow's own harness when it is imported, and in processes started later.
+"""Replaces OneFlow's own test harness with `autotest.oneflow` when it is imported, also in processes started later.
 
-For test files that nobody may edit. A ``conftest.py`` beside them imports this file; without one::
+It is for test files that must not be edited. A ``conftest.py`` beside them imports this module; without one::
 
     python -m pytest -p autotest.oneflow.drop_in FOLDER
     AUTOTEST_IMPORT=autotest.oneflow.drop_in autotest fuzz FOLDER
@@ -16,7 +16,7 @@ from autotest.base import options
 from autotest.oneflow.framework_pair import flow
 from autotest.oneflow.substitution import stand_in
 
-flow()  # which such files import themselves, in an order that may not find its libraries
+flow()  # such files import OneFlow themselves, in an order that may not find its libraries
 stand_in()
-# A worker process imports the test's file, and nothing that stood around it.
+# A worker process imports the test's file, but not the conftest.py or the plugin that imported this module.
 os.environ["AUTOTEST_IMPORT"] = ",".join(dict.fromkeys((*options.imports(), __name__)))

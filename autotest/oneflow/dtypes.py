@@ -17,14 +17,15 @@ from generators import DTYPES, Generator, Source, random_bool
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Generators that are built here are the test's doing: their errors name its line.
+# Errors of generators that are built here name a line of the test.
 __generators_hide__ = True
 
 _FLOATS: Final = ("float32", "float64")
 _INTEGERS: Final = ("int8", "int32", "int64")
 _ARITHMETIC: Final = (*_FLOATS, *_INTEGERS)
 
-#: What the words of OneFlow's later releases stand for. Its integers are those that it calculates in, so no int16.
+#: The dtypes of the family names of OneFlow's later releases. The integers are those that OneFlow computes in, so not
+#: int16.
 FAMILIES: Final[Mapping[str, tuple[str | None, ...]]] = MappingProxyType(
     {
         "None": (None,),
@@ -47,7 +48,7 @@ _complex: ContextVar[bool] = ContextVar("autotest_oneflow_complex", default=Fals
 
 
 def dtype_of(dtype: Any) -> Any:
-    """What the core calls a dtype: ``float`` is float32, ``complex`` complex64; a framework's own goes by its name."""
+    """Return the core's name of a dtype: ``float`` is float32, ``complex`` complex64, a framework's dtype its name."""
     if isinstance(dtype, (Generator, str)) or dtype in (int, bool):
         return dtype
     if dtype is float or dtype is complex:
@@ -58,7 +59,7 @@ def dtype_of(dtype: Any) -> Any:
 
 
 class random_dtype_name(Generator):
-    """The name of a dtype out of `families`, which are words of `FAMILIES` or names of dtypes."""
+    """The name of a dtype drawn from `families`, which are keys of `FAMILIES` or names of dtypes."""
 
     __slots__ = ("_names",)
 
@@ -76,7 +77,7 @@ class random_dtype_name(Generator):
 
 
 class random_pytorch_dtype(random_dtype_name):
-    """One of torch's own dtypes out of `families`."""
+    """One of torch's dtypes, drawn from `families`."""
 
     __slots__ = ()
 
@@ -87,7 +88,7 @@ class random_pytorch_dtype(random_dtype_name):
 
 @contextmanager
 def complex_too(included: bool) -> Iterator[None]:
-    """While this is entered, `real_or_complex` may say complex, if `included`."""
+    """Let `real_or_complex` draw complex inside of the block, if `included`."""
     token = _complex.set(included)
     try:
         yield
@@ -96,7 +97,7 @@ def complex_too(included: bool) -> Iterator[None]:
 
 
 def real_or_complex(dtype: Any) -> Any:
-    """``complex`` half of the times when `dtype` is ``float`` and `complex_too` was entered; else `dtype`."""
+    """Return ``complex`` half of the time if `dtype` is ``float`` and `complex_too` is active; otherwise `dtype`."""
     return complex if dtype is float and _complex.get() and random_bool().value() else dtype
 
 

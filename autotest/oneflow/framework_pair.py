@@ -1,6 +1,7 @@
-"""The pair of this package, torch and OneFlow, and the rank of this process among those that were started together.
+"""The pair of this package, torch and OneFlow, and the rank of this process.
 
-Everything here reaches OneFlow through this file: its import needs what its adapter prepares.
+All modules of this package access OneFlow through this file, because importing OneFlow needs the preparations of its
+adapter.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from autotest.frameworks import Pair, registry
 
 
 def style_pair() -> Pair:
-    """torch as the reference, OneFlow as the candidate, whatever the environment chooses for other tests."""
+    """Return the pair of torch (reference) and OneFlow (candidate), whatever the environment selects otherwise."""
     return registry.pair("torch", "oneflow")
 
 
 def flow() -> Any:
-    """OneFlow's module."""
+    """Return OneFlow's module."""
     return style_pair().candidate.root  # type: ignore[attr-defined]
 
 
 def world_size() -> int:
-    """How many ranks this process is one of."""
+    """Return the number of ranks."""
     return int(flow().env.get_world_size())
 
 
 def rank() -> int:
-    """Which of them it is."""
+    """Return the rank of this process."""
     return int(flow().env.get_rank())

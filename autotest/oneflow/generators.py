@@ -1,4 +1,4 @@
-"""Generators in the names of OneFlow's harness: devices, placements, distributions, torch tensors."""
+"""Generators under the names of OneFlow's harness: devices, placements, sbp signatures, torch tensors."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from generators import (
     tuple,
 )
 
-# Generators that are built here are the test's doing: their errors name its line.
+# Errors of generators that are built here name a line of the test.
 __generators_hide__ = True
 
 generator = Generator
 
 
 def _devices() -> list[str]:
-    """The device types that this process can use, CPU last as OneFlow's harness lists them."""
+    """Return the device types that this process can use, CPU last, as OneFlow's harness lists them."""
     return ["cpu"] if switches.cpu_only() or not flow().cuda.is_available() else ["cuda", "cpu"]
 
 
 class oneof(algebra.oneof):
-    """One of the alternatives; as a condition, that one's own truth, since tests of OneFlow's write it as one."""
+    """One of the alternatives. OneFlow's tests use it as a condition: its truth value is that of the drawn one."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class oneof(algebra.oneof):
 
 
 class random(algebra.random):
-    """The core's, but that several numbers, for a kernel's size say, come as a list: tests look at that."""
+    """The core's `random`, but several numbers, such as a kernel's size, are a list: tests check for that type."""
 
     __slots__ = ()
 
@@ -59,12 +59,12 @@ class random(algebra.random):
 
 
 def random_or_nothing(low: Any, high: Any) -> oneof:
-    """``random(low, high)`` two times in three, nothing otherwise."""
+    """Return a generator of ``random(low, high)`` with probability 2/3, and of nothing otherwise."""
     return oneof(random(low, high), nothing(), possibility=2 / 3)
 
 
 class random_device(Generator):
-    """``"cpu"``, or ``"cuda"`` where both frameworks have it."""
+    """``"cpu"``, or ``"cuda"`` if both frameworks have it."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class cpu_device(Generator):
 
 
 class gpu_device(Generator):
-    """``"cuda"``, also where there is none."""
+    """``"cuda"``, even if there is none."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ class gpu_device(Generator):
 
 
 class _Listed(Generator):
-    """A generator whose value may be a sequence, and which then can be used as one."""
+    """A generator whose value may be a sequence; it can then be used as that sequence."""
 
     __slots__ = ()
 
@@ -169,14 +169,14 @@ class random_gpu_placement(random_placement, all_cuda_placement):
 
 
 class all_sbp(_Listed):
-    """Every way to distribute a tensor of `max_dim` dimensions over a placement, one choice for each of its axes.
+    """Every way to distribute a tensor of `max_dim` dimensions over a placement, with one choice for each of its axes.
 
     Args:
-        placement: an OneFlow placement or a generator of one; its number of axes counts.
-        dim: that number, where no placement is given.
+        placement: an OneFlow placement or a generator of one; only its number of axes is used.
+        dim: that number, if no placement is given.
         max_dim: rank of the tensor; 0 leaves only broadcast.
-        except_split, except_broadcast, except_partial_sum: what to leave out.
-        valid_split_axis: the only axes that may be split; all below `max_dim` by default.
+        except_split, except_broadcast, except_partial_sum: the kinds to leave out.
+        valid_split_axis: the only axes that may be split; by default all below `max_dim`.
     """
 
     __slots__ = ("_dim", "_max_dim", "_split_axes", "_whole")
@@ -217,7 +217,7 @@ class all_sbp(_Listed):
 
 
 class random_sbp(all_sbp):
-    """One of the sbp signatures that `all_sbp` gives."""
+    """One of the sbp signatures of `all_sbp`."""
 
     __slots__ = ()
 
@@ -239,7 +239,7 @@ class _torch_tensor(Generator):
 
 
 class random_pytorch_tensor(_torch_tensor):
-    """A plain torch tensor, float32 or int64; arguments as those of `random_tensor`."""
+    """A plain torch tensor, float32 or int64; the arguments are those of `random_tensor`."""
 
     __slots__ = ()
 
@@ -260,7 +260,7 @@ class random_pytorch_tensor(_torch_tensor):
 
 
 class choice_pytorch_tensor(_torch_tensor):
-    """A plain torch tensor drawn from `a` in the meaning of ``numpy.random.choice``."""
+    """A plain torch tensor drawn from `a` as by ``numpy.random.choice``."""
 
     __slots__ = ()
 
@@ -271,7 +271,7 @@ class choice_pytorch_tensor(_torch_tensor):
 def drawn_array(
     ndim: Any, dims: Sequence[Any], low: Any, high: Any, dtype: Any, **further: Any
 ) -> algebra.random_array:
-    """The core's array generator, with bounds as NumPy's legacy ones take them: equal or the wrong way round too."""
+    """Return the core's array generator. The bounds may be equal or reversed, as in NumPy's legacy generators."""
     dtype = dtype_of(dtype)
     drawn_later = any(isinstance(item, Generator) for item in (dtype, low, high))
     if not drawn_later and str(dtype).startswith(("float", "bfloat", "complex")):

@@ -1,4 +1,4 @@
-"""Whether the tensors that a test makes are global ones."""
+"""Records whether the tensors that a test draws are global tensors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _global: ContextVar[bool] = ContextVar("autotest_oneflow_global", default=False)
 
 
 def is_global() -> bool:
-    """Whether `random_tensor` and its like make global tensors now."""
+    """Return whether `random_tensor` and similar functions now make global tensors."""
     return _global.get()
 
 
 class GlobalScope:
-    """``with GlobalScope():`` the tensors that are drawn are global; scopes may be nested."""
+    """A context manager in which drawn tensors are global; it can be nested."""
 
     def __init__(self) -> None:
         self._tokens: list[Token[bool]] = []
@@ -31,7 +31,7 @@ class GlobalScope:
 
 
 def globaltest(f: F) -> F:
-    """Run test `f` in a global scope, on every rank alike; when any rank fails, it fails on all of them."""
+    """Decorate test `f` so that it runs in a global scope on every rank. If it fails on any rank, it fails on all."""
 
     @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:

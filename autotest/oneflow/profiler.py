@@ -1,4 +1,4 @@
-"""`@profile`: how long each framework takes for a test's calls of one operator, forward and backward.
+"""`@profile`: times both frameworks on a test's calls of one operator, forward and backward.
 
 ==============================  ======================================================================
 ``ONEFLOW_PROFILE_WARMUP_NUM``  calls before the first that is timed; 10
@@ -27,13 +27,13 @@ from autotest.recording.lowering import lower
 from autotest.recording.recorder import Recorder, recording
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: Which frameworks are timed.
+#: The frameworks that are timed.
 profiled_framework: tuple[str, ...] = ("oneflow", "pytorch")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Timing:
-    """One call of the operator. Times are medians in microseconds; None where it was not timed or has no gradient."""
+    """One call of the operator. Times are medians in microseconds; None if not timed or if it has no gradient."""
 
     operator: str
     arguments: str
@@ -46,7 +46,7 @@ class Timing:
 
 @dataclasses.dataclass(slots=True)
 class _Profile:
-    """What a profiled test is asked for, and what it gave so far."""
+    """The settings of a profiled test, and its timings so far."""
 
     operator: Any
     warmup: int
@@ -64,12 +64,12 @@ _hardware: ContextVar[Sequence[tuple[str, int | None]]] = ContextVar(
 
 
 def set_hardware_info_list(hardware_info_list: Sequence[tuple[str, int | None]]) -> None:
-    """On which devices to time in this context; those that a framework cannot use here are passed over."""
+    """Set the devices to time on in this context; those that a framework cannot use here are skipped."""
     _hardware.set(tuple(hardware_info_list))
 
 
 def set_profiler_hook(hook: Callable[[Sequence[Timing]], Any] | None) -> None:
-    """Give the timings of each profiled test in this context to `hook`, not to a printed table; None prints again."""
+    """Pass the timings of each profiled test in this context to `hook` instead of printing them; None prints again."""
     _hook.set(hook)
 
 
@@ -77,11 +77,11 @@ def profile(op: DualObject, *, warmup: int | None = None, runs: int | None = Non
     """Time every call of `op` that the decorated test makes, on both frameworks, and print a table of them.
 
     Args:
-        op: a function of the dual torch, such as ``torch.add``. Its module's other spellings are not timed.
-        warmup, runs: calls before and during the timing; the environment's or 10 and 1000 when None.
+        op: a function of the dual torch, such as ``torch.add``. Other spellings of it, such as methods, are not timed.
+        warmup, runs: calls before and during the timing; if None, from the environment, by default 10 and 1000.
 
     Raises:
-        UsageError: `op` is not such a function; or the test made no call of it.
+        UsageError: if `op` is not such a function, or if the test did not call it.
     """
     if not isinstance(op, Symbol):
         raise UsageError(f"profile({op!r:.60}): expected a function of the dual torch, such as profile(torch.add)")
@@ -145,7 +145,7 @@ class _Profiler(Recorder):
         return slot
 
     def _time(self, framework: Framework, call: Callable[[], Any]) -> float:
-        """Median microseconds of a call, of `runs` calls in up to ten groups."""
+        """Return the median microseconds of a call, from `runs` calls in up to ten groups."""
         groups = min(10, self.asked.runs)
         each = max(1, self.asked.runs // groups)
 
@@ -160,7 +160,7 @@ class _Profiler(Recorder):
         return statistics.median(timeit.repeat(several, number=1, repeat=groups)) / each * 1e6
 
     def _time_backward(self, framework: Framework, call: Callable[[], Any]) -> float | None:
-        """The same of pushing ones back through the result, whose graph is kept; None when it has none."""
+        """Return the same for pushing ones back through the result, whose graph is kept; None if it has no graph."""
         result = call()
         while isinstance(result, (tuple, list)):
             result = result[0]
@@ -171,7 +171,7 @@ class _Profiler(Recorder):
 
 
 def profile_dual_object(op: DualObject) -> Callable[..., Any]:
-    """A function that calls `op` and times it, printing one table a call."""
+    """Return a function that calls `op` and times it, and prints one table for each call."""
 
     def profiled(*args: Any, **kwargs: Any) -> Any:
         results: list[Any] = []
@@ -182,7 +182,7 @@ def profile_dual_object(op: DualObject) -> Callable[..., Any]:
 
 
 def table(timings: Sequence[Timing]) -> str:
-    """`timings` as lines of text: one call each, microseconds."""
+    """Return `timings` as lines of text, one line for each call, in microseconds."""
     head = (
         "operator",
         "arguments",
@@ -219,7 +219,10 @@ def _row(timing: Timing) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _threads(framework: Framework, count: int | None) -> Iterator[None]:
-    """Let `framework` use so many threads; one that can say how many it used before (torch) uses as many after."""
+    """Let `framework` use `count` threads inside of the block.
+
+    Afterwards it uses as many as before, if it can report that number (torch).
+    """
     if count is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Several ranks run one test, and come to one verdict."""
+"""Combines the results of one test that several ranks run into one verdict."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from autotest.results.divergence import Divergence
 
 @contextlib.contextmanager
 def together(test: str) -> Iterator[None]:
-    """Raise on every rank when the block raised on any; rank 0 tells what the others only point to.
+    """Raise on every rank if the block raised on any rank. Rank 0 raises the full report, the others point to it.
 
-    An exchange at the end of the block, so that ranks leave it together. A rank that died is the launcher's to notice.
+    All ranks exchange their errors at the end of the block, so that they leave it together. The launcher must detect a
+    rank that died.
     """
     if world_size() == 1:
         yield
@@ -23,7 +24,7 @@ def together(test: str) -> Iterator[None]:
     error: BaseException | None = None
     try:
         yield
-    except Exception as raised:  # noqa: BLE001 - the other ranks must hear of it, whatever it is
+    except Exception as raised:  # noqa: BLE001 - the other ranks must know of any error
         error = raised
     own = None if error is None else "".join(traceback.format_exception_only(type(error), error)).strip()
     reports = [broadcast(own, source) for source in range(world_size())]

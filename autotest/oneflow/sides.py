@@ -1,4 +1,4 @@
-"""Numbers and sizes that a test reads of a dual tensor, each with both frameworks' own at hand."""
+"""Numbers and sizes that a test reads from a dual tensor, with the values of both frameworks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class SidedInt(int):
-    """What torch gave; `oneflow` is what OneFlow gave."""
+    """The number that torch returned; `oneflow` is the one that OneFlow returned."""
 
     pytorch: int
     oneflow: Any
@@ -20,8 +20,8 @@ class SidedInt(int):
         return self.pytorch, self.pytorch, self.pytorch
 
 
-class SidedSize(tuple[int, ...]):  # noqa: SLOT001 - a tuple takes no slots that hold something
-    """A ``torch.Size``, whose class cannot be derived from; `oneflow` is an ``oneflow.Size``."""
+class SidedSize(tuple[int, ...]):  # noqa: SLOT001 - a tuple takes no nonempty slots
+    """A substitute for ``torch.Size``, which cannot be subclassed; `oneflow` is an ``oneflow.Size``."""
 
     pytorch: Any
     oneflow: Any
@@ -45,14 +45,14 @@ class SidedSize(tuple[int, ...]):  # noqa: SLOT001 - a tuple takes no slots that
 
 
 def with_sides(expected: Any, actual: Any) -> Any:
-    """`expected`, with both sides at hand where it is a whole number or a size."""
+    """Return `expected` with the values of both sides, if it is an integer or a size; otherwise unchanged."""
     if type(expected) is int:
         return SidedInt(expected, actual)
     return SidedSize(expected, actual) if isinstance(expected, tuple) else expected
 
 
 def without_sides(returned: Any) -> Any:
-    """What a test body returned, as the core would have given it these values."""
+    """Return the value that a test body returned, with torch's values in place of `SidedInt` and `SidedSize`."""
     if isinstance(returned, (SidedInt, SidedSize)):
         return returned.pytorch
     if type(returned) in (tuple, list):

@@ -1,4 +1,4 @@
-"""Puts this package in the place of the one that OneFlow ships, for test files that nobody may edit."""
+"""Replaces the test package that OneFlow ships with this package, for test files that must not be edited."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FILES = ("generators", "global_scope", "profiler", "torch_flow_dual_object", "ut
 
 
 def stand_in() -> None:
-    """From now on ``import oneflow.test_utils.automated_test_util`` and its files are this package and its files."""
+    """Let ``import oneflow.test_utils.automated_test_util``, and its submodules, import those of this package."""
     here = __name__.rpartition(".")[0]
     sys.modules[REPLACED] = importlib.import_module(here)
     for file in FILES:

@@ -2,8 +2,8 @@
 
 =====================================  ==================================================================
 ``ONEFLOW_TEST_CPU_ONLY``              no generator draws a device or placement other than CPU
-``ONEFLOW_TEST_VERBOSE``               say on stderr what each test did
-``ONEFLOW_TEST_ALIGN_EXCEPTION``       what torch refuses OneFlow must refuse too; accepting it is a finding
+``ONEFLOW_TEST_VERBOSE``               print on stderr what each test did
+``ONEFLOW_TEST_ALIGN_EXCEPTION``       OneFlow must refuse the calls that torch refuses, or it is a finding
 ``ONEFLOW_TEST_TENSOR_SIZE_LIMIT_MB``  largest tensor that a test may make, in units of 2**20 bytes; 32
 =====================================  ==================================================================
 
@@ -30,7 +30,7 @@ def align_exception() -> bool:
 
 
 def tensor_size_limit() -> float:
-    """The most bytes that a drawn tensor may have; raises `UsageError` where the variable is no number."""
+    """Return the largest size in bytes of a drawn tensor. Raises `UsageError` if the variable is not a number."""
     text = os.environ.get("ONEFLOW_TEST_TENSOR_SIZE_LIMIT_MB", "32")
     try:
         limit = float(text)

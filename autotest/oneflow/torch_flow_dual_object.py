@@ -1,4 +1,4 @@
-"""`autotest` with OneFlow's own defaults, and dual tensors that are global where the scope says so."""
+"""`autotest` with the defaults of OneFlow's own harness, and dual tensors that are global in a global scope."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from autotest.trials.backward import push_back, unused_results
 from autotest.trials.returned import returned_tensors
 from generators import Generator, choice_array
 
-# Generators that are built here are the test's doing: their errors name its line.
+# Errors of generators that are built here name a line of the test.
 __generators_hide__ = True
 
 
 class _Default(float):
-    """A tolerance of OneFlow's own harness, where a test gives none: nobody's law."""
+    """A default tolerance of OneFlow's own harness. The test did not choose it, so it is not strict."""
 
 
 _RTOL, _ATOL = _Default(0.0001), _Default(1e-05)
@@ -54,23 +54,24 @@ def autotest(
     check_grad_use_random_data: bool = True,
     include_complex: bool = False,
 ) -> Callable[[F], F]:
-    """Run the decorated test as random trials on torch and OneFlow and fail on the first divergence.
+    """Run the decorated test as random trials on torch and OneFlow, and fail on the first divergence.
 
     Args:
         n: number of trials that torch must accept.
-        auto_backward: push cotangents back through what the test returns.
-        rtol, atol: tolerance of floating and complex values of every dtype, relative to torch's. Where neither is
-            given, what is rounding then does not fail the test; what is given is law.
-        check_graph: also run the recorded programs inside ``oneflow.nn.Graph`` and compare with eager.
-            ``"ValidatedFalse"`` is False, with somebody having looked why.
+        auto_backward: push cotangents back through the tensors that the test returns.
+        rtol, atol: tolerance of floating and complex values of every dtype, relative to torch's values. If neither is
+            given, a mismatch that is rounding does not fail the test; a given tolerance is strict.
+        check_graph: also run the recorded programs inside ``oneflow.nn.Graph`` and compare with eager mode.
+            ``"ValidatedFalse"`` means False, and that the reason for it was checked.
         check_allclose: compare values; otherwise only structure, shape, device and requires_grad.
         check_dtype: compare dtypes.
-        check_grad_use_random_data: cotangents are drawn; otherwise they are ones, as of ``x.sum().backward()``.
-        include_complex: half of the tensors that `random_tensor` draws without a dtype are complex; nothing runs
-            inside a graph then. As in later releases of OneFlow: 0.9.0 has no complex tensors, and the test says so.
+        check_grad_use_random_data: draw the cotangents; otherwise they are ones, as in ``x.sum().backward()``.
+        include_complex: half of the tensors that `random_tensor` draws without a dtype are complex; nothing runs inside
+            a graph then. This is for later releases of OneFlow: 0.9.0 has no complex tensors, and the test reports
+            that.
 
     Raises:
-        UsageError: at decoration, for an argument that makes no sense.
+        UsageError: at decoration, for an invalid argument.
     """
     backward_here = auto_backward and not check_grad_use_random_data
     settings = Settings(
@@ -83,9 +84,10 @@ def autotest(
         check_values=check_allclose,
         check_dtype=check_dtype,
         check_errors=switches.align_exception(),
-        # Tests of that style say so by auto_backward alone, and mean it; what others forget is still looked for.
+        # In tests of that style, auto_backward=False is the only way to say that gradients are not compared, and is
+        # deliberate. Gradients that other tests forget are still reported.
         skip_grad="" if auto_backward else "auto_backward=False, in a test written for OneFlow's own harness",
-        # Some assert on plain tensors of OneFlow only, and use the decorator for its repetition.
+        # Some tests only assert on plain tensors of OneFlow, and use the decorator to repeat the test.
         own_assertions=True,
     )
 
@@ -122,7 +124,7 @@ def autotest(
 
 
 def summary(tally: Tally) -> str:
-    """One line about a test that passed: what was compared, and what its graph could not hold."""
+    """Return one line about a test that passed: what was compared, and what was left out of the graph."""
     left_out = ", ".join(f"{count} x {reason}" for reason, count in tally.left_out.most_common())
     return (
         f"{tally.accepted} trials agree (refused by torch: {sum(tally.rejections.values())}); compared in eager mode: "
@@ -134,13 +136,13 @@ def summary(tally: Tally) -> str:
 def _options() -> Options:
     options = from_environment()
     if world_size() > 1:
-        # A fresh interpreter would be one rank alone; and no rank may run trials that another does not.
+        # A fresh interpreter would be a single rank; and no rank may run trials that the others do not run.
         options = dataclasses.replace(options, verify=False, shrink=0.0)
     return options
 
 
 def _limit_sizes(recorder: Recorder) -> None:
-    """Raise when a tensor of the trial is larger than tests may make them."""
+    """Raise `AssertionError` if a tensor of the trial is larger than the size limit."""
     limit = switches.tensor_size_limit()
     for call, tensor in zip(recorder.calls, recorder.expected, strict=True):
         if isinstance(tensor, recorder.pair.reference.tensor_types):
@@ -159,14 +161,17 @@ def _push_ones_back(recorder: Recorder, returned: Any) -> None:
 
 
 def _pushed_into(recorder: Recorder, returned: Any) -> bool:
-    """Whether there is a tensor that the trial will push a cotangent into by itself."""
+    """Return whether the trial itself pushes a cotangent into some tensor."""
     if returned is None:
         return any(True for _ in unused_results(recorder))
     return bool(returned_tensors(returned, recorder))
 
 
 def _push_from_the_last(recorder: Recorder) -> None:
-    """Where a test returned only plain values, which nothing can be pushed into: its gradients count all the same."""
+    """Push back from the last call that carries gradients, unless the body pushed back itself.
+
+    For tests that return only plain values, into which nothing can be pushed: their gradients count too.
+    """
     if not any(pushes_gradients(call) for call in recorder.calls):
         carrying = [call for call in carrying_calls(recorder) if listed(call.target) is None]
         push_back(recorder, returned_tensors(Value(recorder, carrying[-1].slot), recorder) if carrying else ())
@@ -185,23 +190,23 @@ def random_tensor(
     requires_grad: Any = True,
     pin_memory: bool = False,
 ) -> Value:
-    """A dual tensor with drawn shape and contents, global in a global scope. Every argument may be a generator.
+    """Return a dual tensor with drawn shape and contents, global in a global scope. Every argument may be a generator.
 
     Args:
-        ndim: rank; drawn from 1 to 5 when None.
-        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions, each drawn from 1 to 7 when None.
+        ndim: rank; drawn from 1 to 5 if None.
+        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions, each drawn from 1 to 7 if None.
         low, high: bounds of the contents, ``low <= x < high``.
         dtype: ``float`` is float32 (or complex64, under `autotest(include_complex=True)`), ``int`` int64, ``complex``
             complex64.
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers.
-        pin_memory: taken and without effect, as on a machine without CUDA.
+        pin_memory: accepted but without effect, as on a machine without CUDA.
     """
     drawn = drawn_array(ndim, (dim0, dim1, dim2, dim3, dim4), low, high, real_or_complex(dtype)).value()
     return _placed(drawn, requires_grad)
 
 
 def random_dtype(seq_names: Sequence[str] = ("float32", "float64", "int32", "int64")) -> Any:
-    """The dual dtype out of `seq_names`, words such as ``"arithmetic"`` or names of dtypes; None for ``"None"``."""
+    """Return a dual dtype drawn from `seq_names`, families such as ``"arithmetic"`` or dtypes; None for ``"None"``."""
     name = random_dtype_name(seq_names).value()
     return None if name is None else getattr(torch, name)
 
@@ -209,7 +214,7 @@ def random_dtype(seq_names: Sequence[str] = ("float32", "float64", "int32", "int
 def choice_tensor(
     a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
 ) -> Value:
-    """A dual tensor drawn from `a` in the meaning of ``numpy.random.choice``, global in a global scope."""
+    """Return a dual tensor drawn from `a` as by ``numpy.random.choice``, global in a global scope."""
     return _placed(choice_array(a, size=size, replace=replace, p=p, dtype=dtype_of(dtype)).value(), requires_grad)
 
 
@@ -224,7 +229,7 @@ def _placed(drawn: Any, requires_grad: Any) -> Value:
 
 
 def GetDualObject(name: str, pytorch: Any, oneflow: Any) -> Value:  # noqa: N802 - the name that tests use
-    """One dual object out of two plain ones that the test made itself."""
+    """Return a dual object of two plain objects that the test made itself."""
     recorder = current() or Recorder(style_pair())
     if isinstance(pytorch, recorder.pair.reference.tensor_types):
         array: Array = recorder.pair.reference.values([pytorch])[0].as_array()

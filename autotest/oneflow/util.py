@@ -1,4 +1,4 @@
-"""Hands an object from one rank to all."""
+"""Broadcasts an object from one rank to all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autotest.oneflow.framework_pair import flow, rank, world_size
 
 
 def broadcast(obj: Any, src: int = 0) -> Any:
-    """`obj` as rank `src` has it, on every rank; all ranks must call this. `obj` must pickle."""
+    """Return the `obj` of rank `src` on every rank. All ranks must call this, and `obj` must be picklable."""
     if world_size() == 1:
         return obj
     data = pickle.dumps(obj) if rank() == src else None

@@ -1,4 +1,4 @@
-"""A file in which a process notes the trial and the call that it is at, for others to read when it has died."""
+"""A file in which a process records its current trial and call, for other processes to read after it has died."""
 
 from __future__ import annotations
 
@@ -20,69 +20,70 @@ from autotest.program import Call, Ref
 from autotest.recording.recorder import Recorder
 
 _MAGIC = b"autotest trail 1\n"
-#: Index of the trial or -1 between trials; calls recorded so far; what kind of call it is; operator's number.
+#: Index of the trial, or -1 between trials; number of calls recorded so far; flags of the call; number of the operator.
 _STATE = struct.Struct("<qqqq")
 _STATE_AT = 32
 _CALL = struct.Struct("<qqq")
 _CALL_AT = _STATE_AT + 8
-#: Kinds of calls, added up: a backward call, one that the reference refused, one that the reference is asked for, and
-#: the last one of a trial whose calls have all returned.
+#: Flags of a call: it is a backward call; the reference refused it; the reference makes it; all calls of the trial have
+#: returned, and this is the last one.
 _BACKWARD, _REFUSED, _OF_REFERENCE, _JUDGED = 1, 2, 4, 8
 _PID = struct.Struct("<q")
 _PID_AT = 64
 _TEST_AT = 128
-#: The operator and the signature of the call that is being made, by who knows that it may kill.
+#: The operator and the signature of the current call, written by a `Watch` that knows the call may kill.
 _NOTE_AT = 3072
-#: Operators are written once each, so that a call need only write a number. Number 0 has no name.
+#: The name of each operator is written once, so that a call only writes its number. Number 0 has no name.
 _NAMES_AT, _NAME_SIZE, _NAMES = 4096, 64, 959
 _SIZE = _NAMES_AT + _NAME_SIZE * (_NAMES + 1)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Position:
-    """Where a process was last seen."""
+    """The last recorded state of a process."""
 
     file: Path
     test: str
     base_seed: int
-    #: Index of the trial; -1 when no trial was running.
+    #: Index of the trial; -1 if no trial was running.
     index: int
-    #: How many calls were recorded before the one that was being made.
+    #: How many calls were recorded before the current one.
     call: int
     operator: str
     stage: Stage
     pid: int
-    #: What the process had been asked for that another must be, too.
+    #: Settings of the process that another process needs to repeat the trial.
     settings: dict[str, Any]
-    #: Which side was asked last. An asynchronous candidate may die of an earlier call while the reference is asked.
+    #: The side that made the last call. An asynchronous candidate may die of an earlier call while the reference makes
+    #: one.
     side: Side = "candidate"
-    #: Whether the reference had refused the call that the candidate was asked for.
+    #: Whether the reference had refused the call that the candidate made.
     refused: bool = False
-    #: A call that was being made, or was about to be, by its operator and with what of its arguments matters; both
-    #: empty where nobody noted one.
+    #: The operator and the signature of the current or the next call; both empty if neither was noted.
     noted: str = ""
     signature: str = ""
-    #: Whether all calls of the trial had returned, and what they gave was being judged.
+    #: Whether all calls of the trial had returned, and their results were being judged.
     judged: bool = False
 
 
 class Breadcrumb:
-    """The trail of one process: its file, open for writing. As a `Watch`, it is told of each call by the recorder."""
+    """The breadcrumb file of this process, open for writing. As a `Watch`, it is notified of each call."""
 
     __slots__ = ("__weakref__", "_file", "_memory", "_numbers", "_operator", "close", "path")
 
-    #: Ends the trail without leaving one. Happens by itself when nobody holds the trail any more, and at the end of
-    #: the process, unless it is killed.
+    #: Closes and deletes the file. Also runs when the object is garbage collected and at the end of the process, unless
+    #: the process is killed.
     close: Callable[[], object]
 
     def __init__(self, path: Path) -> None:
-        """Start a trail at `path`, which must not be another living process's; raises `OSError`."""
+        """Create the file at `path`, which must not be in use by another living process. Raises `OSError`."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._file = path.open("w+b")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Room on the disk, too: writing to a mapped page that finds none ends the process (SIGBUS).
+            # Allocate disk space too: writing to a mapped page for which the disk has no room kills the process
+            # (SIGBUS).
             os.posix_fallocate(self._file.fileno(), 0, _SIZE)
         except OSError:
             self._file.close()
@@ -96,7 +97,7 @@ class Breadcrumb:
         self.rest()
 
     def test(self, file: Path | None, test: str, base_seed: int, **settings: Any) -> None:
-        """Note that the trials to come are of this test."""
+        """Record that the following trials are of this test."""
         self.rest()
         facts = [str(file or ""), test, base_seed, settings]
         text = json.dumps(facts).encode() + b"\n"
@@ -104,12 +105,12 @@ class Breadcrumb:
             self._memory[_TEST_AT : _TEST_AT + len(text)] = text
 
     def note(self, operator: str, signature: str) -> None:
-        """With what of its arguments that matters the call of `operator` is made that comes next."""
+        """Record the operator of the next call, and its signature: the features of its arguments that matter."""
         data = f"{operator}\0{signature}".encode()[: _NAMES_AT - _NOTE_AT - 1] + b"\0"
         self._memory[_NOTE_AT : _NOTE_AT + len(data)] = data
 
     def trial(self, index: int) -> None:
-        """Note that the trial `index` begins."""
+        """Record that the trial `index` begins."""
         self._operator = 0
         self._memory[_NOTE_AT] = 0
         _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
@@ -121,19 +122,19 @@ class Breadcrumb:
         marks = _OF_REFERENCE if side == "reference" else 0 if recorder.rejection is None else _REFUSED
         if number > 0:
             self._operator = number
-        elif number < 0:  # a backward call: what it goes back through is more telling than its own name
+        elif number < 0:  # a backward call: the operator it goes back through is more informative
             number, marks = self._operator, marks | _BACKWARD
         _CALL.pack_into(self._memory, _CALL_AT, call.slot, marks, number)
 
     def judging(self) -> None:
-        """Note that the trial has run, and what it gave is being judged: that may run its calls many times more."""
+        """Record that the trial has run and is being judged, which may run its calls many more times."""
         call, marks, number = _CALL.unpack_from(self._memory, _CALL_AT)
         _CALL.pack_into(self._memory, _CALL_AT, call, marks | _JUDGED, number)
 
     def _number(self, recorder: Recorder, call: Call) -> int:
-        """What stands for the operator of `call`: 0 for a tensor that is made, and a negative one for a backward."""
+        """Return the number that represents the operator of `call`: 0 for a new tensor, -1 for a backward call."""
         name = called(recorder, call)
-        if name == "__call__":  # of what no call made; under that name, all calls of modules would be found as this one
+        if name == "__call__":  # the callable is no result of a call; this name would identify all module calls with it
             name = "call"
         if name in self._numbers:
             return self._numbers[name]
@@ -150,12 +151,12 @@ class Breadcrumb:
         return number
 
     def rest(self) -> None:
-        """Note that no trial is running."""
+        """Record that no trial is running."""
         _STATE.pack_into(self._memory, _STATE_AT, -1, 0, 0, 0)
 
 
 def _end(path: Path, pid: int, memory: mmap.mmap, file: BinaryIO) -> None:
-    if os.getpid() == pid:  # what a fork lets go of is still its parent's trail
+    if os.getpid() == pid:  # in a fork, the file still belongs to the parent
         with contextlib.suppress(OSError, ValueError):
             path.unlink()
     with contextlib.suppress(BufferError, ValueError):
@@ -164,14 +165,17 @@ def _end(path: Path, pid: int, memory: mmap.mmap, file: BinaryIO) -> None:
 
 
 def called(recorder: Recorder, call: Call) -> str:
-    """What a call is best known by: a module's class instead of ``__call__``."""
+    """Return the name by which a call is identified: for a module call, its class instead of ``__call__``."""
     if call.target == "__call__" and type(call.args[0]) is Ref:
         return recorder.calls[call.args[0].slot].target
     return call.target
 
 
 def read(path: Path) -> Position | None:
-    """Where the process that wrote `path` was last; None when the file is no trail, or of no test."""
+    """Return the last recorded state of the process that wrote `path`.
+
+    Returns None if the file is not a breadcrumb file, or names no test.
+    """
     try:
         data = path.read_bytes()
         if len(data) != _SIZE or not data.startswith(_MAGIC):
@@ -195,16 +199,19 @@ def read(path: Path) -> Position | None:
 
 
 def _noted(data: bytes) -> tuple[bytes, bytes]:
-    if not data[0]:  # what comes behind is of an earlier trial
+    if not data[0]:  # the rest belongs to an earlier trial
         return b"", b""
     operator, signature, *_ = data.split(b"\0")
     return operator, signature
 
 
 def dead(folder: Path) -> Iterator[tuple[Path, Position]]:
-    """The trails below `folder` whose processes died in the middle of a trial; forgets those that died elsewhere."""
+    """Yield the breadcrumb files in `folder` of processes that died during a trial.
+
+    The files of processes that died between trials are deleted.
+    """
     try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208 - a `glob` takes ten times longer, and every test asks
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - a `glob` takes ten times longer, and every test calls this
     except OSError:
         return
     for name in names:
@@ -219,7 +226,7 @@ def dead(folder: Path) -> Iterator[tuple[Path, Position]]:
 
 
 def _is_left(path: str) -> bool:
-    """Whether the trail at `path` is there, and the process that wrote it is not."""
+    """Return whether the file at `path` exists and its process does not."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
@@ -235,13 +242,13 @@ def _is_left(path: str) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def folder(directory: Path) -> Path:
-    """Where the trails below a store's folder are."""
+    """Return the folder of the breadcrumb files of the store in `directory`."""
     return directory / "trails"
 
 
 def own(directory: Path, pid: int) -> Breadcrumb | None:
-    """The trail of this process, whose id is `pid`; None where none can be written."""
-    return _own(directory, os.getcwd(), pid)  # noqa: PTH109 - every test asks
+    """Return the breadcrumb file of this process, whose id is `pid`; None if it cannot be written."""
+    return _own(directory, os.getcwd(), pid)  # noqa: PTH109 - every test calls this
 
 
 @functools.lru_cache(maxsize=4)

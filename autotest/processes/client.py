@@ -1,7 +1,7 @@
-"""Asks a process server for processes, and is told what becomes of them.
+"""Requests processes from a process server, and reads their process ids and exit statuses.
 
-A server is started for the first process that is asked for, and anew when it was killed. It may be a new interpreter
-that imports the frameworks, or a fork of this process, which has them.
+A server is started for the first request, and again if it was killed. It is either a new interpreter that imports the
+frameworks, or a fork of this process, which has imported them.
 """
 
 from __future__ import annotations
@@ -33,25 +33,28 @@ START_UP = 120.0
 
 
 class ServerLost(OSError):
-    """The process server ended, and its children with it, whatever they were doing."""
+    """The process server ended, and with it all its children, whatever they were doing."""
 
 
 class Process:
-    """A process that carries out one function, as seen by the process that asked for it."""
+    """A process that runs one function, as seen by the process that requested it."""
 
     def __init__(self, connection: Connection, pipe: Connection) -> None:
-        #: Its other end is the function's first argument. Ends (`EOFError`) with the process.
+        #: Its other end is the function's first argument. It ends (`EOFError`) with the process.
         self.connection = connection
-        #: Is readable when there is something new to be said of the process. A descriptor that is closed when this
-        #: object is forgotten, as that of the connection is.
+        #: Readable when the process id or the exit status arrives. Its descriptor is closed when this object is garbage
+        #: collected, as is that of the connection.
         self.pipe = pipe
-        #: Whether the server has ended that knew of it.
+        #: Whether its server has ended.
         self.lost = False
         self._pid: int | None = None
         self._status: int | None = None
 
     def pid(self, seconds: float = START_UP) -> int:
-        """Its process id, waiting for its start; raises `ServerLost`, or `OSError` when it does not start."""
+        """Return its process id, after waiting for its start at most `seconds`.
+
+        Raises `ServerLost`, or `OSError` if the process does not start.
+        """
         if self._pid is None:
             self._pid = self._number(seconds)
             if self._pid is None:
@@ -61,9 +64,9 @@ class Process:
         return self._pid
 
     def status(self, seconds: float = 0.0) -> int | None:
-        """Its exit status, a negative signal if it died of one; None when it has not ended within `seconds`.
+        """Return its exit status, negative for a signal; None if it has not ended within `seconds`.
 
-        Raises `ServerLost` when nobody can tell any more.
+        Raises `ServerLost` if the server has ended, so that the status cannot be known any more.
         """
         end = time.monotonic() + seconds
         if self._pid is None:
@@ -83,13 +86,13 @@ class Process:
         return number
 
     def kill(self) -> None:
-        """End it at once; one that was not started yet ends when its connection is closed."""
+        """Kill the process; if it was not started yet, it ends when its connection is closed."""
         with contextlib.suppress(OSError):
             if self.status() is None and self._pid:
                 os.kill(self._pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Kill it unless it has ended, and forget it."""
+        """Kill the process unless it has ended, and close its connection and pipe."""
         self.kill()
         with contextlib.suppress(OSError):
             self.connection.close()
@@ -97,7 +100,7 @@ class Process:
 
 
 class Server:
-    """The process server of this process, or, in a child of one, the same server."""
+    """The process server of this process; in a child of a server, a client of that same server."""
 
     def __init__(
         self,
@@ -108,16 +111,16 @@ class Server:
         ahead: bool = True,
         inherited: socket.socket | None = None,
     ) -> None:
-        """Nothing is started before the first process is asked for, or `start` is called.
+        """Create the client. The server is started by the first request, or by `start`.
 
         Args:
-            modules: what children need besides the frameworks; imported by the server once.
-            frameworks: the registered names of the pair that children choose; this process's own when left out.
+            modules: modules that children need in addition to the frameworks; the server imports them once.
+            frameworks: the registered names of the pair that children choose; this process's own pair if None.
             fork: make the server a fork of this process, whose frameworks must all be `forkable`.
             ahead: import the frameworks before children are forked. A child that has to import them itself needs
-                seconds, and is no fork to them: OneFlow works in a fork's own thread, where it raises what in threads
-                of its own ends the process.
-            inherited: the socket that a child of a server was given for it.
+                seconds, and the frameworks do not know that it is a fork. In a fork, OneFlow runs calls in the calling
+                thread, where an error raises an exception; in its own threads, the same error ends the process.
+            inherited: the socket that a child of a server received for it.
         """
         self._modules, self._fork, self._ahead, self._inherited = tuple(modules), fork, ahead, inherited
         self._choice = {} if frameworks is None else registry.variables(frameworks)
@@ -126,7 +129,7 @@ class Server:
         self._errors: IO[bytes] | None = None
 
     def start(self) -> None:
-        """Start the server, without waiting for it; again, if it was lost."""
+        """Start the server without waiting for it; if it was lost, start it again."""
         if self._inherited is not None or (self._socket is not None and self._alive()):
             return
         self.close()
@@ -136,7 +139,7 @@ class Server:
         self._socket = own
 
     def _run(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
-        # It dies with the thread that started it, which only the main thread does with the process.
+        # It dies with the thread that started it, and only the main thread lives as long as the process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         self._errors = tempfile.TemporaryFile(prefix="autotest-")  # noqa: SIM115 - closed with the server
         return subprocess.Popen(
@@ -155,7 +158,8 @@ class Server:
     @staticmethod
     def _forked(own: socket.socket, theirs: socket.socket) -> int:
         with warnings.catch_warnings():
-            # Python 3.12 and later warn of threads that a fork lacks; frameworks that need theirs are not `forkable`.
+            # Python 3.12 and later warn about threads that a fork lacks. Frameworks that need their threads are not
+            # `forkable`.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid:
@@ -176,8 +180,14 @@ class Server:
     def process(self, function: Callable[..., object], *arguments: object, log: Path | None = None) -> Process:
         """Have `function(connection, server, *arguments)` called in a new child of the server.
 
-        Both must be picklable; `server` is a socket for `Server(inherited=...)`. What the child prints goes to `log`.
-        Raises `ServerLost` when it ends before it was asked, twice; `OSError` when it cannot be asked at all.
+        Args:
+            function: a picklable function; its argument `server` is a socket for `Server(inherited=...)`.
+            arguments: further picklable arguments.
+            log: the file for the output of the child; None discards it.
+
+        Raises:
+            ServerLost: if the server ends before it receives the request, twice; once if the server is inherited.
+            OSError: if the request cannot be sent.
         """
         self.start()
         try:
@@ -217,7 +227,7 @@ class Server:
         return process
 
     def tried(self, work: Callable[[], T]) -> T:
-        """What `work` gives, which uses processes of this server: done again if these end with the server."""
+        """Return the result of `work`, which uses processes of this server; run it again if the server is lost."""
         try:
             return work()
         except ServerLost:
@@ -225,7 +235,7 @@ class Server:
             return work()
 
     def last_words(self) -> str:
-        """The last line that the server itself printed, for when it does not answer."""
+        """Return the last line that the server itself printed, for errors about a server that does not answer."""
         if self._errors is None:
             return ""
         self._errors.seek(0)
@@ -233,7 +243,7 @@ class Server:
         return next((line for line in reversed(lines) if line.strip()), "")
 
     def close(self) -> None:
-        """End the server and all its children, at once."""
+        """Kill the server and all its children."""
         if self._socket is not None and self._inherited is None:
             self._socket.close()
             self._socket = None

@@ -1,4 +1,4 @@
-"""A fresh interpreter for one script, which imports what the script will while that is still being written."""
+"""A fresh interpreter for one script, which imports the script's modules while the script is still being written."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-#: Stays beside the interpreter and ends with whoever wanted it, by whatever means. So do then the interpreter, which
-#: may hang, and the processes that the script has started: they are one group of processes.
+#: A parent process of the interpreter, which ends when the process that started it ends in any way. It then kills the
+#: interpreter, which may hang, and the processes that the script has started: all are one process group.
 _WATCH = """
 import ctypes, os, signal, subprocess, sys
 
@@ -34,8 +34,9 @@ if status < 0:
     os.kill(os.getpid(), -status)
 sys.exit(status)
 """
-#: Nothing is looked for among what is imported: it stays. The script runs where whoever is told of it will run it,
-#: since a framework of the project's own may lie there; only its dying leaves no core there.
+#: The interpreter. The garbage collector is off during the imports, because imported objects stay alive. The script
+#: runs in the caller's working directory, as it will when the user runs it, because a project's own framework may be
+#: there; but no core dump is written there.
 _RUN = """
 import gc, json, os, resource, sys
 
@@ -61,12 +62,12 @@ if path:
 
 
 class FreshInterpreter:
-    """One that has been started and is ready for a script."""
+    """An interpreter that has been started and is ready for a script."""
 
     def __init__(self, lines: Sequence[str] = ()) -> None:
-        """Start it, and let it carry out those of `lines` that import something, as its script will, too."""
+        """Start the interpreter, and let it run the import statements among `lines`, which the script contains too."""
         self._folder = tempfile.TemporaryDirectory(prefix="autotest-")
-        # It dies with the thread that started it, which only the main thread does with the process.
+        # It dies with the thread that started it, and only the main thread lives as long as the process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         self._process = subprocess.Popen(
             [sys.executable, "-c", _WATCH, str(parent), _RUN],
@@ -87,7 +88,7 @@ class FreshInterpreter:
             self._process.stdin.flush()
 
     def run(self, script: str, deadline: float) -> tuple[int | None, str]:
-        """Exit status of `script`, and all that was printed; None when it did not end within `deadline` seconds."""
+        """Return the exit status of `script` and its output; (None, "") if it did not end within `deadline` s."""
         path = Path(self._folder.name) / "repro.py"
         path.write_text(script, encoding="utf-8")
         self._tell(json.dumps([str(path), str(Path.cwd())]))
@@ -98,7 +99,7 @@ class FreshInterpreter:
         return self._process.returncode, output
 
     def close(self) -> None:
-        """End it, and every process that its script has started."""
+        """Kill the interpreter, and every process that its script has started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         for pipe in (self._process.stdin, self._process.stdout):

@@ -1,12 +1,13 @@
-"""A process that has imported the frameworks and forks a child for every task that it is sent.
+"""A process that has imported the frameworks and forks a child for every task that it receives.
 
-A client is a socket. Each message on it brings two file descriptors: the child's end of a connection, on which the
-task itself follows, and a pipe for the child's process id and exit status. The server never reads a task.
+A client is a socket. Each message on it brings two file descriptors: the child's end of a connection, on which the task
+itself follows, and a pipe for the child's process id and exit status. The server never reads a task.
 
-Its limits, with torch 2.0.1 and OneFlow 0.9.0: a child takes two descriptors of the server while it lives, and nothing
-afterwards (after 1,000 that computed on both, it still had 524 MB, 9 descriptors and one thread). A child of
-`fork_from_here` has none of the frameworks' threads: it computes eagerly, and an `nn.Graph` would wait there for ever.
-Nobody sees what kills a framework at the exit of an interpreter: children end without one.
+Limits, with torch 2.0.1 and OneFlow 0.9.0: a child takes two descriptors of the server while it lives, and nothing
+afterwards (after 1,000 children that computed on both frameworks, the server still had 524 MB, 9 descriptors and one
+thread). A child of `fork_from_here` has none of the frameworks' threads: it computes eagerly, and an `nn.Graph` would
+wait there for ever. A crash of a framework at the exit of an interpreter is not found, because children end without
+running exit code.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from autotest.base.errors import AutotestError
 from autotest.frameworks import Pair, chosen
 from autotest.processes import child
 
-#: A process id, or an exit status as `os.waitstatus_to_exitcode` gives it.
+#: A process id, or an exit status as `os.waitstatus_to_exitcode` returns it.
 NUMBER = struct.Struct("<q")
-#: Sent instead of a process id where the system has no room for another process.
+#: Sent instead of a process id if the system has no room for another process.
 NO_PROCESS = 0
 
 
 class ForkServer:
-    """Serves the clients of one process, until that process closes its end."""
+    """Server for the clients of one process; it runs until that process closes its end."""
 
     def __init__(self, owner: socket.socket) -> None:
         self._owner = owner
-        #: A client's socket -> the processes that it asked for.
+        #: The process ids of the children that each client requested, by the client's socket.
         self._clients: dict[socket.socket, set[int]] = {owner: set()}
         self._pipes: dict[int, int] = {}
         self._wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def serve(self) -> child.ForkRequest:
-        """Fork children as they are asked for. Returns in a child, with its task; the server itself never does."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to every process of a terminal, and is the owner's
+        """Fork children on request. Returns in a child, with its task; never returns in the server itself."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal and is for the owner
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(self._wakeup[1], warn_on_full_buffer=False)
-        gc.freeze()  # what children share with this process is not to be copied for a look at it
+        gc.freeze()  # the collector must not touch, and so copy, memory shared with children
         while True:
             with selectors.DefaultSelector() as selector:
                 selector.register(self._wakeup[0], selectors.EVENT_READ)
@@ -97,7 +98,7 @@ class ForkServer:
     def _born(
         self, connection: int, pipe: int, own: socket.socket, theirs: socket.socket, server: int
     ) -> child.ForkRequest:
-        """In the child: let go of everything that is the server's."""
+        """Close everything that belongs to the server. Runs in the child."""
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -106,7 +107,7 @@ class ForkServer:
             for descriptor in (pipe, *self._wakeup, *self._pipes.values()):
                 os.close(descriptor)
             return child.begin(connection, theirs, server)
-        except BaseException:  # noqa: BLE001 - a child must not go on as the server
+        except BaseException:  # noqa: BLE001 - a child must not continue as the server
             os._exit(1)
 
     def _reap(self) -> None:
@@ -123,7 +124,7 @@ class ForkServer:
                 os.close(pipe)
 
     def _gone(self, client: socket.socket) -> None:
-        """Nobody waits any more for what `client` asked for."""
+        """Kill the children of a `client` that has closed its end; if it is the owner, end the server too."""
         for pid in self._clients.pop(client):
             if pid in self._pipes:
                 os.kill(pid, signal.SIGKILL)
@@ -135,16 +136,19 @@ class ForkServer:
 
 
 def fork_from_here(owner: socket.socket) -> None:
-    """Serve from this process, which is a fork of one that has used the frameworks already. Never returns."""
+    """Serve from this process, which is a fork of one that has already used the frameworks. Never returns."""
     child.quiet(None)
     child.die_with_parent(os.getppid())
     child.perform(ForkServer(owner).serve())
 
 
 def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: bool) -> None:
-    """Import `modules` and, `ahead` of the fork, the frameworks as far as that can be; serve. Never returns."""
-    # While hundreds of thousands of objects are made that stay, each search for garbage among them is in vain: a
-    # seventh of what importing both frameworks takes.
+    """Import `modules` and, if `ahead`, as much of the frameworks as is safe before a fork; then serve.
+
+    Never returns.
+    """
+    # The imports create hundreds of thousands of objects that stay alive. Collecting garbage meanwhile finds nothing,
+    # and takes a seventh of the time to import both frameworks.
     gc.disable()
     for module in modules:
         importlib.import_module(module)
@@ -155,7 +159,7 @@ def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: boo
         gc.enable()
         task.append(ForkServer(owner).serve())
 
-    # What is wrong with the choice of frameworks, or with their import, a child meets again and can tell.
+    # A child meets the same error in the choice or the import of the frameworks, and reports it.
     with contextlib.suppress(AutotestError):
         if ahead:
             _import_around(chosen(), serve)
@@ -169,7 +173,10 @@ def _import_around(pair: Pair, fork: Callable[[], None]) -> None:
 
 
 def main(descriptor: str, parent: str, ahead: str, *modules: str) -> None:
-    """Serve the owner behind `descriptor`, and end with the process `parent` unless that is 0; `ahead` is 0 or 1."""
+    """Serve the owner at the other end of `descriptor`, and end with the process `parent`, unless it is 0.
+
+    `ahead` is "0" or "1".
+    """
     if int(parent):
         child.die_with_parent(int(parent))
     import_and_serve(socket.socket(fileno=int(descriptor)), modules, ahead=bool(int(ahead)))

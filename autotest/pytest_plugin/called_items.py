@@ -1,4 +1,4 @@
-"""What the tests that pytest collected are called: as in campaigns, and no two alike."""
+"""The names of the tests that pytest collected: the same as in campaigns, and unique."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autotest.sources.with_fixtures import direct_arguments
 
 
 def names(items: Sequence[pytest.Item]) -> dict[str, CollectedAs]:
-    """How each of some autotests is called, by its node id."""
+    """Return the name of each of some autotests, by its node id."""
     plain = {item.nodeid: _called(item) for item in items}
     needed = labels((called.file, called.name) for called in plain.values())
     seen: collections.Counter[str] = collections.Counter()
@@ -29,7 +29,7 @@ def names(items: Sequence[pytest.Item]) -> dict[str, CollectedAs]:
 
 
 def renamed(named: Mapping[str, CollectedAs]) -> list[str]:
-    """A line for each test that would share its name with another one."""
+    """Return a line for each test whose name was changed because another test has the same name."""
     return [
         f"{node} is called {called.label or called.file.name}::{called.name}"
         + (f"#{called.number}" if called.number > 1 else "")

@@ -1,4 +1,4 @@
-"""What pytest's command line and the project's table ask for, as variables that last as long as the session."""
+"""Sets environment variables, for the length of the session, from pytest's command line and the project's table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-#: Option, variable, and what the help says. Those with a choice name it there.
+#: The options: name (which is also that of the variable), metavar and help, which lists the choices if there are any.
 OPTIONS = (
     ("seed", "N", "base seed of all trials: a whole number, or random (0 when left out)"),
     ("n", "N", "number of trials, instead of each test's own"),
@@ -55,7 +55,7 @@ def add(parser: pytest.Parser) -> None:
 
 
 def apply(config: pytest.Config) -> None:
-    """Set the variables, since worker processes need them too; raises `pytest.UsageError` where they make no sense."""
+    """Set the environment variables, which worker processes need too. Raises `pytest.UsageError` for invalid values."""
     asked = {f"AUTOTEST_{name.upper()}": config.getoption(f"autotest_{name}") for name, _, _ in OPTIONS}
     wanted = {variable: str(value) for variable, value in asked.items() if value is not None}
     if config.getoption("autotest_quick"):
@@ -67,7 +67,7 @@ def apply(config: pytest.Config) -> None:
     if controllers is not None:
         wanted["AUTOTEST_SEED"] = controllers
     elif (wanted.get("AUTOTEST_SEED") or os.environ.get("AUTOTEST_SEED") or project.get("AUTOTEST_SEED")) == "random":
-        # Drawn once, so that the whole session has one seed and can name it.
+        # Drawn once, so that the whole session has one seed and can report it.
         wanted["AUTOTEST_SEED"] = str(secrets.randbits(32))
     if wanted:
         _check(wanted)
@@ -82,7 +82,10 @@ def apply(config: pytest.Config) -> None:
 
 
 def _project(config: pytest.Config) -> Mapping[str, str]:
-    """What the table of the project under pytest's root folder says. An unknown key is told as pytest tells its own."""
+    """Return the variables that the project's table sets; report unknown keys as pytest reports its own.
+
+    The table is that of the ``pyproject.toml`` in pytest's root folder.
+    """
     file = config.rootpath / "pyproject.toml"
     if not file.is_file() or "tool.autotest" not in file.read_text(encoding="utf-8"):
         return {}
@@ -103,7 +106,7 @@ def _project(config: pytest.Config) -> Mapping[str, str]:
 
 
 def _check_variables(config: pytest.Config, environment: Mapping[str, str]) -> None:
-    """Say once, before anything is run, which of the process's variables make no sense."""
+    """Raise `pytest.UsageError` for invalid environment variables before anything is run; warn about misspelt ones."""
     from autotest.base import options
     from autotest.base.errors import UsageError
 
@@ -116,7 +119,7 @@ def _check_variables(config: pytest.Config, environment: Mapping[str, str]) -> N
 
 
 def _check(wanted: Mapping[str, str]) -> None:
-    """Say now, in pytest's own way, what is wrong with the options."""
+    """Raise `pytest.UsageError` for invalid values of the options."""
     from autotest.base.errors import FrameworkMissing, UsageError
     from autotest.base.options import from_environment
     from autotest.frameworks.registry import candidates_in, must_be_known

@@ -1,4 +1,4 @@
-"""How pytest shows a failed autotest: without the frames of this library, which its reader does not look for."""
+"""The display of a failed autotest in pytest, without the frames of this library, which do not help the reader."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from autotest.report.colours import LineRole, pieces
 from autotest.trials.body_errors import own_lines
 from generators import GeneratorError
 
-#: Packages that a test's own lines call, and whose frames nobody looks for.
+#: Packages that a test calls and whose frames do not help the reader of its traceback.
 FOREIGN = (*DEFAULT_PAIR, "numpy", "pytest", "_pytest", "pluggy")
 
 
 def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-    """Leave out of a failure what is this library's or a framework's: its reader looks for the test's own lines."""
+    """Remove the frames of this library and of the frameworks from a failure, so that the test's own lines remain."""
     error, entries = excinfo.value, excinfo.traceback
     in_body = any(_module(entry) == "autotest.trials.trial" for entry in entries)
     if isinstance(error, AutotestError) and (not in_body or isinstance(error, FrameworkMissing)):
         _show_as_text(report, item, error)
     elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "of_the_test", False):
-        # These say what is wrong with the line that the test wrote. Of any other, the library itself may be the cause.
+        # These errors are about a line of the test. Any other error may be caused by this library, so its frames stay.
         own = own_lines(excinfo.tb, FOREIGN)
         if own is not None:
             report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exc_info((type(error), error, own)))
@@ -36,7 +36,7 @@ def _module(entry: Any) -> str:
 
 
 def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseException) -> None:
-    """Show what the loop of trials itself found as its text alone."""
+    """Show an error that the loop of trials raised as its message alone."""
     try:
         # Not public, but the only form that the short summary, JUnit files and xdist all understand.
         from _pytest._code.code import ExceptionChainRepr, ReprFileLocation, ReprTracebackNative
@@ -47,7 +47,7 @@ def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseExcep
     report.longrepr = ExceptionChainRepr([(ReprTracebackNative([f"{error}\n"]), crash, None)])
 
 
-#: What the roles of a report's parts look like, as arguments of pytest's terminal writer.
+#: The looks of the roles of a report's parts, as arguments of pytest's terminal writer.
 _LOOKS: Mapping[LineRole, Mapping[str, bool]] = MappingProxyType(
     {
         "": {},
@@ -61,9 +61,10 @@ _LOOKS: Mapping[LineRole, Mapping[str, bool]] = MappingProxyType(
 
 
 def colour(report: pytest.TestReport) -> None:
-    """Let a failure that is shown as its text be shown in colours, where the terminal has any.
+    """Show a failure that is shown as its message in colours, if the terminal has any.
 
-    Done when the report is shown, not when it is made: what travels from a worker of pytest-xdist is plain.
+    Called when the report is shown, not when it is made, because reports travel from workers of pytest-xdist as plain
+    text.
     """
     try:
         from _pytest._code.code import ReprEntryNative

@@ -1,11 +1,11 @@
 """The pytest plugin: options, a header, the reproducers of failures, and a summary.
 
-Registered by entry point, so that every pytest run of an environment with this library imports it: importing this
-file brings nothing but the standard library and pytest, and what belongs to autotests is imported when the first
-one has run. Everything also works without it (``-p no:autotest``), only less comfortably.
+It is registered by an entry point, so every pytest run of an environment with this library imports it. Therefore this
+file imports only the standard library and pytest; the rest is imported when the first autotest runs. Everything also
+works without the plugin (``-p no:autotest``), but less comfortably.
 
-Options become ``AUTOTEST_*`` variables while the session lasts, since worker processes need them too. What is known
-of a test travels on its report, as plain data, so that it gets through pytest-xdist.
+Options become ``AUTOTEST_*`` variables while the session lasts, because worker processes need them too. The results of
+a test are attached to its report as plain data, so that they pass through pytest-xdist.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Session:
-    """What one pytest session learns of its autotests."""
+    """The data that one pytest session collects about its autotests."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -57,7 +57,7 @@ class Session:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Give a worker of pytest-xdist this session's seed, for it reads the command line itself."""
+        """Give a worker of pytest-xdist this session's seed; the worker reads the command line itself."""
         seed = os.environ.get("AUTOTEST_SEED")
         if seed is not None:
             node.workerinput["autotest_seed"] = seed
@@ -66,7 +66,7 @@ class Session:
         named = [f"{name} {os.environ[variable]}" for name, variable in _variables() if os.environ.get(variable)]
         return f"autotest: {', '.join(named)}" if named else None
 
-    @pytest.hookimpl(tryfirst=True)  # before the terminal tells of the collection
+    @pytest.hookimpl(tryfirst=True)  # before the terminal reports the collection
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         tests = [item for item in session.items if is_autotest(item)]
         if tests:
@@ -113,7 +113,7 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
-        """Fail a test that returns dual tensors, as one does whose decorator was forgotten: it compared nothing."""
+        """Fail a test that returns dual tensors but is not decorated: it compared nothing."""
         if not is_autotest(pyfuncitem) and not _takes_examples(pyfuncitem):
             from autotest.pytest_plugin.undecorated import must_be_decorated
 
@@ -121,7 +121,7 @@ class Session:
 
     @contextlib.contextmanager
     def _shown(self) -> Iterator[None]:
-        """What takes long is told on the terminal, past pytest's own capturing, where pytest writes to one."""
+        """Show slow activities on the terminal, past pytest's capturing, if pytest writes to a terminal."""
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         with contextlib.ExitStack() as stack:
             if getattr(reporter, "isatty", False):
@@ -145,7 +145,7 @@ class Session:
 
     @contextlib.contextmanager
     def _where_it_runs(self, item: pytest.Item) -> Iterator[None]:
-        """In a worker process where that was asked for, which sets up fixtures of its own."""
+        """Run an autotest's trials in a worker process, which sets up its own fixtures, with `--autotest-isolate`."""
         if not self._config.getoption("autotest_isolate") or not is_autotest(item):
             yield
             return
@@ -217,7 +217,7 @@ class Session:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: object) -> None:
-        """A worker of pytest-xdist died: say what it died of, and with which reproducer."""
+        """Report how a worker of pytest-xdist died, with a reproducer."""
         from autotest.base import options
         from autotest.frameworks import chosen
         from autotest.processes import breadcrumb
@@ -232,7 +232,7 @@ class Session:
                 continue
             try:
                 recovered = deaths.recover(path, position, RunContext(chosen(), asked))
-            except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session goes on
+            except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session continues
                 report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
                 continue
             if isinstance(recovered, Verification):
@@ -245,7 +245,7 @@ class Session:
 
 
 def _sweep(config: pytest.Config, expression: str) -> None:
-    """Have the operators of a sweep collected; nothing beside them, where no path was given."""
+    """Collect the operators of a sweep, and nothing else if no path was given."""
     from pathlib import Path
 
     from autotest.pytest_plugin.sweep import SweepItems
@@ -261,22 +261,22 @@ def _sweep(config: pytest.Config, expression: str) -> None:
 
 
 def is_autotest(item: pytest.Item) -> bool:
-    """Whether `item` is decorated with ``@autotest``, in a class or not."""
+    """Return whether `item` is decorated with ``@autotest``, in a class or not."""
     return hasattr(getattr(item, "function", None), "__autotest__")
 
 
 def _takes_examples(item: pytest.Item) -> bool:
-    """Whether `item` has Hypothesis' ``@given`` above ``@autotest``."""
+    """Return whether `item` has Hypothesis' ``@given`` above ``@autotest``."""
     examples = getattr(getattr(item, "function", None), "hypothesis", None)
     return hasattr(getattr(examples, "inner_test", None), "__autotest__")
 
 
 def _import_frameworks() -> None:
-    """Import both sides, which takes seconds: Hypothesis has a deadline for each example, the first one too."""
+    """Import both frameworks, which takes seconds: Hypothesis has a deadline for each example, also the first."""
     from autotest.base.errors import AutotestError
     from autotest.frameworks import chosen
 
-    with contextlib.suppress(AutotestError):  # which the test itself will tell
+    with contextlib.suppress(AutotestError):  # the test itself reports the error
         chosen().load()
 
 
@@ -286,16 +286,16 @@ def _variables() -> Iterator[tuple[str, str]]:
 
 
 def _with_version(name: str) -> str:
-    """A framework's name with its version as installed, for importing it may take seconds."""
+    """Return a framework's name with its installed version; importing the framework would take seconds."""
     from autotest.base.versions import installed
 
     return f"{name} {installed(name)}".rstrip()
 
 
 def _plain_name(test: str) -> str:
-    """The function's name in a node id or in a test's own id, which spell classes and arguments differently.
+    """Return the function's name in a node id or a test's own id, which spell classes and arguments differently.
 
-    pytest-xdist puts the group of a test behind its node id: ``test_x.py::test_it@group``.
+    pytest-xdist appends the group of a test to its node id: ``test_x.py::test_it@group``.
     """
     return re.split(r"::|\.", re.split(r"[\[@]", test)[0])[-1]
 

@@ -1,4 +1,4 @@
-"""What the autotests of one item came to, as data that a report carries to the summary of the session."""
+"""The results of the autotests of one pytest item, as plain data that its report carries to the session's summary."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from autotest.results.finding import Finding
 from autotest.running.tally import Tally
 from autotest.trials.context import RunContext
 
-#: A test that ran: its id, and what it ran with and came to.
+#: A test that ran: its id, its context and its results.
 RanTest: TypeAlias = tuple[str, RunContext, Tally]
 
 
 def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
-    """The sum of what the autotests called by one item came to: usually one.
+    """Return the sum of the results of the autotests that one item called, which is usually one.
 
-    Where trials are `isolated`, no framework is asked for its version, which would import it here.
+    With `isolated` trials, versions are read from the installed packages, because importing a framework here must be
+    avoided.
     """
     name, context, _ = tallies[0]
     rejections: Counter[str] = Counter()
@@ -59,9 +60,12 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
 
 
 def note_end(summary: TestSummary, error: BaseException | None, *, told: bool) -> None:
-    """Add to `summary` what the item raised, and whether pytest has `told` that it failed or was skipped."""
+    """Add to `summary` the findings in `error`, which the item raised, if it did.
+
+    `told` is whether pytest itself reports the item as failed or skipped.
+    """
     summary["told"] = told
-    # One of each candidate that differs.
+    # One finding of each candidate that differs.
     divergences = (error, *error.others) if isinstance(error, Divergence) else ()
     found = [(one.finding, one.place) for one in divergences if one.finding is not None]
     summary["found"] = [_in_short(finding, place) for finding, place in found]
@@ -71,7 +75,7 @@ def note_end(summary: TestSummary, error: BaseException | None, *, told: bool) -
 
 
 def of_death(finding: Finding, place: str) -> TestSummary:
-    """What an item came to that killed the process it ran in, by the finding made of that, which is kept at `place`."""
+    """Return the summary of an item that killed its process, by the `finding` of that death, stored at `place`."""
     return {
         "test": finding.test,
         "accepted": 0,

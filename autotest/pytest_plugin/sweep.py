@@ -19,17 +19,17 @@ from autotest.results.sweep_findings import known
 from autotest.sweeping.operators import Operators, Swept
 from autotest.sweeping.session import SweepPlan
 
-#: The node that holds all operators.
+#: Name of the node that contains all operators.
 NAME: Final = "autotest-sweep"
 
 
 class SweepItems:
-    """Adds the operators of a sweep to what pytest collects."""
+    """Plugin that adds the operators of a sweep to the items that pytest collects."""
 
     def __init__(self, expression: str) -> None:
         self._expression = expression
 
-    @pytest.hookimpl(tryfirst=True)  # before -k and -m choose
+    @pytest.hookimpl(tryfirst=True)  # before -k and -m select items
     def pytest_collection_modifyitems(
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
@@ -39,12 +39,12 @@ class SweepItems:
         except AutotestError as error:
             raise pytest.UsageError(str(error)) from None
         items += operators
-        # So that they are counted among what was collected.
+        # Without this report, pytest does not count them as collected.
         session.ihook.pytest_collectreport(report=pytest.CollectReport(NAME, "passed", None, [*operators]))
 
 
 class Sweep(pytest.Collector):
-    """Holds the operators of a sweep."""
+    """The collector of the operators of a sweep."""
 
     def __init__(self, expression: str, **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -62,9 +62,9 @@ class Sweep(pytest.Collector):
 
 
 class Operator(pytest.Item):
-    """One operator, in all the forms and dtypes that are asked for."""
+    """One operator, in all requested forms and dtypes."""
 
-    #: What it came to, for the summary of the session.
+    #: Its results, for the summary of the session.
     summary: TestSummary | None = None
 
     def runtest(self) -> None:
@@ -76,7 +76,7 @@ class Operator(pytest.Item):
         status = worst(row.cell.status for row in swept.map.rows.values())
         if new:
             self.summary = _summary(self.name, swept)
-            # What a script shows comes first.
+            # Findings with a script come first.
             new.sort(key=lambda finding: (not finding.script, CHECKS.index(finding.check)))
             asked = sweep.operators.plan.expression
             fitting = f"{self.name} and ({asked})" if asked else self.name
@@ -111,7 +111,7 @@ def _summary(name: str, swept: Swept) -> TestSummary:
 
 
 def _why(swept: Swept, status: str) -> str:
-    """Why nothing can be said of an operator."""
+    """Return the reason why an operator could not be judged."""
     for row in swept.map.rows.values():
         if row.cell.absent:
             return row.cell.absent

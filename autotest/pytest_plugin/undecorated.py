@@ -1,4 +1,4 @@
-"""Tells of a test that returns dual tensors and lacks ``@autotest``, so that nothing compares them."""
+"""Fails a test that returns dual tensors but lacks ``@autotest``, so that nothing compares them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 
 def must_be_decorated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which fails when it returns something dual, or a tuple or list with such in it."""
+    """Return `function` wrapped so that it fails if it returns a dual object, or a tuple or list with one in it."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:

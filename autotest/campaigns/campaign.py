@@ -286,12 +286,12 @@ class Campaign:
         test = self._by_where[task.where]
         test.add(result)
         self._gaps.take(test, result.covered)
-        test.idle = test.idle + result.done if result.done and _all_set_aside(result) else 0
+        test.idle = test.idle + result.done if 0 < result.done == result.avoided.total() else 0
         # With a number of trials, all of them are run: which ones had run by now would depend on the workers.
         if test.idle >= IDLE_TRIALS and self.plan.trials is None:
             test.set_aside = "all it does was set aside"
         if result.done < len(task.indices) and not (result.broken or result.skips):
-            test.returned.append(task.indices[result.done :])
+            self._give_back(task, task.indices[result.done :])
         self.progress.expected += result.expected
         self.progress.cleared += result.cleared
         # With `fail_fast`, findings after the first one of a task are left to the next run.
@@ -304,6 +304,14 @@ class Campaign:
             if self.progress.seen[settled] == 1:
                 self._agenda.seen(Diagnose(task.where, suspect.trial, thorough=False))
 
+    def _give_back(self, task: Explore, indices: range) -> None:
+        """Queue those trials of `task` again that did not run, under the base seed that they had."""
+        test = self._by_where[task.where]
+        if task.where == test.where:
+            test.returned.append(indices)
+        else:
+            self._pinned.again(task.where, indices)
+
     def _died(self, task: Task, death: Death, seconds: float) -> None:
         """Record that a worker died in `task`."""
         self.progress.workers_lost += 1
@@ -315,10 +323,8 @@ class Campaign:
             test.mishaps += 1
             if test.mishaps > 2:
                 test.broken = f"the worker died outside of any trial ({death.how}) {death.last_words}"
-            elif task.where == test.where:
-                test.returned.append(task.indices)
             else:
-                self._pinned.again(task.where, task.indices)
+                self._give_back(task, task.indices)
         else:
             at = task.indices.index(death.index)
             test.returned += [part for part in (task.indices[:at], task.indices[at + 1 :]) if len(part)]
@@ -388,10 +394,6 @@ def progress_of(collected: Collection, base_seed: int) -> CampaignProgress:
         TestProgress(Where(item.file, item.id, base_seed), pinned=item.settings.pinned) for item in collected.tests
     ]
     return CampaignProgress(base_seed, tests, left_out=collected.left_out, files_broken=collected.broken)
-
-
-def _all_set_aside(result: Explored) -> bool:
-    return result.avoided.total() == result.done
 
 
 __all__ = ["Campaign", "Plan", "progress_of"]

@@ -160,6 +160,20 @@ def test_a_pinned_trial_that_came_back_untried_is_run_after_all():
     assert not progress.broken
 
 
+def test_a_pinned_trial_for_which_there_was_no_time_keeps_its_own_seed():
+    class Busy(Pretending):
+        """Returns the first task without having run any trial of it."""
+
+        def answer(self, task):
+            return Explored() if len(self.log) == 1 else super().answer(task)
+
+    collected = Collection([Collected("a", Path("t.py"), Settings(pinned=((7, 12),)), print)])
+    executor = Busy(healthy)
+    Campaign(progress_of(collected, 0), Plan(0, trials=5), executor, Silent()).run()
+    tried = [(task.where.base_seed, index) for task in executor.log[1:] for index in task.indices]
+    assert sorted(tried) == [*((0, index) for index in range(5)), (7, 12)]
+
+
 def test_a_failure_is_kept_once_then_understood_however_often_it_is_seen():
     def script(test, index):
         return Suspect(index, VALUE) if index % 3 == 2 else None

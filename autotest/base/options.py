@@ -229,7 +229,7 @@ def in_force() -> project.Project:
 
 def here() -> project.Project:
     """Return the project of the working directory."""
-    return project.of_folder(os.getcwd())  # noqa: PTH109 - every test calls this, and a path of pathlib's is slow to look up
+    return project.of_folder(os.getcwd())  # noqa: PTH109 - every test asks, and a path of pathlib's is slow to look up
 
 
 def misspelt(environment: Mapping[str, str]) -> list[str]:

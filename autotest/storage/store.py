@@ -209,7 +209,7 @@ class Store:
         for name in names:
             _, mark, key = name.partition("~")
             if name.startswith(".old-") and mark and key not in found:
-                # Its writer died, or is between its two renames and will find the place taken again.
+                # Its writer died, or is between its two renames; then it moves this folder aside again.
                 with contextlib.suppress(OSError):
                     (self.failures / name).rename(self.failures / key)
                 found.add(key)

@@ -1,4 +1,4 @@
-"""Properties of a call beyond its result: whether it writes into operands, returns a view, runs a backward pass, …"""
+"""Properties of a call beyond its result, such as whether it writes into operands or runs a backward pass."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ __all__ = [
     "torch",
 ]
 
-#: Which module each of the names above is from; those that are not here are the generators'.
+#: Module -> the public names that are imported from it; names that are not listed are from the package `generators`.
 _HOME = {
     "autotest.aligning.alignment": ("Alignment", "align"),
     "autotest.decorator": ("autotest", "skip_grad_check"),
@@ -118,7 +118,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{nearest(name, __all__)}")
     home = next((module for module, names in _HOME.items() if name in names), "generators")
     value = getattr(importlib.import_module(home), name)
-    globals()[name] = value  # so that it is asked for once
+    globals()[name] = value  # later accesses do not call `__getattr__`
     return value
 
 

@@ -1,6 +1,6 @@
-"""What editors and type checkers are told: the dual `torch` completes and type-checks as torch itself does.
+"""Types for editors and type checkers: the dual `torch` completes and type-checks like torch itself.
 
-What is drawn may stand wherever a number, a flag or a name may, so generators are `Any` here.
+A generator may be used wherever a number, a flag or a name is allowed, so generators are `Any` here.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _Limit = float | Mapping[str, float] | None
 
 class DualTensor(torch.Tensor):  # type: ignore[misc]  # Any where torch is skipped
-    """A tensor of both frameworks, as one of torch's: what `random_tensor` draws."""
+    """A tensor of both frameworks, typed as a torch tensor: the return value of `random_tensor`."""
 
     @property
     def reference(self) -> torch.Tensor: ...

@@ -1,4 +1,4 @@
-"""`python -m autotest`: the same as the command `autotest`."""
+"""`python -m autotest` runs the command `autotest`."""
 
 import sys
 

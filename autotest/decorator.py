@@ -1,4 +1,4 @@
-"""`@autotest`: the door of unittest and pytest."""
+"""The decorator `@autotest`, with which unittest and pytest run a test as random trials."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from autotest.trials.driver import driver
 from autotest.trials.trial import Test
 from autotest.trials.unchanged_generators import UnchangedGenerators
 
-# What runs a test is no part of its traceback: for pytest, for unittest.
+# Hide the frames of this module in the tracebacks of pytest and unittest.
 __tracebackhide__ = True
 __unittest = True
 
@@ -68,37 +68,38 @@ def autotest(
 
     Args:
         n: number of trials that the reference must accept.
-        rtol, atol: tolerance of floating and complex values, ``|actual - expected| <= atol + rtol *
-            |expected|`` where expected is the reference's: a number, or a mapping from dtypes such as
-            ``{"float16": 1e-2}``. What is left out comes from the table `autotest.base.settings.DEFAULT_TOLERANCES`.
+        rtol, atol: tolerance of floating and complex values, ``|actual - expected| <= atol + rtol * |expected|``,
+            where expected is the reference's value: a number, or a mapping from dtypes such as ``{"float16": 1e-2}``.
+            The default, also for dtypes that a mapping leaves out, is `autotest.base.settings.DEFAULT_TOLERANCES`.
             Integers and booleans are compared exactly.
-        auto_backward: push drawn cotangents back through what the test returns (through every result that
-            nothing used, if it returns None). ``"auto"`` does not mind when nothing can carry a gradient.
-        grad_rtol, grad_atol: the same for gradients, where they are to have another tolerance than values.
-        check_graph: also replay the program in the candidate's graph mode and compare that; an error where the
-            candidate has none.
-        check_values: compare values; otherwise only structure, shape, dtype, device and requires_grad.
+        auto_backward: run a backward pass with drawn cotangents through the test's return value (through every result
+            that nothing used, if it returns None). With ``"auto"`` it is no error if no result can have a gradient.
+        grad_rtol, grad_atol: tolerance of gradients; by default that of values.
+        check_graph: also run the program in the candidate's graph mode and compare the results. It is an error if the
+            candidate has no graph mode.
+        check_values: whether values are compared; if not, only structure, shape, dtype, device and requires_grad are.
             ``check_allclose`` is another name for it, which OneFlow's tests use.
-        check_dtype: compare dtypes.
-        check_errors: try what the reference refuses on the candidate too, which must refuse it.
-        special_values: whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn where the test
-            leaves numbers open, and whether differences count that only these, or the edge of a domain, explain.
-        check_grad: what gradients are held against. ``"dual"``: the other framework's. ``"intermediate"``: the same,
-            and gradients of all intermediate results, where a fault may cancel before it reaches an input; for
-            cotangents that the trial pushes back. ``"numeric"``: as ``"dual"`` and also, on
-            each side, central differences of its own forward, in float64; draw inputs of 100 elements or more, so
-            that vectorised code is reached and no wrong element is missed. ``"forward"``: as ``"numeric"``, and
-            forward mode where a framework has it.
-        grad_order: 2 also compares the gradients of gradients.
-        seed: base seed of this test's trials. As for `deadline` and `candidate`, the command line and the process's
-            variables go before it, and it goes before the project's ``[tool.autotest]``.
-        deadline: how long a trial may take where it has a worker process: seconds, or text such as ``"2m"``.
+        check_dtype: whether dtypes are compared.
+        check_errors: also make calls that the reference rejects on the candidate, which must reject them, too.
+        special_values: whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn if the test does not
+            restrict the values, and whether differences count that only these, or the edge of a domain, explain.
+        check_grad: what gradients are compared with. ``"dual"``: the gradients of the other framework.
+            ``"intermediate"``: also the gradients of all intermediate results, since errors may cancel before they
+            reach an input; only for cotangents of `auto_backward`. ``"numeric"``: as ``"dual"``, and on each side also
+            central differences of its own forward in float64. Draw inputs of 100 elements or more, so that vectorised
+            code runs and no wrong element is missed. ``"forward"``: as ``"numeric"``, and also forward mode if a
+            framework has it.
+        grad_order: 2 also compares second-order gradients.
+        seed: base seed of the test's trials. For `seed`, `deadline` and `candidate`, the command line and the process's
+            environment variables take precedence over the argument, and the argument over the project's
+            ``[tool.autotest]``.
+        deadline: time that a trial in a worker process may take: seconds, or text such as ``"2m"``.
         candidate: the framework under test: a registered name, or ``"module:factory"``.
-        pair: the two frameworks themselves, or a function that makes them; nothing goes before it.
-        pinned: trials that are always run first, as ``(base seed, trial)`` or several of these. A report names both.
+        pair: the two frameworks, or a function that returns them. It takes precedence over everything else.
+        pinned: trials that are always run first: ``(base seed, trial)``, as a report names them, or several of these.
 
     Raises:
-        UsageError: at decoration, for an argument that makes no sense.
+        UsageError: at decoration, if an argument is not allowed.
     """
     if callable(n):
         raise UsageError("@autotest needs parentheses: write @autotest() or @autotest(n=20)")
@@ -148,7 +149,7 @@ def _seconds(deadline: float | str | None) -> float | None:
 
 
 def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:
-    """One ``(base seed, trial)`` or several as several."""
+    """Return `pinned`, one ``(base seed, trial)`` or several, as a tuple of these."""
     listed = tuple(pinned) if isinstance(pinned, Iterable) else (pinned,)
     return (listed,) if listed and all(type(item) is int for item in listed) else listed
 
@@ -169,14 +170,22 @@ def decorate(
     pair: Callable[[], Pair | tuple[Pair, ...]] = all_chosen,
     asked: Callable[[], Options] = from_environment,
 ) -> F:
-    """Make `function` a test that runs under `settings`; `pair` and `asked` are called when the test is.
+    """Return a test that runs `function` as trials.
 
-    `pair` gives several pairs where there are several candidates.
+    Args:
+        function: the test's function or method; also a static method, a class method or a `functools.partial`.
+        settings: the settings of the test.
+        pair: returns the two frameworks, or several pairs if there are several candidates. It is called when the test
+            runs.
+        asked: returns the options of the process. It is called when the test runs.
+
+    Raises:
+        UsageError: `function` cannot be run as trials.
     """
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(decorate(function.__func__, settings, pair, asked))
     bound = functools.partial(_checked(function))
-    written = bound.func  # what stands in a file: a partial has no name and no place of its own
+    written = bound.func  # the function in the source file: a partial has no name and no source lines
     file = path_of(inspect.getfile(inspect.unwrap(written)))
     usual = _taken_by_position(function)
     parameters = inspect.signature(bound) if usual is None else None
@@ -193,7 +202,7 @@ def decorate(
                 outer.other_tests.append(called.name)
             shown = args if owner_of(run, args) is None else args[1:]
             example = example_now()
-            # Of an example no seed may hang: what makes it smaller would change everything else, too.
+            # The seed must not depend on a Hypothesis example: shrinking the example would change all drawn values.
             own = ((), {}) if example is not Example.NONE else (shown, kwargs)
             given = (*bound.args, *own[0]), {**bound.keywords, **own[1]}
             if kwargs or len(args) != usual:
@@ -210,7 +219,7 @@ def decorate(
                 raise type(error)(f"{where_it_returns(written)}: {called.within_file(*given)}", error.said) from None
 
     if isinstance(function, functools.partial):
-        run.__wrapped__ = function  # whose signature lacks what is bound already
+        run.__wrapped__ = function  # its signature does not include the arguments that are bound already
     reason = getattr(function, _SKIPS, None)
     asked_for = settings if reason is None else dataclasses.replace(settings, skip_grad=reason)
     run.__autotest__ = asked_for  # type: ignore[attr-defined]
@@ -220,7 +229,7 @@ def decorate(
 def _found(
     pair: Callable[[], Pair | tuple[Pair, ...]], candidate: str, written: Callable[..., Any]
 ) -> Pair | tuple[Pair, ...]:
-    """The sides of a test; where its own candidate is none, that is told of the test's line."""
+    """Return the sides of a test; an error about the test's own candidate names the line of the test."""
     try:
         return pair()
     except (UsageError, FrameworkMissing) as error:
@@ -229,9 +238,9 @@ def _found(
 
 
 def _taken_by_position(function: Any) -> int | None:
-    """How many positional arguments are sure to fit a test; None where only its signature tells what does.
+    """Return a number of positional arguments that surely fits `function`; None if its signature must be checked.
 
-    Most tests are called with these, and to find a signature takes long.
+    Most tests are called with that many arguments, and computing a signature is slow.
     """
     if not isinstance(function, types.FunctionType) or function.__code__.co_kwonlyargcount:
         return None
@@ -242,7 +251,7 @@ def _taken_by_position(function: Any) -> int | None:
 def _must_fit(
     written: Any, name: str, parameters: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Raise `UsageError`, at the test's own line, when it is called with what its parameters do not take."""
+    """Raise `UsageError`, which names the line of the test, if the arguments do not fit its parameters."""
     try:
         parameters.bind(*args, **kwargs)
     except TypeError as error:
@@ -253,14 +262,14 @@ def _must_fit(
 
 
 def _context(sides: Pair | tuple[Pair, ...], options: Options, file: Path) -> RunContext:
-    """What the trials of a test run with, against one candidate or several."""
+    """Return the context of a test's trials against one candidate or several."""
     pairs = sides if isinstance(sides, tuple) else (sides,)
     first, *others = [RunContext(each, options, _ledger(file, each, options.ledger)) for each in pairs]
     return dataclasses.replace(first, others=tuple(others)) if others else first
 
 
 def _with_graph_mode(sides: Pair | tuple[Pair, ...]) -> Pair | tuple[Pair, ...]:
-    """`sides`, whose candidates must have a graph mode: without one a check of it would silently check nothing."""
+    """Return `sides`; raise `UsageError` if a candidate has no graph mode, since `check_graph` would check nothing."""
     for each in sides if isinstance(sides, tuple) else (sides,):
         if not each.candidate.graph_mode:
             raise UsageError(
@@ -271,9 +280,9 @@ def _with_graph_mode(sides: Pair | tuple[Pair, ...]) -> Pair | tuple[Pair, ...]:
 
 
 def _checked(function: Any) -> Any:
-    """`function`, when it is one that can be run again and again; says what to write instead when it is not."""
+    """Return `function` if it can be run repeatedly; else raise `UsageError`, which says what to write instead."""
     written = functools.partial(function).func if callable(function) else function
-    if type(written).__name__ == "FixtureFunctionDefinition":  # what pytest makes of it
+    if type(written).__name__ == "FixtureFunctionDefinition":  # pytest's class of a fixture
         raise UsageError(f"@autotest stands above @pytest.fixture over {written.__name__}: a fixture is no test")
     if hasattr(written, "__autotest__"):
         raise UsageError(f"@autotest stands twice over {written.__qualname__}: leave one of them out")
@@ -297,13 +306,13 @@ def _checked(function: Any) -> Any:
 
 @told_at_the_call
 def skip_grad_check(*function: Any, reason: str = "") -> Callable[[F], F]:
-    """Let the trials of a test pass without having compared a gradient; stands above or below `@autotest`.
+    """Let the trials of a test pass without comparing a gradient; write it above or below `@autotest`.
 
     Args:
         reason: why the gradients cannot or need not be compared; ``autotest gradients`` prints it.
 
     Raises:
-        UsageError: at decoration, for an empty reason, or for something that is no function.
+        UsageError: at decoration, if the reason is empty or the decorated object is no function.
     """
     if function or not str(reason or "").strip():
         raise UsageError(f"skip_grad_check(reason={reason!r}): expected the reason why no gradient needs comparing")
@@ -323,23 +332,23 @@ def skip_grad_check(*function: Any, reason: str = "") -> Callable[[F], F]:
     return mark
 
 
-#: The attribute in which `skip_grad_check` leaves its reason for an `@autotest` that comes after it.
+#: Name of the attribute in which `skip_grad_check` stores its reason for an `@autotest` that is applied after it.
 _SKIPS = "__autotest_skip_grad__"
 
 
 def _run(test: Test, context: RunContext) -> None:
-    """Run a test here, or where its caller or its ledger wants it to run."""
+    """Run a test in this process, by the driver set in this context, or in a worker process if its ledger says so."""
     elsewhere = driver()
     parity = test.settings.check_errors
     kills = any(each.ledger.expects_death(test.id, error_parity=parity) for each in context.each)
     if context.others and elsewhere is None and not kills:
         run_against_several(test, context)
         return
-    if context.others:  # each candidate in a process that it may cost, without the others
+    if context.others:  # each candidate in its own process, so that a crash does not affect the others
         against_each(test, context, _run)
         return
     if elsewhere is None and kills:
-        from autotest.campaigns import isolated_runner  # brings a pool of processes, which few runs need
+        from autotest.campaigns import isolated_runner  # imports the pool of processes, which few runs need
 
         elsewhere = isolated_runner.shared(os.getpid())
     if elsewhere is None:
@@ -352,9 +361,9 @@ _ledger = functools.lru_cache(maxsize=256)(ledger_of)
 
 
 def _plain_subtests(args: tuple[Any, ...]) -> contextlib.AbstractContextManager[None]:
-    """While trials run, let exceptions leave `self.subTest` blocks of the body.
+    """Return a context in which exceptions propagate out of `self.subTest` blocks of the test body.
 
-    unittest would note them as failures of the subtest and go on, although a refused trial is none.
+    Otherwise unittest would record them as failures of the subtest and continue, although a rejected trial is none.
     """
     case = args[0] if args and isinstance(args[0], unittest.TestCase) else None
     outcome = getattr(case, "_outcome", None)

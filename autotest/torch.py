@@ -1,4 +1,4 @@
-"""Says how the dual ``torch`` is imported, which is an object of the package and no module with others below it."""
+"""Explain how to import the dual ``torch``, which is an object of the package and not a module with submodules."""
 
 raise ImportError(
     "autotest.torch is an object, made of two frameworks' modules, and not a module itself: write "

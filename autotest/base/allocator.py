@@ -1,4 +1,4 @@
-"""What the C library's allocator hands out: memory that nobody has written to holds something known."""
+"""Fill the uninitialised memory of the C library's allocator with a known byte."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ from typing import Final
 
 #: `M_PERTURB` of glibc's `malloc.h`.
 _PERTURB: Final = -6
-#: What memory consists of by turns, so that whoever reads it unwritten shows: zeros, and NaN, as a whole number -1.
+#: Bytes that uninitialised memory is filled with in turn, so that an operator that reads it gives different results:
+#: 0x00 makes zeros, 0xFF makes NaN, or -1 as an integer.
 FILLINGS: Final = (0x00, 0xFF)
 
 
 @contextlib.contextmanager
 def unwritten_memory(byte: int) -> Iterator[None]:
-    """Let all memory that this process is given meanwhile consist of `byte`, 0 to 255, until it is written to.
+    """Fill all memory that `malloc` allocates inside the block with `byte`.
 
-    By `mallopt(M_PERTURB, ...)` of glibc, for all threads; elsewhere this does nothing. What an allocator on top of it
-    keeps for later, or takes from a GPU, is not reached. Afterwards memory is left as it is found, also where the
-    environment's `MALLOC_PERTURB_` has asked for something else.
+    Uses glibc's `mallopt(M_PERTURB, ...)`, which applies to all threads; with another C library this does nothing.
+    Memory that an allocator on top of `malloc` keeps for reuse, and GPU memory, is not filled. After the block,
+    `malloc` does not fill memory any more, even if the environment variable `MALLOC_PERTURB_` is set.
+
+    Args:
+        byte: the byte to fill with, 0 to 255.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         yield
         return
-    # glibc fills with the complement of the lowest byte, and takes 0 as a whole for "do not fill".
+    # glibc fills with the complement of the lowest byte. The value 0 means "do not fill"; 0x100 keeps it from being 0.
     mallopt(_PERTURB, 0x100 | byte ^ 0xFF)
     try:
         yield

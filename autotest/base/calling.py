@@ -1,4 +1,4 @@
-"""Says in one sentence which argument was meant where a public function is called with one that it does not have."""
+"""Report a call of a public function with wrong arguments in one sentence that suggests the argument meant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from autotest.base.errors import UsageError, nearest
 
-# Whoever called wrongly is shown their own line, not this one.
+# Hide the frames of this module, so that pytest and unittest show the caller's line.
 __tracebackhide__ = True
 __unittest = True
 
@@ -18,7 +18,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def told_at_the_call(function: F) -> F:
-    """`function`, whose errors of use come from the line that calls it: wrong arguments as `UsageError`, too."""
+    """Decorate `function` so that its usage errors point to the line that calls it.
+
+    Arguments that do not fit the signature raise `UsageError` instead of `TypeError`.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -29,13 +32,13 @@ def told_at_the_call(function: F) -> F:
         except TypeError:
             if (said := _refused(function, args, kwargs)) is not None:
                 raise UsageError(said) from None
-            raise  # of something else than this call
+            raise  # the arguments fit: the error comes from inside the function
 
     return call  # type: ignore[return-value]
 
 
 def _refused(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """What to say where `function` does not have the parameters for these arguments; None where it does."""
+    """Return the error message if these arguments do not fit the signature of `function`, else None."""
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)
@@ -45,7 +48,7 @@ def _refused(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 
 def unknown_argument(function: Callable[..., Any], named: Any) -> str | None:
-    """What to say where one of the keywords `named` is none of `function`'s; None where all are."""
+    """Return the error message if `function` has no parameter for one of the keywords `named`, else None."""
     signature = inspect.signature(function)
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()):
         return None
@@ -57,7 +60,10 @@ def unknown_argument(function: Callable[..., Any], named: Any) -> str | None:
 
 
 def misspelt_argument(error: TypeError, function: Callable[..., Any] | None) -> str | None:
-    """What to say of `error`, by which Python refused a call of `function`; None where it is about something else."""
+    """Return a better message for `error`, with which Python rejected a call of `function`.
+
+    Return None if the error names an unexpected keyword that `function` does accept, or if `function` is None.
+    """
     said = re.search(r"got an unexpected keyword argument '(\w+)'", str(error))
     if function is None or said is not None:
         return None if function is None or said is None else unknown_argument(function, (said[1],))
@@ -65,7 +71,7 @@ def misspelt_argument(error: TypeError, function: Callable[..., Any] | None) -> 
 
 
 def called_by(error: TypeError) -> str:
-    """The name of what Python says was called wrongly; empty where `error` says nothing of that."""
+    """Return the name of the function whose arguments `error` reports as wrong; empty if it reports none."""
     said = re.match(r"(\w+)(?:\.__init__)?\(\) (?:got an unexpected keyword|takes .* positional) argument", str(error))
     return "" if said is None else said[1]
 

@@ -1,4 +1,4 @@
-"""Variables of the environment, for as long as something needs them."""
+"""Set environment variables temporarily."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 @contextlib.contextmanager
 def variables(given: Mapping[str, str]) -> Iterator[None]:
-    """`given` stands in the environment inside the block; what was there before does again after it."""
+    """Set the environment variables `given` inside the block, and restore their previous values after it."""
     before = {name: os.environ.get(name) for name in given}
     os.environ.update(given)
     try:

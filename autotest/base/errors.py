@@ -1,4 +1,4 @@
-"""Every exception that this library raises on purpose."""
+"""The exceptions that this library raises on purpose."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 class AutotestError(Exception):
-    """Base class of what this library raises on purpose."""
+    """Base class of the exceptions that this library raises on purpose."""
 
-    #: Says that the library is not broken, so that the reader needs none of its frames.
+    #: Whether a mistake in the test caused the error, so that tracebacks need not show frames of this library.
     of_the_test = True
 
 
@@ -20,7 +20,7 @@ class UsageError(AutotestError, ValueError):
 
 
 class NotDual(UsageError):
-    """A test returned something that is not dual; the message says what, and at which place of what it returned."""
+    """A test returned a value that is not dual; the message names it and its position in the return value."""
 
 
 class FrameworkMissing(AutotestError, ImportError):
@@ -28,19 +28,19 @@ class FrameworkMissing(AutotestError, ImportError):
 
 
 class AdapterWrong(UsageError):
-    """An adapter gives something else than what it is to give, which is no fault of its framework."""
+    """A framework adapter returned a value of the wrong type; this is a bug of the adapter, not of the framework."""
 
 
 class NotReplayable(AutotestError):
-    """A recorded program holds something that cannot be run again without the test body."""
+    """A recorded program contains something that cannot be run again without the test body."""
 
 
 class TrialsFailed(AutotestError, AssertionError):
-    """What is wrong with the trials of a test, other than that the frameworks differ.
+    """The trials of a test failed for another reason than a difference between the frameworks.
 
     Attributes:
-        test: the test's id, with which the text begins.
-        said: the rest of the text.
+        test: the test's id, with which the message begins.
+        said: the rest of the message.
     """
 
     def __init__(self, test: str, said: str) -> None:
@@ -52,72 +52,81 @@ class TrialsFailed(AutotestError, AssertionError):
 
 
 class NothingCompared(TrialsFailed):
-    """A trial ended without one comparison, so that its passing would mean nothing."""
+    """A trial ended without any comparison, so a pass would mean nothing."""
 
 
 class GradientNotCompared(TrialsFailed):
-    """A trial could have compared a gradient and did not, or its operators are wrongly listed as having none."""
+    """A trial could have compared a gradient but did not, or an operator is wrongly listed as having no gradient."""
 
 
 class GradcheckError(AutotestError, RuntimeError, AssertionError):
-    """A gradient is not the derivative of its function; the text holds the table. torch's is a `RuntimeError` too."""
+    """A gradient is not the derivative of its function; the message contains the table of values.
+
+    It is a `RuntimeError` because torch's `GradcheckError` is one.
+    """
 
 
 class OverlappingMemory(UsageError, RuntimeError):
-    """Elements of an input of `gradcheck` share memory, so that none can be varied alone. A `RuntimeError` in torch."""
+    """Elements of an input of `gradcheck` share memory, so that no element can be varied alone.
+
+    It is a `RuntimeError` because torch raises one in this case.
+    """
 
 
 class TooFewAccepted(TrialsFailed):
-    """The reference refused so many trials that the rest prove little; the reasons are in the text."""
+    """The reference rejected so many trials that the accepted ones prove little; the message contains the reasons."""
 
 
 class StaleLedgerEntry(TrialsFailed):
-    """A divergence that the ledger expects did not happen any more."""
+    """A divergence that the ledger expects no longer happens."""
 
 
 class SkipsItself(AutotestError):
-    """A test says while it runs, or is set up, that it is not to be run; the message is its reason."""
+    """A test skipped itself while it ran or was set up; the message is the reason it gave."""
 
 
 class TrialEnd(BaseException):
-    """Leaves the test body when a trial cannot go on; caught by the trial and never seen outside.
+    """Leaves the test body when a trial cannot continue; the trial catches it, and it is never raised outside.
 
-    A `BaseException`, so that an `except Exception` in a test body does not swallow it. Why the trial
-    ended stands in the trial's own state, so that even a bare `except:` changes nothing.
+    It is a `BaseException`, so that an `except Exception` in a test body does not swallow it. The reason why the trial
+    ended is stored in the trial's own state, so even a bare `except:` in the body does not lose it.
     """
 
 
 class StoreUnwritable(AutotestError, OSError):
-    """The folder of failures cannot be written; the message says why, and where else they could go."""
+    """The folder of stored failures cannot be written; the message gives the reason and an alternative folder."""
 
 
 class StoreDamaged(AutotestError):
-    """A stored failure cannot be read; the message names it and what is wrong with it."""
+    """A stored failure cannot be read; the message names it and says what is wrong with it."""
 
 
 class InTrial(AutotestError):
-    """Says which trial an exception of a test body comes from, where the exception itself cannot be given a note."""
+    """Names the trial of an exception of a test body; used as its cause if the exception cannot have a note."""
 
 
 def of_the_test(raised: Any) -> bool:
-    """For ``__tracebackhide__``: whether what pytest shows, an ``ExceptionInfo``, is no fault of this library."""
+    """Whether the test, not this library, caused the exception of `raised`, pytest's ``ExceptionInfo``.
+
+    Modules use this function as their ``__tracebackhide__``.
+    """
     return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
 
 
 def made_by_the_test(error: Exception) -> Exception:
-    """`error`, which a mistake of the test brought about in a framework, marked as such."""
+    """Mark `error`, which a framework raised because of a mistake in the test, as caused by the test; return it."""
     error.of_the_test = True  # type: ignore[attr-defined]
     return error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``. Did you mean 'softmax'?``, when something known is spelled nearly like `name`; empty if nothing is."""
+    """Return ``. Did you mean 'softmax'?`` with the public name of `known` most similar to `name`; empty if none is."""
     close = difflib.get_close_matches(name, [one for one in known if not one.startswith("_")], 1, 0.65)
     return f". Did you mean {close[0]!r}?" if close else ""
 
 
 def annotate(error: Exception, note: str) -> None:
-    """Add `note` to what is printed of `error`, on Pythons before 3.11 too, whose exceptions have no notes."""
+    """Add `note` to the printed text of `error`, also on Pythons before 3.11, whose exceptions have no notes."""
     if sys.version_info >= (3, 11):
         error.add_note(note)
         return
@@ -126,6 +135,6 @@ def annotate(error: Exception, note: str) -> None:
         error.args = ("\n".join([*map(str, before), note]),)
         if str(error).endswith(note):
             return
-        error.args = before  # this exception makes its text of something else
+        error.args = before  # this exception does not make its text from `args`
     if error.__cause__ is None:
         error.__cause__ = InTrial(note)

@@ -1,31 +1,32 @@
-"""What the process that runs the tests asks for: seeds, numbers of trials, places.
+"""Options of the process that runs the tests: seeds, numbers of trials, folders.
 
-Where a variable is not set, the table ``[tool.autotest]`` of the project's ``pyproject.toml`` may say the same under
-the name in small letters: ``candidate = "oneflow"``. What is asked for by a variable, or by an option, goes before what
-a test's own decorator says, and that goes before the project's table.
+If a variable is not set, the table ``[tool.autotest]`` of the project's ``pyproject.toml`` can set the same option
+under its lower-case name: ``candidate = "oneflow"``. A variable or command-line option takes precedence over the
+arguments of a test's decorator, and these take precedence over the project's table.
 
 =========================== ============================================================================
 variable                    meaning
 =========================== ============================================================================
-``AUTOTEST_SEED``           base seed, a whole number; ``random`` draws one (and reports name it)
-``AUTOTEST_TRIAL``          run only the trial of this index
+``AUTOTEST_SEED``           base seed, an integer; ``random`` draws one, which reports name
+``AUTOTEST_TRIAL``          index of the only trial to run
 ``AUTOTEST_N``              number of trials, instead of the test's own
-``AUTOTEST_PROFILE``        how thorough to be, see `PROFILES`: ``dev``, ``ci`` (the default) or ``thorough``; what
-                            another variable says goes before it
-``AUTOTEST_DIR``            where failures are kept, instead of ``.autotest``
+``AUTOTEST_PROFILE``        how thorough to be, see `PROFILES`: ``dev``, ``ci`` (the default) or ``thorough``; other
+                            variables take precedence over it
+``AUTOTEST_DIR``            folder in which failures are stored, instead of ``.autotest``
 ``AUTOTEST_VERIFY``         ``0``: do not run a reproducer in a fresh interpreter before reporting it
 ``AUTOTEST_SHRINK``         seconds that shrinking may take; ``0`` turns it off
-``AUTOTEST_COVERAGE``       ``1``: count what operators are given, as ``pytest`` does for its summary
+``AUTOTEST_COVERAGE``       ``1``: count the arguments that operators are given, as ``pytest`` does for its summary
 ``AUTOTEST_QUICK``          ``1``: neither shrink nor verify, for quick runs while writing a test
-``AUTOTEST_LEDGER``         a ledger of known divergences beside those that lie with the tests
-``AUTOTEST_SPECIAL_VALUES`` ``0``: draw no NaN, infinities and the like, and let no difference on them count
+``AUTOTEST_LEDGER``         a ledger of known divergences, in addition to those stored with the tests
+``AUTOTEST_SPECIAL_VALUES`` ``0``: draw no NaN, infinities and the like, and ignore differences on them
 ``AUTOTEST_DEADLINE``       how long a trial in a worker process may take before it counts as a hang: ``20s``, ``2m``
-``AUTOTEST_MEMORY``         how much memory such a process may take on top of the frameworks': ``500M``, ``4G``
-``AUTOTEST_IMPORT``         modules, with commas between, to import before test files where pytest does not import them:
-                            in ``autotest fuzz``, and in worker processes
-``AUTOTEST_REFERENCE``      the reference framework, ``torch``
-``AUTOTEST_CANDIDATE``      the candidate framework, ``oneflow``
-``AUTOTEST_PROJECT``        the ``pyproject.toml`` whose table holds; the nearest one above the working directory
+``AUTOTEST_MEMORY``         memory that a worker process may use in addition to the frameworks' own: ``500M``, ``4G``
+``AUTOTEST_IMPORT``         comma-separated modules to import before test files when pytest does not import them: in
+                            ``autotest fuzz`` and in worker processes
+``AUTOTEST_REFERENCE``      the reference framework; default ``torch``
+``AUTOTEST_CANDIDATE``      the candidate framework; default ``oneflow``
+``AUTOTEST_PROJECT``        the ``pyproject.toml`` whose table applies; default: the nearest one at or above the working
+                            directory
 =========================== ============================================================================
 """
 
@@ -47,19 +48,19 @@ from autotest.base.project import variable_of
 from autotest.base.settings import Settings
 from autotest.base.units import duration, size
 
-#: The names of the reference and the candidate where nobody says otherwise.
+#: The names of the default reference and candidate.
 DEFAULT_PAIR: Final = ("torch", "oneflow")
 
-#: The variables that ask for something.
+#: The environment variables that set an option.
 VARIABLES: Final = tuple(map(variable_of, (*project.KEYS, "trial")))
 
-#: The variable that names the `pyproject.toml` whose table holds.
+#: The variable that names the `pyproject.toml` whose table applies.
 PROJECT: Final = "AUTOTEST_PROJECT"
-#: Those that `Options` are made of: the others say which frameworks run, and what is imported first.
+#: The variables that `Options` is built from; the others name the frameworks and the modules to import first.
 _OF_OPTIONS: Final = tuple(
     name for name in VARIABLES if name not in ("AUTOTEST_REFERENCE", "AUTOTEST_CANDIDATE", "AUTOTEST_IMPORT")
 )
-#: All, and the one that says where others may stand.
+#: All variables with a meaning: the options, and the path of the project file that can set them.
 _KNOWN: Final = (*VARIABLES, PROJECT)
 
 N = TypeVar("N", int, float)
@@ -67,17 +68,23 @@ N = TypeVar("N", int, float)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Profile:
-    """How many times the trials that a test asks for, seconds of shrinking, and whether half precision is tried."""
+    """How thoroughly a run tests.
+
+    Attributes:
+        times: factor by which the number of trials of each test is multiplied.
+        shrink: seconds that shrinking may take.
+        half_precision: whether half-precision dtypes are drawn, too.
+    """
 
     times: float
     shrink: float
     half_precision: bool = False
 
 
-#: While writing code, as the tests say, and over night.
+#: ``dev`` is for use while writing code, ``ci`` runs the tests as written, ``thorough`` is for a run over night.
 PROFILES = {"dev": Profile(0.25, 1.0), "ci": Profile(1.0, 3.0), "thorough": Profile(10.0, 120.0, True)}
 
-#: Seconds and bytes that a trial in a worker process may take.
+#: Default limits of a trial in a worker process, in seconds and in bytes.
 DEADLINE, MEMORY = 20.0, 4 << 30
 
 
@@ -86,34 +93,39 @@ class Options:
     """How this process runs its tests."""
 
     seed: int = 0
-    #: Whether `seed` was drawn for this run, so that what a test expects of fixed seeds does not hold.
+    #: Whether the run uses another base seed than the default 0, so that divergences expected of fixed seeds may not
+    #: happen.
     exploring: bool = False
+    #: Index of the only trial to run; None for all trials.
     trial: int | None = None
+    #: Number of trials of every test; None for the test's own number.
     n: int | None = None
-    #: How many times the trials that a test asks for.
+    #: Factor by which the number of trials of each test is multiplied.
     times: float = 1.0
-    #: Whether a test's trials past the first twenty draw dtypes of half precision, too.
+    #: Whether a test's trials after the first twenty also draw half-precision dtypes.
     half_precision: bool = False
+    #: Folder in which failures are stored.
     directory: Path = Path(".autotest")
-    #: A ledger of known divergences that holds for all tests, beside those that lie with them.
+    #: A ledger of known divergences that applies to all tests, in addition to those stored with the tests.
     ledger: Path | None = None
+    #: Whether a reproducer is run in a fresh interpreter before it is reported.
     verify: bool = True
-    #: Seconds.
+    #: Seconds that shrinking may take.
     shrink: float = 3.0
-    #: Whether tests may draw NaN and the like, and differences on these count.
+    #: Whether tests may draw NaN and the like, and whether differences on these count.
     special_values: bool = True
-    #: Whether to count what operators are given.
+    #: Whether to count the arguments that operators are given.
     coverage: bool = False
-    #: Whether what failed in earlier runs is tried first.
+    #: Whether trials that failed in earlier runs are run first.
     remembers: bool = True
-    #: Of a trial in a worker process: seconds before it counts as a hang, and bytes.
+    #: Limits of a trial in a worker process: seconds before it counts as a hang, and bytes.
     deadline: float = DEADLINE
     memory: int = MEMORY
-    #: Fields that the process itself was asked for, which go before what a test says.
+    #: Fields set by the process's own variables, which take precedence over a test's arguments.
     asked: frozenset[str] = frozenset()
 
     def of_test(self, settings: Settings) -> Options:
-        """These options, with what a test says itself where the process was not asked for anything else."""
+        """Return these options with the seed and deadline of `settings`, except those that the process sets."""
         if settings.seed is None and settings.deadline is None:
             return self
         own = {name: getattr(settings, name) for name in ("seed", "deadline")}
@@ -121,38 +133,43 @@ class Options:
         return dataclasses.replace(self, **changed) if changed else self
 
     def trials(self, own: int) -> int:
-        """How many trials to run of a test that asks for `own`."""
+        """Return the number of trials to run of a test whose own number is `own`."""
         if self.trial is not None:
             return 1
         return self.n or max(1, math.ceil(own * self.times))
 
     @property
     def usual(self) -> bool:
-        """Whether every trial that a test asks for is run as always, so that all it is known to do must happen."""
+        """Whether all trials of a test run with the default base seed, so that all known divergences must happen."""
         return not self.exploring and self.trial is None and self.n is None and self.times >= 1
 
 
 def from_environment(
     environment: Mapping[str, str] | None = None, spelled: Callable[[str], str] = variable_of
 ) -> Options:
-    """The options that `environment` (the process's own by default) asks for.
+    """Return the options that `environment` sets.
 
-    Raises `UsageError`, which speaks of an option as `spelled` writes its name.
+    Args:
+        environment: variables by name; by default those of the process, over the project's table.
+        spelled: returns how error messages write the name of an option.
+
+    Raises:
+        UsageError: a variable has a value that is not allowed.
     """
     own, default = (_of_process(_OF_OPTIONS), in_force().variables) if environment is None else (environment, {})
     options = _asked_for(tuple(own.items()), tuple(default.items()), spelled)
     if options.ledger is not None:
         _Given({**default, **own}, spelled).must_be_file("ledger", "the ledger that is to hold for all tests")
-    if options.exploring and not options.seed:  # by a seed that is drawn anew each time
+    if options.exploring and not options.seed:  # drawn here, outside the cached function, so that each call draws anew
         return dataclasses.replace(options, seed=secrets.randbits(32))
     return options
 
 
-@functools.lru_cache(maxsize=16)  # every run of a test asks
+@functools.lru_cache(maxsize=16)  # every run of a test calls it
 def _asked_for(
     own: tuple[tuple[str, str], ...], default: tuple[tuple[str, str], ...], spelled: Callable[[str], str]
 ) -> Options:
-    """The options of the process's `own` variables and those that its project sets by `default`."""
+    """Return the options of the process's `own` variables over the project's `default` ones."""
     given, asked = _Given(dict(default + own), spelled), dict(own)
     drawn = given["seed"] == "random"
     seed = given.whole("seed", "a whole number, or random") if given["seed"] and not drawn else 0
@@ -178,7 +195,11 @@ def _asked_for(
 
 
 def from_project(found: project.Project) -> Options:
-    """What a project asks for; raises `UsageError` that speaks of its table."""
+    """Return the options that a project sets.
+
+    Raises:
+        UsageError: a key of the project's table has a value that is not allowed; the message names the table.
+    """
     try:
         return from_environment(found.variables, spelled=str)
     except UsageError as error:
@@ -186,57 +207,57 @@ def from_project(found: project.Project) -> Options:
 
 
 def environment_now() -> Mapping[str, str]:
-    """The process's `VARIABLES`, over what its project says by default; those that are empty are left out."""
+    """Return the non-empty `VARIABLES` of the process, over the defaults of its project."""
     return {**in_force().variables, **_of_process(VARIABLES)}
 
 
 def _of_process(names: tuple[str, ...]) -> dict[str, str]:
-    environment = os.environ  # `in` comes first since `get` raises and catches an exception for what is missing
+    environment = os.environ  # test with `in` first: `get` raises and catches an exception for a missing variable
     return {name: value for name in names if name in environment and (value := environment[name])}
 
 
 def said(variable: str) -> str:
-    """What the process says by one of its `VARIABLES`, or else its project does; empty where neither does."""
+    """Return the value of one of the `VARIABLES` in the process, or else in its project; empty if neither sets it."""
     return os.environ.get(variable) or in_force().variables.get(variable, "")
 
 
 def in_force() -> project.Project:
-    """The project whose table holds: the one that was named, or that of the working directory."""
+    """Return the project whose table applies: the one named by `PROJECT`, or that of the working directory."""
     named = os.environ.get(PROJECT)
     return project.read(Path(named)) if named else here()
 
 
 def here() -> project.Project:
-    """The project of the working directory."""
+    """Return the project of the working directory."""
     return project.of_folder(os.getcwd())  # noqa: PTH109 - every test asks, and a path of pathlib's is slow to look up
 
 
 def misspelt(environment: Mapping[str, str]) -> list[str]:
-    """What to say of variables that mean nothing, and are spelled nearly like one that means something."""
+    """Return a warning for each unknown ``AUTOTEST_`` variable that is spelled similarly to a known one."""
     unknown = [name for name in environment if name.startswith("AUTOTEST_") and name not in _KNOWN]
     meant = {name: difflib.get_close_matches(name, _KNOWN, 1, 0.85) for name in sorted(unknown)}
     return [f"{name} means nothing. Did you mean {near[0]}?" for name, near in meant.items() if near]
 
 
 def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The modules that `environment` (the process's own by default) wants imported before test files are."""
+    """Return the modules that `environment` (default: the process's own) lists for import before test files."""
     given = environment_now() if environment is None else environment
     return tuple(name.strip() for name in given.get("AUTOTEST_IMPORT", "").split(",") if name.strip())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Given:
-    """What an environment says, by the names of options; "" where it says nothing."""
+    """The values of an environment by option name; "" for an option that is not set."""
 
     environment: Mapping[str, str]
-    #: How messages call an option.
+    #: Returns how error messages write the name of an option.
     spelled: Callable[[str], str]
 
     def __getitem__(self, name: str) -> str:
         return self.environment.get(variable_of(name), "")
 
     def shown(self, name: str) -> str:
-        """What is given, as messages begin: ``AUTOTEST_SEED='soon'``."""
+        """Return the option and its value as error messages begin: ``AUTOTEST_SEED='soon'``."""
         return f"{self.spelled(name)}={self[name]!r}"
 
     def profile(self) -> Profile:

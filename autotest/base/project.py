@@ -1,4 +1,4 @@
-"""What a project asks for by default: the table ``[tool.autotest]`` of its `pyproject.toml`."""
+"""Default options of a project: the table ``[tool.autotest]`` of its `pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ else:
     import tomli as tomllib
 
 FILE = "pyproject.toml"
-#: The keys, which are the names of the options; each is an ``AUTOTEST_*`` variable, too.
+#: The keys of the table, which are the names of the options; for each there is also an ``AUTOTEST_*`` variable.
 KEYS = (
     *("candidate", "reference", "seed", "n", "profile", "quick", "deadline", "memory", "ledger"),
     *("dir", "verify", "shrink", "special_values", "coverage", "import"),
@@ -25,23 +25,26 @@ KEYS = (
 
 
 class Project(NamedTuple):
-    """What one `pyproject.toml` says."""
+    """The table of one `pyproject.toml`."""
 
-    #: Values by the name of the variable that has the same meaning.
+    #: Values by the name of the environment variable with the same meaning.
     variables: Mapping[str, str] = MappingProxyType({})
-    #: Keys of the table that mean nothing.
+    #: Keys of the table that are not among `KEYS`.
     unknown: tuple[str, ...] = ()
     file: Path | None = None
 
 
 def of_folder(folder: str) -> Project:
-    """The nearest project at `folder` or above it; an empty one where there is none."""
+    """Return the nearest project at or above `folder`; an empty one if there is none."""
     found = _nearest(folder)
     return Project() if found is None else read(found)
 
 
 def with_table(paths: Sequence[Path]) -> Project | None:
-    """The project of the first of `paths` at or above which one has a table; the working directory's need not be it."""
+    """Return the project with a table at or above the first of `paths` that has one; None if no path has one.
+
+    It need not be the project of the working directory.
+    """
     for path in paths:
         place = path.absolute()
         found = of_folder(str(place if place.is_dir() else place.parent))
@@ -50,20 +53,24 @@ def with_table(paths: Sequence[Path]) -> Project | None:
     return None
 
 
-@functools.lru_cache(maxsize=16)  # every run of a test asks for it
+@functools.lru_cache(maxsize=16)  # every run of a test calls it
 def _nearest(folder: str) -> Path | None:
     places = (Path(folder), *Path(folder).parents)
     return next((place / FILE for place in places if (place / FILE).is_file()), None)
 
 
 def variable_of(option: str) -> str:
-    """The variable of the environment that says the same as the option called `option`."""
+    """Return the name of the environment variable for the option named `option`."""
     return f"AUTOTEST_{option.upper()}"
 
 
 @functools.lru_cache(maxsize=16)
 def read(file: Path) -> Project:
-    """What `file` says; raises `UsageError` where it is no TOML."""
+    """Return the project of `file`.
+
+    Raises:
+        UsageError: the file cannot be read as TOML, or ``tool.autotest`` is not a table.
+    """
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:
@@ -77,7 +84,7 @@ def read(file: Path) -> Project:
 
 
 def _text(key: str, value: Any, file: Path) -> str:
-    """A value as its variable spells it; paths are the file's own, wherever the process runs."""
+    """Return a value as text, as in its variable; paths are relative to the folder of `file`, not of the process."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, list):
@@ -88,5 +95,5 @@ def _text(key: str, value: Any, file: Path) -> str:
 
 
 def unknown_key(key: str, file: Path | None) -> str:
-    """The warning for a key of ``[tool.autotest]`` that means nothing."""
+    """Return the warning for an unknown key of ``[tool.autotest]``."""
     return f"Unknown config option in [tool.autotest] of {file}: {key}. Expected one of {', '.join(sorted(KEYS))}"

@@ -1,4 +1,4 @@
-"""What a test asks for: `Settings` and `Tolerance`, frozen and validated."""
+"""The settings of a test: `Settings` and `Tolerance`, frozen and validated."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any, Final, Literal, TypeAlias
 
 from autotest.base.errors import UsageError, nearest
 
-#: Default tolerances by dtype, ``(rtol, atol)``. A mismatch within what rounding explains may be cleared
-#: by the referee only where these are used; tolerances given by the test are law.
+#: Default tolerances by dtype, ``(rtol, atol)``. Only with these may the referee clear a mismatch that rounding
+#: explains; a tolerance that the test gives is final.
 DEFAULT_TOLERANCES: dict[str, tuple[float, float]] = {
     "float16": (1e-3, 1e-3),
     "bfloat16": (1.6e-2, 1e-2),
     "float32": (1e-4, 1e-5),
-    # Below 2**-24, which is what rounding to float32 somewhere on the way would make of it.
+    # Below 2**-24, the error of an intermediate rounding to float32, so that such a rounding is found.
     "float64": (1e-9, 1e-9),
     "complex64": (1e-4, 1e-5),
     "complex128": (1e-9, 1e-9),
 }
 
 
-#: One number for all dtypes, or one for each dtype that is named: ``1e-4``, ``{"float16": 1e-2}``.
+#: One number for all dtypes, or a mapping from dtypes to numbers: ``1e-4``, ``{"float16": 1e-2}``.
 Limit: TypeAlias = "float | Mapping[str, float] | None"
 
-#: What `Settings.check_grad` may be.
+#: The allowed values of `Settings.check_grad`.
 _CHECKS_OF_GRADIENTS: Final = ("dual", "intermediate", "numeric", "forward")
 
 
@@ -34,28 +34,28 @@ _CHECKS_OF_GRADIENTS: Final = ("dual", "intermediate", "numeric", "forward")
 class Tolerance:
     """``|actual - expected| <= atol + rtol * |expected|``, where expected is the reference's value.
 
-    `rtol` and `atol` are those the test gave, for floating and complex dtypes; ``None``, and a dtype that a mapping
-    does not name, mean the table `DEFAULT_TOLERANCES`. Integers and booleans are always compared exactly.
+    `rtol` and `atol` are the test's own and apply to floating and complex dtypes. For ``None``, and for a dtype that a
+    mapping does not contain, the table `DEFAULT_TOLERANCES` applies. Integers and booleans are compared exactly.
     """
 
     rtol: Limit = None
     atol: Limit = None
-    #: Whether numbers that are all small are held against the greatest of them, which is right where the referee may
-    #: clear what is rounding.
+    #: Whether tensors of only small numbers are compared relative to their greatest number. This is stricter, and
+    #: needs the referee to clear mismatches that are rounding.
     by_scale: bool = True
 
     @property
     def given(self) -> bool:
-        """Whether the test gave a tolerance itself, which is then law."""
+        """Whether the test gave a tolerance of its own, which is then final."""
         return self.rtol is not None or self.atol is not None
 
     @property
     def for_all(self) -> bool:
-        """Whether the test gave one pair of numbers, whatever the dtype."""
+        """Whether the test gave one pair of numbers for all dtypes."""
         return isinstance(self.rtol, (int, float)) and isinstance(self.atol, (int, float))
 
     def of(self, dtype: str) -> tuple[float, float]:
-        """``(rtol, atol)`` for values of `dtype`; zeros for exact dtypes.
+        """Return ``(rtol, atol)`` for values of `dtype`; zeros for integers and booleans.
 
         A test that gives only one of the two gets the table's value for the other.
         """
@@ -67,9 +67,10 @@ class Tolerance:
         return _of(self.rtol, dtype, table[0]), _of(self.atol, dtype, table[1])
 
     def no_more_exact_than(self, dtypes: Iterable[str]) -> Tolerance:
-        """The same for results of which parts were computed in `dtypes`: none is as exact as the least exact of them.
+        """Return the tolerance of results that were partly computed in `dtypes`.
 
-        What the test gave is law, and stays.
+        Such a result cannot be more exact than the least exact of these dtypes. A tolerance that the test gave is
+        final and is returned unchanged.
         """
         table = DEFAULT_TOLERANCES
         known = [table[dtype] for dtype in dtypes if dtype in table]
@@ -89,20 +90,19 @@ def _of(limit: Limit, dtype: str, default: float) -> float:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """The validated arguments of one `@autotest`, as `autotest.autotest` describes them, and what else a test asks for.
+    """The validated arguments of one `@autotest`, which `autotest.autotest` describes, and further settings of a test.
 
     Attributes:
-        deadline: seconds.
+        deadline: seconds that a trial in a worker process may take.
         pinned: base seed and index of each trial that is run before any other.
-        skip_grad: why the gradient gate lets trials pass that compare no gradient; "" where it does not.
-        own_assertions: whether a trial may compare nothing, because the body compares by assertions of its own.
-        tolerance_is_law: whether the tolerances were given by somebody who meant them: nothing is cleared as rounding
-            with these.
-        set_aside: differences that are known and left out of what is compared: ``"structure copy_"``, symptom and
-            operator, or ``"value sort [0]"``, of one of its results or gradients alone.
+        skip_grad: why the gradient gate accepts trials that compare no gradient; "" if it does not accept them.
+        own_assertions: whether a trial may compare nothing, because the body has assertions of its own.
+        tolerance_is_law: whether given tolerances are deliberate and final, so that no mismatch is cleared as rounding.
+        set_aside: known differences that are ignored: ``"structure copy_"`` (symptom and operator), or
+            ``"value sort [0]"`` for only one of its results or gradients.
 
     Raises:
-        UsageError: an argument makes no sense; the message names it and says what is allowed.
+        UsageError: an argument is not allowed; the message names it and says what is allowed.
     """
 
     n: int = 20
@@ -129,7 +129,11 @@ class Settings:
 
     @classmethod
     def kept(cls, facts: Mapping[str, Any]) -> Settings:
-        """Settings that were kept with a finding, by whichever version."""
+        """Return the settings stored with a finding by this or an older version of the library.
+
+        Args:
+            facts: the stored settings by name; unknown names are ignored.
+        """
         names = {field.name for field in dataclasses.fields(cls)}
         older = {"check_values": facts["check_allclose"]} if "check_allclose" in facts else {}
         found = {**older, **{name: value for name, value in facts.items() if name in names}}
@@ -139,12 +143,12 @@ class Settings:
 
     @property
     def tolerance(self) -> Tolerance:
-        """The tolerance of what the forward gives."""
+        """The tolerance of results of the forward pass."""
         return Tolerance(self.rtol, self.atol)
 
     @property
     def gradient_tolerance(self) -> Tolerance:
-        """The tolerance of gradients: their own where the test gave one, else that of everything."""
+        """The tolerance of gradients: `grad_rtol` and `grad_atol` if the test gave them, else `rtol` and `atol`."""
         return Tolerance(
             self.rtol if self.grad_rtol is None else self.grad_rtol,
             self.atol if self.grad_atol is None else self.grad_atol,
@@ -152,11 +156,11 @@ class Settings:
 
     @property
     def gives_tolerance(self) -> bool:
-        """Whether the test gave a tolerance of its own, which is then law: nothing is cleared as rounding."""
+        """Whether the test gave a tolerance that is final, so that no mismatch is cleared as rounding."""
         return self.tolerance_is_law and (self.tolerance.given or self.gradient_tolerance.given)
 
     def tolerance_at(self, stage: str) -> Tolerance:
-        """That of gradients for the stage ``"backward"``, that of values for any other."""
+        """Return the tolerance of gradients for the stage ``"backward"``, that of values for any other stage."""
         return self.gradient_tolerance if stage == "backward" else self.tolerance
 
     def __post_init__(self) -> None:
@@ -183,8 +187,8 @@ class Settings:
         if not all(map(_is_pinned, self.pinned)):
             allowed = "(base seed, trial) as a report names them, or a list of such pairs"
             raise _refused("pinned", self.pinned, allowed)
-        # Arguments that would silently check nothing: what these ask for is about cotangents that the trial pushes
-        # back itself.
+        # Without auto_backward these arguments would silently check nothing: they apply only to cotangents that the
+        # trial itself propagates back.
         if (self.check_grad != "dual" or self.grad_order != 1) and self.auto_backward is False:
             name = "check_grad" if self.check_grad != "dual" else "grad_order"
             raise _refused(name, getattr(self, name), 'auto_backward=True or "auto" beside it')
@@ -211,7 +215,7 @@ def _require_limit(name: str, value: float | Mapping[str, float]) -> None:
 
 
 def _as_text(dtype: Any) -> str:
-    """What to write instead of a framework's own dtype, which `repr` ends with the name of."""
+    """Return the hint to write a framework's own dtype as text; its `repr` ends with the dtype's name."""
     named = re.search(r"(\w+)\W*$", repr(dtype))
     return f"; write {named[1]!r}" if named is not None and named[1] in DEFAULT_TOLERANCES else ""
 

@@ -1,4 +1,4 @@
-"""Times and sizes as people write them, on command lines and in the environment."""
+"""Parse durations and sizes given on command lines and in the environment."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import re
 
 from autotest.base.errors import UsageError
 
-#: Bytes; a smaller size is one that lacks its unit.
+#: The smallest allowed size, in bytes. A smaller one is a mistake, such as a number without its unit.
 LEAST_SIZE = 1 << 20
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def duration(text: str, asked: str = "") -> float:
-    """Seconds of ``90``, ``90s``, ``1.5m`` or ``2h``.
+    """Return the seconds of ``90``, ``90s``, ``1.5m`` or ``2h``.
 
-    Raises `UsageError` for any other text, which it tells as `asked` has it: ``"AUTOTEST_DEADLINE='soon'"``.
+    Args:
+        text: the duration.
+        asked: the start of the error message, such as ``"AUTOTEST_DEADLINE='soon'"``; by default the text.
+
+    Raises:
+        UsageError: the text is no duration, or is not above 0.
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|)\s*", text)
     if match is None or float(match[1]) <= 0:
@@ -23,7 +28,15 @@ def duration(text: str, asked: str = "") -> float:
 
 
 def size(text: str, asked: str = "") -> int:
-    """Bytes of ``500M`` or ``4G``; raises `UsageError` as `duration` does, and for less than a megabyte."""
+    """Return the bytes of ``500M`` or ``4G``.
+
+    Args:
+        text: the size.
+        asked: the start of the error message, such as ``"AUTOTEST_MEMORY='lots'"``; by default the text.
+
+    Raises:
+        UsageError: the text is no size, or is less than `LEAST_SIZE`.
+    """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
     if match is None or float(match[1]) <= 0:
         raise UsageError(f"{asked or repr(text)}: expected a size such as 500M or 4G")

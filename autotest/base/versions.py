@@ -1,4 +1,4 @@
-"""Versions: what is installed, and whether one lies within a range such as ``>=3.3,<3.4``."""
+"""Look up installed versions, and compare a version with a range such as ``>=3.3,<3.4``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
 
 
 def installed(name: str) -> str:
-    """The version of the distribution `name`, which is not imported for it; empty where it is not installed."""
+    """Return the version of the distribution `name` without importing it; empty if it is not installed."""
     import importlib.metadata  # takes 20 ms
 
     with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
@@ -33,9 +33,13 @@ def installed(name: str) -> str:
 
 
 def within(version: str, allowed: str) -> bool:
-    """Whether `version` fits every clause of `allowed`; an empty version, which nobody knows, fits any.
+    """Whether `version` satisfies every clause of `allowed`.
 
-    Only the numbers of a release count: ``2.0.1+cu117`` is 2.0.1. Raises `ValueError` where `allowed` is no range.
+    Only the numbers of a release count: ``2.0.1+cu117`` is 2.0.1. A version without numbers, such as the empty text of
+    an unknown version, satisfies every range.
+
+    Raises:
+        ValueError: `allowed` is no range.
     """
     clauses = [_CLAUSE.fullmatch(part.strip()) for part in allowed.split(",") if part.strip()]
     if None in clauses:

@@ -1,6 +1,6 @@
-"""Two arrays of one shape, element by element.
+"""Compare two arrays of the same shape element by element.
 
-Everywhere: NaN agrees with NaN, an infinity with the same infinity, minus zero with zero.
+In all functions NaN agrees with NaN, an infinity with the same infinity, and minus zero with zero.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 
 Values = np.ndarray[Any, Any]
 
-#: Arrays of up to this many bytes are compared by the route that has the least overhead a call.
+#: Size in bytes up to which arrays are compared by the code with the least overhead per call.
 _SMALL = 4096
-#: So many elements are counted in units in the last place at once.
+#: Number of elements whose distances in ULPs are computed at once, to bound the memory that this takes.
 _AT_ONCE = 1 << 16
-#: What rounding of the quick test itself may hide: sums of up to 1,024 float32 squares are off by less.
+#: Factor on the bound of the quick checks, which covers their own rounding errors: those of a sum of up to 1,024
+#: float32 squares are smaller.
 _SLACK = 0.98
 
 
@@ -29,41 +30,41 @@ class Statistics:
     total: int
     rtol: float
     atol: float
-    #: Among the mismatched elements; infinite where a NaN or an infinity is on one side only.
+    #: Greatest absolute difference of the mismatched elements; infinite if a NaN or an infinity is on one side only.
     greatest_abs: float
     abs_index: tuple[int, ...]
     abs_expected: Any
     abs_actual: Any
-    #: ``|actual - expected| / |expected|``; infinite where expected is 0.
+    #: Greatest ``|actual - expected| / |expected|``; infinite if expected is 0.
     greatest_rel: float
     rel_index: tuple[int, ...]
-    #: Greatest distance in units in the last place of the expected dtype; None where that means nothing.
+    #: Greatest distance in units in the last place of the expected dtype; None for dtypes that are not real floating.
     ulps: int | None = None
-    #: How many of the mismatched elements have a NaN or an infinity that the other side has not.
+    #: Number of mismatched elements with a NaN or an infinity that the other side does not have.
     nonfinite: int = 0
     dtype: str = ""
 
 
-#: Below this many times atol / rtol the greatest number of a tensor is small, and atol is that share of it.
+#: A tensor counts as small if its greatest magnitude is below this factor times atol / rtol.
 _SMALL_BELOW = 0.1
-#: What is smaller is at the end of what single precision can hold, where some frameworks have zeros.
+#: Magnitudes below this one are near the lower limit of single precision, where some frameworks flush to zero.
 _LEAST = 1e-35
 
 
 def is_small(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
-    """Whether `atol`, which is absolute, is much for numbers as small as these; quick where it is not."""
+    """Whether all elements are so small that `atol` would hide real differences; returns quickly if not."""
     if expected.dtype.kind != "f" or not expected.size or not rtol:
         return False
     limit = _SMALL_BELOW * atol / rtol
     if expected.dtype.itemsize > 2 and float(np.vdot(expected, expected)) >= limit * limit * expected.size:
-        return False  # their mean is greater, and so is their greatest
+        return False  # the root mean square reaches the limit, so the greatest element does, too
     return _LEAST < _scale(expected, actual) < limit
 
 
 def own_limits(expected: Values, actual: Values, rtol: float, atol: float) -> tuple[float, float]:
-    """`rtol` and `atol` for numbers that are all small: they are held against the greatest of them, and not against 1.
+    """Return ``(rtol, atol)``, with `atol` relative to the greatest element if all elements are small.
 
-    Small numbers of which one side has none at all, and the other nothing but zeros, are so told apart.
+    This way a side with small numbers differs from a side with only zeros.
     """
     if not is_small(expected, actual, rtol, atol):
         return rtol, atol
@@ -72,12 +73,15 @@ def own_limits(expected: Values, actual: Values, rtol: float, atol: float) -> tu
 
 @np.errstate(all="ignore")
 def _scale(expected: Values, actual: Values) -> float:
-    """The greatest magnitude that is expected, or, where nothing but zeros is, that there is."""
+    """Return the greatest magnitude in `expected`, or in `actual` if `expected` is all zeros."""
     return float(np.abs(expected).max(initial=0.0)) or float(np.abs(actual).max(initial=0.0))
 
 
 def identical(expected: Values, actual: Values) -> bool:
-    """Whether two arrays of one shape are equal and of one dtype, which needs no tolerance. False leaves it open."""
+    """Whether two arrays of the same shape are surely equal and of the same dtype.
+
+    False leaves it open, since elements may still agree (NaN with NaN, minus zero with zero).
+    """
     if expected.dtype != actual.dtype:
         return False
     if expected.nbytes <= _SMALL:
@@ -86,7 +90,7 @@ def identical(expected: Values, actual: Values) -> bool:
 
 
 def agree(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
-    """Whether no element is `differing`; quick, because most pairs of a run that are not `identical` still agree."""
+    """Whether no element is `differing`; optimised for arrays that agree, as most pairs of a run do."""
     if expected.dtype == actual.dtype and expected.dtype.kind == "f":
         if expected.nbytes <= _SMALL:
             return _close_small(expected, actual, rtol, atol)
@@ -100,13 +104,16 @@ def agree(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
 
 
 def _close_small(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
-    """`agree` for small arrays of real floats. `np.errstate` costs more than all of this, hence the detour:
-    an inner product raises no floating-point flags, and a moderate one says that subtraction will raise none."""
+    """Return the same as `agree` for small arrays of real floats.
+
+    This avoids `np.errstate`, which takes longer than the whole comparison: an inner product raises no floating-point
+    flags, and if it is moderate, the subtraction raises none either.
+    """
     if expected.dtype.itemsize == 2:
         expected, actual = expected.astype(np.float32), actual.astype(np.float32)
     if float(np.vdot(expected, expected)) < 1e30 and float(np.vdot(actual, actual)) < 1e30:
         gap = actual - expected
-        # No element of `gap` is greater than its Euclidean norm. A tiny atol would be lost in its square.
+        # No element of `gap` is greater than its Euclidean norm. The square of a tiny atol would underflow.
         if atol > 1e-15 and float(np.vdot(gap, gap)) <= _SLACK * atol * atol:
             return True
         if expected.dtype.itemsize < 8:
@@ -119,10 +126,10 @@ def _close_small(expected: Values, actual: Values, rtol: float, atol: float) -> 
 
 
 def differing(expected: Values, actual: Values, rtol: float, atol: float) -> Values:
-    """Mask of the elements that are not ``|actual - expected| <= atol + rtol * |expected|``.
+    """Return the mask of the elements for which ``|actual - expected| <= atol + rtol * |expected|`` is false.
 
-    Complex numbers are measured by modulus, after those parts on whose NaN or infinity both sides agree.
-    Integers and booleans are compared exactly, whatever the tolerance.
+    Complex numbers are measured by modulus; a real or imaginary part that is the same NaN or infinity on both sides
+    counts as 0. Integers and booleans are compared exactly, whatever the tolerance.
     """
     if expected.dtype.kind not in "fc" and actual.dtype.kind not in "fc":
         expected, actual = _common(expected, actual)
@@ -130,13 +137,13 @@ def differing(expected: Values, actual: Values, rtol: float, atol: float) -> Val
     with np.errstate(all="ignore"):
         expected, actual = _settled(*_common(expected, actual))
         gap = np.abs(actual - expected)
-        # Beside an infinity the bound is infinite too and would let anything pass.
+        # If expected is infinite, so is the bound, and any gap would pass it.
         return np.asarray(~((gap <= atol + rtol * np.abs(expected)) & np.isfinite(gap)))
 
 
 @np.errstate(all="ignore")
 def distance(expected: Values, actual: Values) -> Values:
-    """``|actual - expected|`` as float64; infinite where a NaN or an infinity is on one side only."""
+    """Return ``|actual - expected|`` as float64; infinite where a NaN or an infinity is on one side only."""
     expected, actual = _common(expected, actual)
     if expected.dtype.kind in "fc":
         expected, actual = _settled(expected, actual)
@@ -146,16 +153,20 @@ def distance(expected: Values, actual: Values) -> Values:
         return np.asarray(np.abs(actual - expected)).astype(np.float64)
     if expected.dtype.kind != "u":
         expected, actual = expected.astype(np.int64), actual.astype(np.int64)
-    # The difference of two int64 may not fit in one, but it does in uint64, where the wrapped one is right.
+    # The difference of two int64 may not fit in int64, but it fits in uint64, whose wrapped subtraction is right.
     low, high = np.minimum(expected, actual), np.maximum(expected, actual)
     return np.asarray(high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)
 
 
 @np.errstate(all="ignore")
 def statistics(expected: Values, actual: Values, mask: Values, rtol: float, atol: float, dtype: str) -> Statistics:
-    """What there is to say about the elements in `mask`, of which there is at least one.
+    """Return the statistics of the differing elements.
 
-    `dtype` is the framework's name of the expected dtype, in which ULPs are counted.
+    Args:
+        expected, actual: the two arrays, of the same shape.
+        mask: the differing elements, at least one.
+        rtol, atol: the tolerances used, for the report.
+        dtype: the framework's name of the expected dtype, in which ULPs are counted.
     """
     shown = expected, actual
     expected, actual = _common(expected, actual)
@@ -185,14 +196,14 @@ def statistics(expected: Values, actual: Values, mask: Values, rtol: float, atol
 
 @np.errstate(all="ignore")
 def passing_tolerance(expected: Values, actual: Values, atol: float) -> float:
-    """The smallest `rtol` with which no element would differ, given `atol`; infinite when none would do."""
+    """Return the smallest `rtol` with which no element differs, for the given `atol`; infinite if there is none."""
     expected, actual = _common(expected, actual)
     if expected.dtype.kind not in "fc":
         return math.inf if differing(expected, actual, 0.0, atol).any() else 0.0
     excess = distance(expected, actual) - atol
     needed = float(np.where(excess > 0, _relative(excess, expected, actual), 0.0).max(initial=0.0))
-    # The division rounds, perhaps downwards: what is returned must pass when it is given to a test. Steps double, so
-    # that they leave even the smallest floats, where a relative step is none.
+    # The division may round down, but the returned value must pass when a test uses it. The steps double, so that they
+    # also get beyond the smallest floats, where a relative step is zero.
     step = max(needed * 2**-52, 5e-324)
     while math.isfinite(needed) and differing(expected, actual, needed, atol).any():
         needed += step
@@ -202,9 +213,9 @@ def passing_tolerance(expected: Values, actual: Values, atol: float) -> float:
 
 @np.errstate(all="ignore")
 def ulps_apart(expected: Values, actual: Values, dtype: str) -> Values | None:
-    """How many representable values of `dtype` lie between the two sides, as uint64; None for other than real floats.
+    """Return the distance between the two sides in representable values of `dtype`, as uint64.
 
-    What is not finite counts as the next value after the greatest finite one.
+    An infinity counts as the next value after the greatest finite one. Return None if `dtype` is not real floating.
     """
     kind = _FLOATS.get(dtype)
     if kind is None:
@@ -219,7 +230,7 @@ _FLOATS = {"float16": "f2", "bfloat16": "f4", "float32": "f4", "float64": "f8"}
 
 
 def _position(values: Values, kind: str) -> Values:
-    """Position of each float among all floats of `kind`, as uint64; zero and minus zero have the same one."""
+    """Return the rank of each float among all floats of `kind`, as uint64; zero and minus zero have the same rank."""
     with np.errstate(all="ignore"):
         bits = values.astype(kind)
     whole = bits.view(kind.replace("f", "u")).astype(np.uint64)
@@ -233,7 +244,7 @@ def _ulps(expected: Values, actual: Values, dtype: str) -> int | None:
     if expected.dtype.kind != "f":
         return None
     greatest = None
-    for start in range(0, expected.size, _AT_ONCE):  # positions take many times the memory of what they are of
+    for start in range(0, expected.size, _AT_ONCE):  # ranks take many times the memory of the values
         one, other = expected[start : start + _AT_ONCE], actual[start : start + _AT_ONCE]
         finite = np.isfinite(one) & np.isfinite(other)
         apart = ulps_apart(one[finite], other[finite], dtype) if finite.any() else None
@@ -243,19 +254,19 @@ def _ulps(expected: Values, actual: Values, dtype: str) -> int | None:
 
 
 def _common(expected: Values, actual: Values) -> tuple[Values, Values]:
-    """Both in one dtype. They differ only where the dtypes were found to differ, or were not to be compared."""
+    """Return both arrays in one dtype. Their dtypes differ only if that was reported already or is not checked."""
     if expected.dtype == actual.dtype:
         return expected, actual
     exact = expected.dtype.kind in "biu" and actual.dtype.kind in "biu"
     common = np.result_type(expected, actual)
     if exact and common.kind not in "biu":
-        # No integer of NumPy's holds uint64 and int64, and its float64 would round: Python's hold both.
+        # No NumPy integer dtype can represent both uint64 and int64, and float64 would round: use Python integers.
         common = np.dtype(object)
     return expected.astype(common), actual.astype(common)
 
 
 def _settled(expected: Values, actual: Values) -> tuple[Values, Values]:
-    """Both wide enough to be subtracted, and 0 in both where they have the same NaN or infinity."""
+    """Return both arrays in a dtype wide enough for subtraction, with 0 where both have the same NaN or infinity."""
     if expected.dtype.kind == "c":
         wide = expected.astype(np.complex128), actual.astype(np.complex128)
         if not (np.isfinite(wide[0]).all() and np.isfinite(wide[1]).all()):
@@ -272,7 +283,7 @@ def _settled(expected: Values, actual: Values) -> tuple[Values, Values]:
 
 
 def _relative(absolute: Values, expected: Values, actual: Values) -> Values:
-    """`absolute` in units of ``|expected|``; infinite where that is 0, NaN or infinite."""
+    """Return ``absolute / |expected|``; infinite where the quotient is NaN or ``|expected|`` is 0."""
     with np.errstate(all="ignore"):
         size = _settled(expected, actual)[0] if expected.dtype.kind in "fc" else expected.astype(np.float64)
         relative = absolute / np.abs(size)

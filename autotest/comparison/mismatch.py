@@ -1,4 +1,4 @@
-"""One thing that differs between the two sides, as data."""
+"""One difference between the two sides, as data."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ Symptom = Literal[
 ]
 Stage = Literal["build", "forward", "backward", "replay"]
 Side = Literal["reference", "candidate", "both"]
-#: Which way of differing it is, where a symptom has several. Structures: of another ``type``, ``length``, other
-#: ``keys``. Structures and gradients: ``one-sided``, one side has nothing there. Graphs: ``raised``. Deaths:
-#: ``refused``, in a call that the reference refuses.
+#: The kind of difference, for symptoms with several kinds. Structures: another ``type``, ``length`` or ``keys``.
+#: Structures and gradients: ``one-sided``, one side has no value. Graphs: ``raised``. Deaths: ``refused``, the call is
+#: one that the reference rejects.
 Detail = Literal["", "type", "length", "keys", "one-sided", "raised", "refused"]
 
-#: What differences are called that only NaN, infinities and the edges of domains show.
+#: The heading of differences that occur only for NaN, infinities and at the edges of domains.
 SPECIAL = "special values"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One thing that differs. `name` is what it is called, such as ``v3[1]``; `message` tells people."""
+    """One difference between the two sides. `message` describes it for users."""
 
+    #: The name of the value that differs, such as ``v3[1]``.
     name: str
     slot: int
     symptom: Symptom
@@ -48,28 +49,28 @@ class Mismatch:
     side: Side
     message: str
     statistics: Statistics | None = None
-    #: Whether it is explained by NaN, an infinity or the edge of a domain: there the reference's number is none either,
-    #: or an input held such numbers.
+    #: Whether NaN, an infinity or the edge of a domain explains it: the reference's value is not finite either, or an
+    #: input contained such values.
     special: bool = False
     detail: Detail = ""
-    #: What differs, without the item's name, the sides and by how much: the same for the same failure in every trial,
-    #: but for numbers in what a framework said. Where it is left out, the first line of the message is.
+    #: The difference without the value's name, the sides and its size, so that the same failure gives the same text in
+    #: every trial, except for numbers in a framework's message. If empty, the first line of `message` is used.
     what: str = ""
-    #: Of the gradient of a leaf: which operand of the call that it is named after, such as ``"1"`` or ``"weight"``.
+    #: For the gradient of a leaf: the operand of the call that it is named after, such as ``"1"`` or ``"weight"``.
     operand: str = ""
-    #: What of the value differs: ``[1]`` of ``v3[1]``, ``.weight.grad`` of ``m0.weight.grad``; "" for all of it.
+    #: The part of the value that differs: ``[1]`` of ``v3[1]``, ``.weight.grad`` of ``m0.weight.grad``; "" for all.
     place: str = ""
 
     @property
     def heading(self) -> str:
-        """The symptom by which it is told apart from others: ``"special values"`` where only these show it."""
+        """The symptom under which it is reported: ``"special values"`` if only these show it."""
         return SPECIAL if self.special else self.symptom
 
     @property
     def key(self) -> str:
-        """Where in its value it is and what differs: the same in every trial that shows the same failure.
+        """The place and the kind of difference, which are the same in every trial that shows the same failure.
 
-        dtypes stay: ``float32`` in place of ``int64`` is another divergence than in place of ``float64``.
+        dtypes are kept: ``float32`` instead of ``int64`` is another divergence than ``float32`` instead of ``float64``.
         """
         return normalised(f"{self.place} {self.what or self.message.partition(chr(10))[0]}".lstrip())
 

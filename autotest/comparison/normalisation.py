@@ -1,10 +1,10 @@
-"""Leaves out of a message what is another in every trial, or on every machine."""
+"""Remove from a message the parts that change from trial to trial or from machine to machine."""
 
 from __future__ import annotations
 
 import re
 
-#: A part of messages that changes although the failure is the same, and what stands for it.
+#: Patterns of message parts that change although the failure is the same, each with its replacement.
 _VARYING = tuple(
     (re.compile(pattern), constant)
     for pattern, constant in (
@@ -21,7 +21,10 @@ _VARYING = tuple(
 
 
 def normalised(text: str) -> str:
-    """`text` without numbers, shapes, addresses, folders and names of values; two of one failure are the same."""
+    """Return `text` without numbers, shapes, addresses, folders and names of values.
+
+    Two messages of the same failure result in the same text.
+    """
     for pattern, constant in _VARYING:
         text = pattern.sub(constant, text)
     return text

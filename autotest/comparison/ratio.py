@@ -1,4 +1,4 @@
-"""How far two values are apart, as a multiple of what is tolerated."""
+"""The difference of two values as a multiple of the tolerance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from autotest.program.values import TensorValue
 
 
 def over_tolerance(expected: Any, actual: Any, tolerance: Tolerance) -> float:
-    """The greatest error over what is tolerated: more than one is too much, infinity for what cannot be compared."""
+    """Return the greatest ratio of error to tolerance.
+
+    A ratio above 1 is a mismatch. It is infinite for values that cannot be compared or must be equal and are not.
+    """
     if expected is None and actual is None:
         return 0.0
     if type(expected) is not TensorValue or type(actual) is not TensorValue:

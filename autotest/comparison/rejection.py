@@ -1,4 +1,4 @@
-"""What the reference refused, and how to tell a refusal from a mistake in the test body."""
+"""Calls that the reference rejects, and how to distinguish a rejection from a mistake in the test body."""
 
 from __future__ import annotations
 
@@ -8,35 +8,42 @@ from typing import Final, NamedTuple
 
 from autotest.base.errors import UsageError
 
-#: The type of a rejection that is no refusal: the candidate has no name for what the call asks.
+#: Type of a rejection not raised by the reference: the candidate does not have the function that the call names.
 ABSENT: Final = "Absent"
-#: The type of another one: the plan had drawn large sizes, of which the call makes a result that is larger by far.
+#: Type of a rejection not raised by the reference: the drawn sizes are large, and the result would be far larger.
 TOO_LARGE: Final = "TooLarge"
-#: The type of a third: the reference gave one result, and another when it ran again, so that neither is evidence.
+#: Type of a rejection not raised by the reference: its result changed when the call was repeated, so neither result is
+#: evidence.
 NOT_REPEATABLE: Final = "NotRepeatable"
 
 
 class Rejection(NamedTuple):
-    """A call that the reference refused, or that the candidate has no name for: the trial ends without a verdict."""
+    """A call that ends its trial without a verdict: the reference rejected it, or it cannot be compared.
+
+    `type` is the name of the exception's class, or one of the constants of this module.
+    """
 
     target: str
     type: str
     text: str
-    #: The line of the test that made the call, as ``test_x.py:12 (`y = x.item()`)``; empty where the trial made it.
+    #: The line of the test that made the call, as ``test_x.py:12 (`y = x.item()`)``; empty if the trial made it.
     place: str = ""
 
     @property
     def reason(self) -> str:
-        """One line that is the same for refusals that differ only in their numbers."""
+        """One line that is the same for rejections that differ only in their numbers."""
         first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
         return f"{self.target}: {self.type}: {re.sub(r'[-+]?[0-9][0-9.e+-]*', 'N', first)[:160]}"
 
 
 def is_mistake(error: Exception, optional: Collection[str] = ()) -> bool:
-    """Whether the reference's exception means that the call was written wrongly, whatever was drawn.
+    """Whether the reference's exception means that the call is wrong in every trial, whatever values are drawn.
 
-    A keyword that the function does not have stays wrong in every trial, so the test is told at once; unless it is
-    one of the `optional` ones, which the test leaves out in some trials. So does a file that is not there.
+    Examples are a missing file, and a keyword that the function does not have. The test then fails at once.
+
+    Args:
+        error: the reference's exception.
+        optional: keywords that the test leaves out in some trials; an unknown one of these is no mistake.
     """
     if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)):
         return True
@@ -48,7 +55,7 @@ def is_mistake(error: Exception, optional: Collection[str] = ()) -> bool:
 
 
 def unknown_keywords(text: str) -> list[str]:
-    """The keywords that a function got and does not have, as Python says it, or torch's list of signatures."""
+    """Return the unknown keywords that a message of Python, or torch's list of signatures, names."""
     named = re.search(r"unexpected keyword argument '(\w+)'", text)
     if named is not None:
         return [named[1]]
@@ -65,7 +72,7 @@ _DEVICE = re.compile(
 
 
 def is_missing_device(error: Exception) -> bool:
-    """Whether an exception says that this machine, or this build of a framework, lacks a device."""
+    """Whether the message of `error` says that this machine, or this build of a framework, lacks a device."""
     return _DEVICE.search(str(error)) is not None
 
 
@@ -73,14 +80,14 @@ _MEMORY = re.compile(r"out of memory|not enough memory|can.?t allocate|cannot al
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an exception says that there was not enough memory, in Python's way or a framework's."""
+    """Whether `error` is a `MemoryError` or a framework's message that there is not enough memory."""
     return isinstance(error, MemoryError) or _MEMORY.search(str(error)) is not None
 
 
 def first_line(error: BaseException) -> str:
-    """The line of an exception's text that says what is wrong, without the colours of a terminal."""
+    """Return the line of an exception's text that says what is wrong, at most 300 characters, without ANSI colours."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    # OneFlow opens with source locations ("File ..., line 12, in ..."); what it means stands last.
+    # OneFlow's messages begin with source locations ("File ..., line 12, in ..."); the last line says what is wrong.
     telling = [line for line in lines if not line.startswith(("File ", "at "))]
     return (telling or lines or [""])[-1 if lines and lines[0].startswith("File ") else 0][:300]

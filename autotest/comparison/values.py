@@ -1,4 +1,4 @@
-"""Pairs of values from the two sides -> mismatches, as data."""
+"""Compare pairs of values from the two sides; return mismatches as data."""
 
 from __future__ import annotations
 
@@ -35,33 +35,39 @@ __all__ = [
     "surely_agree",
 ]
 
-#: The tolerance of a Python float or complex. It comes out of ``.item()`` or ``float()`` of a tensor whose dtype
-#: it does not tell, nearly always float32: the float64 row would report float32's rounding as a divergence.
+#: The dtype whose tolerance applies to Python floats and complex numbers. They are results of ``.item()`` or
+#: ``float()`` of a tensor of unknown dtype, nearly always float32; with the tolerance of float64, rounding to float32
+#: would be reported as a divergence.
 PLAIN_FLOAT = "float32"
-#: Plain values that are equal when ``==`` and their types say so. A float is, too, before its tolerance is asked.
+#: Types of plain values that agree if ``==`` is true. A float may also agree within its tolerance.
 _PLAIN = frozenset((type(None), bool, int, str, float))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Missing:
-    """Stands where one side has something of a name, and the other has nothing of that name."""
+    """Placeholder for a value that one side lacks and the other has under the same name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Thing:
-    """Stands for an object without a value, such as a function: that it is there, on both sides, is compared."""
+    """Placeholder for an object without a value, such as a function: only its presence on both sides is compared."""
 
     kind: str = dataclasses.field(compare=False)
 
 
 def compare_values(name: str, expected: Any, actual: Any, how: Comparison) -> Sequence[Mismatch]:
-    """The mismatches between two values called `name`: tensors, plain values, or containers of such, nested as they
-    may be."""
+    """Return the mismatches between two values.
+
+    Args:
+        name: the name of the values in messages.
+        expected, actual: tensors, plain values, or nested containers of these.
+        how: the tolerance and context of the comparison.
+    """
     return how.compare(name, expected, actual)
 
 
 def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_values: bool = True) -> bool:
-    """Whether two values surely agree: the common case, and quick. False leaves it open."""
+    """Whether two values surely agree; a quick check for the common case. False leaves it open."""
     kind = type(expected)
     if kind is not type(actual):
         return False
@@ -100,8 +106,10 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
 
 
 def limits(tolerance: Tolerance, expected: TensorValue, actual: TensorValue) -> tuple[float, float]:
-    """``(rtol, atol)`` for two tensors of one shape: small numbers are held against their own size, unless the test
-    gave a tolerance, which is law."""
+    """Return ``(rtol, atol)`` for two tensors of the same shape.
+
+    Unless the test gave a tolerance, which is final, `atol` is relative to the greatest element if all are small.
+    """
     rtol, atol = tolerance.of(expected.dtype)
     if tolerance.given or not tolerance.by_scale:
         return rtol, atol
@@ -110,15 +118,15 @@ def limits(tolerance: Tolerance, expected: TensorValue, actual: TensorValue) -> 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two values are compared, and what their mismatches are said of: what stays the same for all of their items.
+    """The tolerance and context of a comparison, which are the same for all items of the two values.
 
     Attributes:
-        stage: what they are, results of the forward or gradients.
-        place: what of the value of that call they are, as of a `Mismatch`.
-        tolerance: of floating numbers.
-        slot: the call that gave them.
-        check_dtype, check_values: whether dtypes and numbers count.
-        sides: what the two frameworks are called in messages.
+        stage: whether the values are results of the forward pass or gradients.
+        tolerance: the tolerance of floating values.
+        slot: the slot of the call that returned the values.
+        check_dtype, check_values: whether dtypes and values are compared.
+        sides: the names of the two frameworks in messages.
+        place: the part of the call's value that is compared, as in `Mismatch`.
     """
 
     stage: Stage
@@ -130,7 +138,7 @@ class Comparison:
     place: str = ""
 
     def compare(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
-        """The mismatches of two values, which are what is at `place` of what is called `name`."""
+        """Return the mismatches of two values, which are the part at `place` of the value called `name`."""
         if surely_agree(expected, actual, self.tolerance, check_values=self.check_values):
             return []
         if type(expected) is not type(actual):
@@ -145,7 +153,7 @@ class Comparison:
             return [found for at, (one, other) in pairs for found in self._inside(f"[{at}]").compare(name, one, other)]
         if isinstance(expected, dict):
             wanted, got = list(expected), list(actual)
-            # Their order counts: whoever walks through a dict sees it. Types too, since 1 == True.
+            # The order of keys counts, since iteration depends on it. The types of keys count, since 1 == True.
             if wanted != got or [*map(type, wanted)] != [*map(type, got)]:
                 told = f"expected keys {_told(wanted)}, actual {_told(got)}"
                 return [self._mismatch(name, "structure", "other keys", told, detail="keys")]
@@ -159,11 +167,11 @@ class Comparison:
         return self._plain(name, expected, actual)
 
     def _inside(self, step: str) -> Comparison:
-        """The same for an item of what is compared."""
+        """Return this comparison for the item at `step` of the value."""
         return dataclasses.replace(self, place=self.place + step)
 
     def _as_lists(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
-        """What differs in a list and a tuple of as many items, of which their types hide nothing."""
+        """Return the mismatches of the items of a list and a tuple of the same length, else nothing."""
         if not all(type(side) in (tuple, list) for side in (expected, actual)) or len(expected) != len(actual):
             return []
         return self.compare(name, list(expected), list(actual))
@@ -180,7 +188,7 @@ class Comparison:
         return self._mismatch(name, "structure", what, told, detail=detail)
 
     def _compare_arrays(self, name: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> list[Mismatch]:
-        """Arrays that are nobody's tensor, such as what ``.numpy()`` gave."""
+        """Return the mismatches of two NumPy arrays, such as results of ``.numpy()``."""
         if one.dtype.kind not in "biufc" or other.dtype.kind not in "biufc":
             return self._plain(name, one.tolist(), other.tolist())
         sides = (TensorValue(side, side.dtype.name, "cpu", False) for side in (one, other))
@@ -209,7 +217,7 @@ class Comparison:
             return self._elements(name, one, other, self.tolerance.of(PLAIN_FLOAT), one.dtype.name)
         try:
             equal = bool(expected == actual)
-        except Exception:  # noqa: BLE001 - what cannot be compared is not equal
+        except Exception:  # noqa: BLE001 - values that cannot be compared are not equal
             equal = False
         if equal:
             return []
@@ -242,7 +250,7 @@ class Comparison:
         *,
         detail: Detail = "",
     ) -> Mismatch:
-        """That `what` differs there; `told` says it to people, with what is of this trial."""
+        """Return a mismatch of kind `what`; `told` is its text for users, with the numbers of this trial."""
         name += self.place
         if symptom == "value" and (is_gradient(name) or self.stage == "backward"):
             symptom = "gradient"
@@ -278,7 +286,7 @@ def _how_much(found: Statistics) -> str:
 
 
 def _shortest(value: Any, dtype: str) -> str:
-    """The fewest digits that tell `value` from its neighbours in `dtype`."""
+    """Return `value` with the fewest digits that distinguish it from its neighbours in `dtype`."""
     narrow = {"float16": np.float16, "bfloat16": np.float32, "float32": np.float32}.get(dtype)
     return str(value) if narrow is None or not isinstance(value, float) else str(narrow(value))
 

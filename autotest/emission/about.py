@@ -1,4 +1,4 @@
-"""What a script is about, and how it gets at the frameworks."""
+"""The subject of a script, and how it imports the frameworks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from autotest.program import Program
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Script:
-    """How a reproducer gets at one framework.
+    """How a reproducer imports and uses one framework.
 
     Attributes:
-        name: how messages call it, such as ``"oneflow"``.
-        lines: source lines that import it, in order; they may define what they like (a framework that does
-            not speak torch's names can define an object here that does). An ImportError or OSError in them
-            means that the framework is missing.
-        namespace: an expression for its namespace once `lines` have run, such as ``"oneflow"``.
-        graph: source of a class ``Replay`` that runs ``program`` in its graph mode; empty where there is none.
-        mode: what that is called, such as ``"nn.Graph"``.
-        graphs_forward: whether ``Replay`` runs ``program`` with a ``forward`` of its own, gradients being pushed back
-            outside of the graph.
-        on_cpu: whether its results are on the CPU, as the reference's are.
+        name: the name of the framework in messages, such as ``"oneflow"``.
+        lines: source lines that import it, in order. They may also define objects: a framework without torch's names
+            can define an object here that has them. An ImportError or OSError in them means that the framework is
+            missing.
+        namespace: an expression for its namespace after `lines` have run, such as ``"oneflow"``.
+        graph: source of a class ``Replay`` that runs ``program`` in its graph mode; empty if it has none.
+        mode: the name of its graph mode, such as ``"nn.Graph"``.
+        graphs_forward: whether ``Replay`` runs ``program`` with its own ``forward``, and the backward pass is outside
+            the graph.
+        on_cpu: whether its results are on the CPU, as those of the reference are.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Script:
 
 
 class About(NamedTuple):
-    """What a script is about, and what stands at its top: a title, and further lines."""
+    """The subject of a script: a program and its sides, and the title and notes at the top."""
 
     program: Program
     sides: tuple[Script, Script]
@@ -46,24 +46,24 @@ class About(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The expression for the reference's namespace, which the program's function calls its argument, too."""
+        """The expression for the reference's namespace, which is also the name of the program function's argument."""
         return self.sides[0].namespace
 
     @property
     def fields(self) -> dict[str, str]:
-        """What the checks call the sides."""
+        """The names of the sides, by field of the templates of checks."""
         reference, candidate = self.sides
         return {"namespace": candidate.namespace, "reference": reference.name, "candidate": candidate.name}
 
     def imports_then(self, statement: str = "") -> str:
-        """Imports both sides, and carries out a `statement` of the reference; 2 is the status where that fails."""
+        """Return code that imports both sides, runs `statement`, and exits with 2 if any of this raises."""
         lines = [*imported_once((*self.sides[0].lines, *self.sides[1].lines)), *([statement] if statement else [])]
         body = textwrap.indent("\n".join(lines), "    ")
         return f'try:\n{body}\nexcept Exception as error:\n    sys.exit(print("cannot tell:", error) or 2)\n'
 
 
 def imported_once(lines: Iterable[str]) -> list[str]:
-    """`lines` without the import statements that stand there before; of what a side defines, every line counts."""
+    """Return `lines` without repeated import statements; repeated lines of other code are kept."""
     kept: list[str] = []
     for line in lines:
         if not (line.startswith(("import ", "from ")) and line in kept):
@@ -72,12 +72,12 @@ def imported_once(lines: Iterable[str]) -> list[str]:
 
 
 def docstring(title: str, notes: Sequence[str]) -> str:
-    """The top of a short script."""
+    """Return the docstring of a short script."""
     what = " ".join(title.split())
     lines = [f"{what} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *notes]
     return '"""' + quotable("\n".join(lines)) + '"""'
 
 
 def quotable(text: str) -> str:
-    """`text` as it may stand between quotes of any kind."""
+    """Return `text` so that it can be written between quotes of any kind."""
     return text.replace("\\", "\\\\").replace('"', "'")

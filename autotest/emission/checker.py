@@ -1,7 +1,7 @@
-"""The lower part of a reproducer: it runs the program on both sides and says what differs.
+"""The last part of a reproducer, which runs the program on both sides and prints the differences.
 
-Three forms, by what the finding is: values that differ, a call that only one side refuses, and a candidate
-that dies (which then runs in a child process).
+It has three forms, for three kinds of findings: values that differ, a call that only one side rejects, and a candidate
+that dies, which runs in a child process.
 """
 
 from __future__ import annotations
@@ -14,29 +14,31 @@ from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance
 
 
 class Runs(NamedTuple):
-    """How often a script runs a program that may kill its process, before it says that it does not."""
+    """How often a script runs a program that may kill its process before it reports that it does not."""
 
+    #: Number of child processes.
     processes: int = 1
-    #: In each process.
+    #: Number of runs in each process.
     calls: int = 1
-    #: In forks of a process that has the frameworks, instead of interpreters that import them once more. Only for a
-    #: ``crash``, and for frameworks that can be used in forks.
+    #: Whether the children are forks of a process that has imported the frameworks, instead of new interpreters that
+    #: import them again. Only for a ``crash``, and for frameworks that can be used in forks.
     forked: bool = False
-    #: Seconds after which a process counts as hanging: from its start, since that is where it imports; of a ``hang``
-    #: that is run once, from the end of its imports, and longer where the reference takes more than a twentieth of it.
+    #: Seconds after which a process counts as hanging, measured from its start and including its imports. For a
+    #: ``hang`` with one run they are measured from the end of its imports, and the limit is at least 20 times the time
+    #: that the reference takes.
     timeout: float = 60.0
 
     @property
     def often(self) -> bool:
-        """Whether it is for what does not die every time."""
+        """Whether the program is run several times, because it does not die every time."""
         return self.processes > 1 or self.calls > 1
 
 
 ONCE = Runs()
-#: For what does not die every time, such as a race. It takes a minute, of which most is importing.
+#: For programs that do not die every time, such as races. The script takes a minute, mostly for imports.
 OFTEN = Runs(10, 20)
 
-#: A part of scripts that wait: what an asynchronous framework fails with shows only when it is waited for.
+#: Source of a function that waits for results: an asynchronous framework raises an error only when a result is read.
 _READ = '''\
 def read(value):
     """Wait for all of `value`, which may still be being computed."""
@@ -224,16 +226,16 @@ _KEYS = "{**expected, **actual}"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Criterion:
-    """What of a program is compared, and what counts as its divergence.
+    """The values of a program that are compared, and the differences that count.
 
     Attributes:
-        symptom: of the finding, as in `autotest.comparison`. ``exception`` means that only the candidate raises;
-            ``accepted`` that it accepts what the reference refuses; ``crash``, ``hang`` and ``out of memory`` that it
-            dies. Any other is a difference of values.
-        observed: names of what to compare, as `observables` and mismatches give them; all when None.
-        tolerance: for floating and complex values.
+        symptom: the symptom of the finding, as in `autotest.comparison`. ``exception``: only the candidate raises;
+            ``accepted``: only the candidate does not raise; ``crash``, ``hang`` and ``out of memory``: the candidate
+            dies. Any other symptom is a difference of values.
+        observed: the names of the values to compare, as in `observables` and mismatches; None for all.
+        tolerance: the tolerance of floating and complex values.
         check_dtype: whether a difference of dtype counts.
-        check_values: whether differences of values count; False leaves shape, dtype and the like.
+        check_values: whether differences of values count; if False, only shape, dtype and the like are compared.
     """
 
     symptom: str = "value"
@@ -246,9 +248,14 @@ class Criterion:
 def values(
     sides: dict[str, str], criterion: Criterion, *, modules: bool, containers: bool, devices: bool = True
 ) -> str:
-    """The part that compares observed values, and `devices` where they ought to be alike.
+    """Return the part that compares observed values.
 
-    `modules` when a whole module may be observed, `containers` when tuples, lists or dicts may be.
+    Args:
+        sides: the namespaces and names of both sides, by field of the templates.
+        criterion: the differences that count.
+        modules: whether an observed value may be a whole module.
+        containers: whether an observed value may be a tuple, list or dict.
+        devices: whether devices are compared.
     """
     tolerance = criterion.tolerance
     if tolerance.for_all:
@@ -283,13 +290,18 @@ def values(
 
 
 def refuses(sides: dict[str, str], *, accepted: bool) -> str:
-    """The part for a call that only the candidate refuses, or that it alone accepts."""
+    """Return the part for a call that only the candidate rejects, or, with `accepted`, only the candidate accepts."""
     return _REFUSES.format(verdict=_ACCEPTS if accepted else _RAISES, **sides)
 
 
 def dies(sides: dict[str, str], runs: Runs, *, raising: bool, hangs: bool) -> str:
-    """The part for a candidate that dies or, with `hangs`, hangs in another interpreter; with `raising`, giving up by
-    an exception counts as dying.
+    """Return the part for a candidate that dies in another interpreter.
+
+    Args:
+        sides: the namespaces and names of both sides, by field of the templates.
+        runs: how often the candidate runs.
+        raising: whether raising an exception counts as dying.
+        hangs: whether the candidate hangs instead; used only for a single run.
     """
     alive = 'child.stdout.endswith("returns\\n")' if raising else "child.stdout"
     told = f"run({sides['candidate']})"
@@ -304,10 +316,10 @@ def dies(sides: dict[str, str], runs: Runs, *, raising: bool, hangs: bool) -> st
 
 
 def running(sides: dict[str, str], check: str) -> str:
-    """`check`, for a script that runs and reads its program by ``run``, which says how that ended."""
+    """Return `check` after the function ``run``, which runs and reads the program and returns how it ended."""
     return _RUN.format(**sides) + check
 
 
 def often(runs: Runs) -> str:
-    """What the top of a script says of a program that does not die every time."""
+    """Return the line at the top of a script for a program that does not die every time."""
     return f"It does not die every time: {runs.processes} processes are started, which run it {runs.calls} times each."

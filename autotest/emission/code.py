@@ -1,4 +1,4 @@
-"""The statements of a program, one per call."""
+"""Print a program as Python statements, one for each call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autotest.emission import literals, naming
 from autotest.emission.shared_memory import SHARES
 from autotest.program import Call, Captured, File, Program, Ref, Root, leaves, refs
 
-#: Operators of two operands, by their names in :mod:`operator`.
+#: Binary operators by their names in :mod:`operator`.
 ARITHMETIC = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
     "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
@@ -23,11 +23,11 @@ ARITHMETIC = {
 COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
 _BINARY = ARITHMETIC | COMPARISONS | {"is_": "is", "is_not": "is not"}
 _UNARY = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
-#: The signs of operators that write into their first operand where its type has such a form: ``iadd`` is ``+=``.
+#: Augmented assignments by their names in :mod:`operator`: ``iadd`` is ``+=``.
 IN_PLACE = {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in ARITHMETIC.items()}
 
 
-#: Stands for the slot of an exit that the program does not have.
+#: Placeholder for the slot of the exit of a context that the program never leaves.
 UNCLOSED = -1
 
 
@@ -41,7 +41,7 @@ class Statement:
 
 
 def indented(statements: Iterable[Statement]) -> list[str]:
-    """The lines of `statements`, those inside of ``with`` blocks farther in."""
+    """Return the lines of `statements`, indented by the depth of ``with`` blocks."""
     return ["    " * item.depth + line for item in statements for line in item.lines]
 
 
@@ -49,13 +49,13 @@ class Printer:
     """Prints the calls of one program.
 
     Args:
-        program: what to print.
-        namespace: the variable that holds the framework.
-        observed: names that are read when the program has run; their values get a name for it.
-        width: columns to keep to where a call can be broken.
-        data: whether captured arrays are named constants; else their shape and dtype stand in their place.
-        inline: expressions for captured arrays, by index, that stand where these are used.
-        returned: the name of a value that is returned where it is made, if that is the last statement.
+        program: the program to print.
+        namespace: the variable that contains the framework.
+        observed: names of values that are read after the program has run, and therefore need a variable.
+        width: maximum number of columns, for calls that can be broken.
+        data: whether captured arrays are named constants; otherwise their shape and dtype are printed.
+        inline: expressions for captured arrays, by index, that are printed where the arrays are used.
+        returned: the name of a value that the last statement returns directly, if it makes this value.
     """
 
     def __init__(
@@ -81,15 +81,19 @@ class Printer:
         self._kept = {slot for slot, name in self._names.items() if name in kept}
         self._pairs = _balanced(program.calls)
         self._hidden = self._inlined()
-        #: Modules that the statements need besides the framework; filled while printing.
+        #: Modules of the standard library that the statements need; set while printing.
         self.imports: set[str] = set()
-        #: In how many ``with`` blocks the program ends; filled while printing.
+        #: Number of ``with`` blocks that are open at the end of the program; set while printing.
         self.depth = 0
-        #: Whether the last statement returns what was to be returned; filled while printing.
+        #: Whether the last statement returns the value named `returned`; set while printing.
         self.returns = False
 
     def statements(self) -> list[Statement]:
-        """Every call in order; raises `NotReplayable`, naming the call, for an operand that has no source."""
+        """Return the statements of all calls in order.
+
+        Raises:
+            NotReplayable: an operand has no source text; the message names the call.
+        """
         found: list[Statement] = []
         depth = 0
         if self._data and self._has_files():
@@ -134,7 +138,7 @@ class Printer:
         if type(item) is Root:
             return f"{self._namespace}.{item.path}" if item.path else self._namespace
         if type(item) is File:
-            # Of a folder that goes with the function that the statements stand in, as each side has its own.
+            # The folder is a local variable of the function around the statements, so each side has its own.
             return f"folder.name + {literals.string('/' + item.name)}" if self._data else literals.string(item.name)
         assert type(item) is Captured
         if self._data:
@@ -146,12 +150,12 @@ class Printer:
         return f"{array.data.shape}, {literals.string(array.dtype)}"
 
     def _term(self, operand: Any) -> str:
-        """An operand beside an operator sign, in parentheses where it would bind wrongly without."""
+        """Return the text of an operand of an operator, in parentheses if it would bind wrongly without them."""
         text = self.text(operand)
         return f"({text})" if text.startswith("-") else text
 
     def _owner(self, operand: Any) -> str:
-        """An operand before a dot or a bracket."""
+        """Return the text of an operand before a dot or a bracket."""
         text = self.text(operand)
         return f"({text})" if text.startswith("-") or type(operand) in (int, float, complex) else text
 
@@ -164,7 +168,7 @@ class Printer:
     # -- calls ------------------------------------------------------------------------------------------
 
     def _lines(self, call: Call) -> list[str]:
-        """The statement for `call`."""
+        """Return the lines of the statement for `call`."""
         used = self._reads[call.slot] or call.slot in self._kept
         name = self._names[call.slot]
         target = f"{name} = " if used else ""
@@ -184,7 +188,7 @@ class Printer:
         if kind == "operator" and call.target == "delitem":
             return [f"del {self._owner(args[0])}[{literals.index(args[1], self._leaf)}]"]
         if kind == "operator" and call.target in IN_PLACE and type(args[0]) is Ref:
-            # A name of its own keeps the earlier name's value, should the type have no in-place form.
+            # Assign to a new name, so that the earlier name keeps its value if the type has no in-place operator.
             sign = IN_PLACE[call.target]
             if used:
                 return [f"{name} = {self.text(args[0])}", f"{name} {sign} {self.text(args[1])}"]
@@ -195,7 +199,13 @@ class Printer:
         return self._broken(target, *self._expression(call))
 
     def _broken(self, target: str, text: str, parts: list[str] | None) -> list[str]:
-        """``target + text`` in as many lines as the width asks for, `parts` being the arguments that end `text`."""
+        """Return ``target + text``, broken at the arguments if it is too wide.
+
+        Args:
+            target: the assignment or ``return`` before the expression.
+            text: the expression.
+            parts: the arguments at the end of `text`; None or empty if it cannot be broken.
+        """
         if not parts or len(target) + len(text) + 4 <= self._width:
             return [target + text]
         rows = [""]
@@ -207,7 +217,7 @@ class Printer:
         return [target + opening, *(f"    {row}" for row in rows), ")"]
 
     def _expression(self, call: Call) -> tuple[str, list[str] | None]:
-        """``(text, arguments)`` of a call that is an expression; arguments are None where it cannot be broken."""
+        """Return ``(text, arguments)`` of a call that is an expression; arguments are None if it cannot be broken."""
         kind, args, kwargs = call.kind, call.args, call.kwargs
         if kind == "tensor":
             return self._tensor(call)
@@ -233,7 +243,7 @@ class Printer:
         item: Any = call.args[0]
         array = self._program.arrays[item.index]
         if self._data and call.kwargs.get(SHARES):
-            # What has a name is read by both sides, one of which may write into it.
+            # Copy named constants: both sides use them, and one side may write into them.
             own = self.text(item) + (".copy()" if item.index not in self._inline else "")
             grad = ".requires_grad_()" if call.kwargs.get("requires_grad") else ""
             return f"{self._namespace}.from_numpy({own}){grad}", None
@@ -269,7 +279,7 @@ class Printer:
         return self._call(f"operator.{name}", args, call.kwargs)
 
     def _written(self, call: Call) -> list[str]:
-        """Contents put in place, outside of autograd, as the adapters do it."""
+        """Return statements that overwrite contents in place, without recording gradients, as the adapters do."""
         place = self._owner(call.args[0])
         state: Any = call.args[1]
         if call.kind == "load_state":
@@ -282,10 +292,10 @@ class Printer:
     def _fresh(self, item: Any) -> str:
         return self._tensor(Call("tensor", "", (item,), {}, 0))[0]
 
-    # -- what is printed inside something else -----------------------------------------------------------
+    # -- calls printed inside other statements -----------------------------------------------------------
 
     def _inlined(self) -> dict[int, Call]:
-        """Calls that are written where their only reader is: cotangents, and contexts entered at once."""
+        """Return the calls printed inside their only reader: cotangents, and contexts entered by the next call."""
         calls = self._program.calls
         pushed = naming.cotangents(self._program)
         found = {
@@ -294,7 +304,7 @@ class Printer:
             if call.slot in pushed and self._reads[call.slot] == 1 and call.slot not in self._kept
         }
         for call, after in itertools.pairwise(calls):
-            # Moving the making of a context past another call could change what it does: only when adjacent.
+            # Only if the calls are adjacent: creating a context after another call could change its meaning.
             if (
                 after.kind == "enter"
                 and after.slot in self._pairs
@@ -308,10 +318,10 @@ class Printer:
 
 
 def _balanced(calls: tuple[Call, ...]) -> dict[int, int]:
-    """Enter and exit calls that nest as ``with`` blocks do, each by the other's slot; empty if any does not.
+    """Return the slots of matching enter and exit calls, each mapped to the other; empty if they do not nest.
 
-    A block that the program never leaves goes on to its end. Contexts that are left in another order cannot
-    be written as blocks at the same places, so that all of them are written as plain calls then.
+    A block that the program never leaves continues to the end of the program. Contexts that do not nest cannot be
+    written as ``with`` blocks; then all contexts are written as plain calls.
     """
     pairs: dict[int, int] = {}
     opened: list[Call] = []

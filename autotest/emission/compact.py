@@ -1,4 +1,4 @@
-"""Writes short reproducers of plain findings: one result differs, one call is refused or accepted, one kills."""
+"""Write short reproducers of simple findings: a result differs, a call is rejected or accepted, a call crashes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if expected.shape == actual.shape and {same}:
 sys.exit(1)
 """
 
-#: More numbers than these are not printed, but the first that differ.
+#: Number of elements above which a script prints only the first differing element.
 _MOST_PRINTED = 50
 _FIRST = """\
 if expected.shape == actual.shape:
@@ -40,12 +40,12 @@ print(*f"DIFFERS: {reference} {what} {{expected}}, {candidate} {{actual}}".split
 sys.exit(1)
 """
 
-#: Of complex numbers `numpy.allclose` does not tell the NaN of a real part from that of an imaginary one.
+#: Additional check for complex numbers: `numpy.allclose` treats a NaN real part like a NaN imaginary part.
 _ALIKE_PARTS = (
     " and all(\n    np.array_equal(np.isnan(part(actual)), np.isnan(part(expected))) for part in (np.real, np.imag)\n)"
 )
 
-#: What of a tensor is compared, by the symptom of the finding.
+#: Symptom of the finding -> the expression of the script that is compared.
 _FACTS = {
     "shape": "tuple(program({namespace}).shape)",
     "dtype": 'str(program({namespace}).dtype).split(".")[-1]',
@@ -54,7 +54,7 @@ _FACTS = {
     "structure": "type(program({namespace})).__name__",
     "length": "len(program({namespace}))",
 }
-#: What a script says that it is.
+#: Symptom of the finding -> the words before the value in the script's output.
 _CALLED = {
     "shape": "has shape",
     "dtype": "has dtype",
@@ -94,7 +94,7 @@ print(*f"DIFFERS: {{refusal}}, {candidate} returns {{result}}".split())
 sys.exit(1)
 """
 
-#: Calls that return plain values, or an array, which has nothing to be listed or is one already.
+#: Calls that return plain values or arrays, whose results have no `tolist` or need none to be compared.
 _PLAIN = frozenset(
     (
         *("item", "tolist", "numpy", "numel", "nelement", "dim", "ndimension", "ndim", "size", "shape", "stride"),
@@ -103,7 +103,7 @@ _PLAIN = frozenset(
     )
 )
 
-#: Waits for all of what a program returned.
+#: Source of a function that waits for all results of a program.
 READ = """\
 def read(value):  # which waits for it
     return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
@@ -144,12 +144,15 @@ print(f"DIFFERS: {candidate} dies in {{len(deaths)}} of {{len(statuses)}} runs: 
 sys.exit(1)
 """
 
-#: Data of up to this many characters stands where it is used.
+#: Maximum number of characters of data that are written where they are used instead of as a named constant.
 _INLINE = 60
 
 
 def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
-    """The script for one observed tensor, called `name`, whose elements differ as `found` says."""
+    """Return the script for one observed tensor called `name` whose elements differ, or None if no short one exists.
+
+    `found` contains the statistics of the differing elements, with the tolerances.
+    """
     expression, call = _observed(about, name)
     plain = _is_plain(call)
     if call.kind == "getattr" and not plain:
@@ -171,7 +174,10 @@ def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
 
 
 def differing_plain(about: About, name: str) -> str | None:
-    """The script for one observed value, called `name`, that is a whole number, a truth value, a text or several."""
+    """Return the script for one observed value called `name`, or None if no short one exists.
+
+    The value is an integer, a boolean, a text, or a container of these.
+    """
     expression, call = _observed(about, name)
     if not _is_plain(call):
         return None
@@ -180,7 +186,7 @@ def differing_plain(about: About, name: str) -> str | None:
 
 
 def _observed(about: About, name: str) -> tuple[str, Call]:
-    """The expression for what is called `name`, and the call that it is of."""
+    """Return the expression for the observed `name`, and the call that made the value."""
     own = naming.names(about.program)
     slot = next(slot for slot, known in own.items() if known == naming.root(name))
     return naming.expression(name, own), about.program.calls[slot]
@@ -191,7 +197,10 @@ def _is_plain(call: Call) -> bool:
 
 
 def differing_fact(about: About, name: str, symptom: str) -> str | None:
-    """The script for one observed tensor, called `name`, of another shape or dtype, or which one side does not have."""
+    """Return the script for an observed tensor called `name` with another property, or None if no short one exists.
+
+    The property is named by `symptom`, a key of `_FACTS` such as ``"shape"``; for ``"gradient"``, one side has none.
+    """
     fact = _FACTS.get(symptom)
     if fact is None:
         return None
@@ -203,7 +212,7 @@ def differing_fact(about: About, name: str, symptom: str) -> str | None:
 
 
 def refusing_candidate(about: About) -> str | None:
-    """The script for a program whose last call the candidate refuses."""
+    """Return the script for a program whose last call the candidate rejects, or None if no short one exists."""
     last = about.program.calls[-1]
     if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
         return None
@@ -212,7 +221,7 @@ def refusing_candidate(about: About) -> str | None:
 
 
 def accepting_candidate(about: About) -> str | None:
-    """The script for a program whose last call the candidate accepts, and the reference refuses."""
+    """Return the script for a program whose last call only the candidate accepts, or None if no short one exists."""
     last = about.program.calls[-1]
     if last.kind not in OPERATIONS or last.target == "backward":
         return None
@@ -221,7 +230,10 @@ def accepting_candidate(about: About) -> str | None:
 
 
 def unlike_module(about: About) -> str | None:
-    """The script for a new module, the last call, whose parameters or buffers are called or shaped otherwise."""
+    """Return the script for a module whose parameters or buffers have other names or shapes on the candidate.
+
+    The last call of the program must create the module; otherwise, or if no short script exists, return None.
+    """
     slot = about.program.calls[-1].slot
     if naming.roles(about.program)[slot] is not naming.Role.MODULE:
         return None
@@ -233,8 +245,9 @@ def unlike_module(about: About) -> str | None:
 
 
 def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
-    """The script for a program that the candidate does not survive; it runs in a child of the script, as often as
-    `runs` says.
+    """Return the script for a program that crashes the candidate, or None if no short one exists.
+
+    The candidate runs in child processes of the script; `runs` sets how many, and how often in each.
     """
     last = about.program.calls[-1]
     if last.kind not in OPERATIONS or is_backward(last):
@@ -248,12 +261,12 @@ def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
             root=about.root, processes=runs.processes, calls=runs.calls, **about.fields
         )
         modules = ("contextlib", "os", "subprocess", "sys")
-    # What a call changes in place is read: on one side or the other it may return nothing.
+    # For an in-place call, read the operand that it changes, because the call may return nothing on one side.
     return script(about, _result(about.program, in_place(last)), check, modules=modules)
 
 
 def _result(program: Program, changes: bool) -> str:
-    """The name of what the last call returns, or of what it writes into where it `changes` that."""
+    """Return the name of the last call's result, or, if it `changes` its first operand, of that operand."""
     last = program.calls[-1]
     changed = next(refs(last), None) if changes else None
     return naming.names(program)[last.slot if changed is None else changed.slot]
@@ -268,10 +281,15 @@ def script(
     modules: Sequence[str] = ("sys",),
     large: bool = False,
 ) -> str | None:
-    """The file: a program that returns `expression`, or what is made of it in `returned`, and `check`, which needs
-    `modules`.
+    """Return the text of a script with a function `program` and a check, or None if `function_body` returns None.
 
-    None where it is no short one, as `function_body` says.
+    Args:
+        about: the program, its sides and the text at the top.
+        expression: the observed expression, which the function returns.
+        check: the code after the function.
+        returned: an expression made from `expression`, which the function returns instead.
+        modules: modules of the standard library that `check` needs.
+        large: whether compressed arrays are allowed.
     """
     found = function_body(about.program, about.root, expression, returned, large=large)
     if found is None:
@@ -292,27 +310,32 @@ def script(
 
 
 class Body(NamedTuple):
-    """The lines of a function that runs a program and returns something of it, and what they need."""
+    """The body of a function that runs a program and returns an expression, and the code that it needs before it."""
 
     lines: Sequence[str]
     #: Statements that define arrays.
     constants: Sequence[str]
-    #: Modules of the standard library.
+    #: Modules of the standard library that it imports.
     modules: Collection[str]
     #: Whether any array is compressed.
     packed: bool
 
     def definitions(self) -> list[str]:
-        """What stands before the function."""
+        """Return the lines that must be written before the function."""
         return [*([PACKED] if self.packed else []), *([*self.constants, ""] if self.constants else [])]
 
 
 def function_body(
     program: Program, variable: str, expression: str, returned: str = "", *, large: bool = False
 ) -> Body | None:
-    """A function that runs `program` on the namespace `variable`, and returns `expression`, or instead `returned`.
+    """Return the body of a function that runs `program` and returns an expression, or None if it is not short.
 
-    None where it is no short one: where arrays are compressed, unless they may be `large`.
+    Args:
+        program: the program.
+        variable: the function's parameter, the namespace of a framework. It must be an identifier.
+        expression: the observed expression.
+        returned: the expression that the function returns; `expression` if empty.
+        large: whether compressed arrays are allowed. A function with these is not short otherwise.
     """
     if not variable.isidentifier() or (not large and literals.has_packed(program)):
         return None
@@ -332,7 +355,10 @@ def function_body(
 
 
 def _rebinding(program: Program, looked_at: str) -> list[str]:
-    """What operators in place make of the value called `looked_at`: by a name of its own, so that this one stays."""
+    """Return the names of the results of in-place operators on the value called `looked_at`.
+
+    These results get names of their own, so that the name `looked_at` keeps its value.
+    """
     own = naming.names(program)
     return [
         own[call.slot]

@@ -1,4 +1,4 @@
-"""The reproducer of a gradient that is not the derivative of its own forward: analytic against central differences."""
+"""Write reproducers of gradients that are not the derivative of their own forward, by central differences."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ if __name__ == "__main__":
 
 
 class Derivative(NamedTuple):
-    """What a script is about, and what stands at its top.
+    """The subject of a script, and the text at its top.
 
     Attributes:
-        program: in double precision; its last call differentiates.
-        sides: how frameworks are imported, in order; the last one is the guilty one, which is asked.
-        array: the captured array that the leaf's contents come from.
-        title, header: what the script shows in one line, and further lines.
-        eps, atol, rtol: the step of the differences, and what a derivative may be off by.
+        program: a program in double precision, whose last call differentiates.
+        sides: the frameworks to import, in order; the last one has the wrong derivative and runs the program.
+        array: the index of the captured array with the contents of the leaf.
+        title, header: one line that says what the script shows, and further lines.
+        eps, atol, rtol: the step of the differences, and the tolerances of derivatives.
     """
 
     program: Program
@@ -140,11 +140,12 @@ class Derivative(NamedTuple):
 def derivative_script(
     about: Derivative, *, leaf: tuple[int, str], results: Sequence[int], cotangents: Sequence[int]
 ) -> str:
-    """The text of a script that exits 1 while the gradient of a leaf is not the derivative, and 0 when it is.
+    """Return the text of a script that exits with 1 while the gradient of a leaf is wrong, and with 0 if it is right.
 
     Args:
+        about: the subject of the script.
         leaf: slot of the leaf and path below it, ``(0, "")`` or ``(2, ".weight")``.
-        results, cotangents: slots of what is pushed into, and of what is pushed.
+        results, cotangents: slots of the differentiated results, and of their cotangents.
 
     Raises:
         NotReplayable: an operand has no source text; the message names the call.
@@ -158,7 +159,16 @@ def derivative_script(
 
 
 def forward_script(about: Derivative, *, along: int, results: Sequence[int], tangents: Sequence[int]) -> str:
-    """The same for forward mode: the leaf has the tangent in the captured array `along`, and `results` `tangents`."""
+    """Return the text of the same script for forward mode.
+
+    Args:
+        about: the subject of the script.
+        along: the index of the captured array with the tangent of the leaf.
+        results, tangents: slots of the results, and of their tangents.
+
+    Raises:
+        NotReplayable: an operand has no source text; the message names the call.
+    """
     own = naming.names(about.program)
     returned = [_listed(own, slots) for slots in (tangents, results)]
     shown = [own[slot] for slot in (*results, *tangents)]
@@ -170,7 +180,15 @@ def _listed(own: dict[int, str], slots: Sequence[int]) -> str:
 
 
 def _script(about: Derivative, shown: Sequence[str], returned: Sequence[str], check: str, more: dict[str, str]) -> str:
-    """The whole file: what it shows, its data, the program that returns `returned`, and `check` with its names."""
+    """Return the whole script.
+
+    Args:
+        about: the subject of the script.
+        shown: names whose values must have a name in the program.
+        returned: expressions that the function `program` returns.
+        check: the template of the code after the function.
+        more: further fields of that template.
+    """
     program, side = about.program, about.sides[-1]
     variable = side.namespace if side.namespace.isidentifier() else "framework"
     printer = Printer(program, variable, shown)

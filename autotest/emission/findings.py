@@ -1,4 +1,4 @@
-"""Chooses the shortest reproducer that shows a finding, and writes it."""
+"""Write the shortest reproducer of a finding."""
 
 from __future__ import annotations
 
@@ -23,10 +23,15 @@ _SHOWS = {
 
 
 def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = None) -> str:
-    """The standalone script that shows `finding`, comparing what mismatched there and nothing else.
+    """Return the standalone script that shows `finding`; it compares only the values that mismatched.
 
-    With `runs` the candidate runs in child processes, as often as that says. Raises `NotReplayable` when the finding
-    has no program, or one that has no source text.
+    Args:
+        finding: the finding.
+        sides: how the script imports the reference and the candidate.
+        runs: if given, the candidate runs in child processes, as many and as often as it says.
+
+    Raises:
+        NotReplayable: the finding has no program, or its program has no source text.
     """
     program = finding.program
     if program is None:
@@ -38,12 +43,12 @@ def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = Non
     for mismatch in finding.mismatches:
         own = names.get(mismatch.slot)
         if mismatch.symptom == "structure" and own is not None and roles[mismatch.slot] is Role.MODULE:
-            observed.append(own)  # what the other side does not have cannot be read by name
+            observed.append(own)  # a member that one side lacks cannot be read by name
         elif naming.is_observable(mismatch.name, names):
             observed.append(mismatch.name)
         elif own is not None and roles[mismatch.slot] is not Role.CONTEXT:
-            observed.append(own)  # a module or a result whose parts could not be paired: it is looked at whole
-    # A module whose state the sides could not share holds what each of them drew.
+            observed.append(own)  # the whole module or result, if its parts could not be paired
+    # A module whose state the sides could not share contains the values that each side drew.
     unlike = first.symptom == "structure" and first.stage == "build"
     shows = _SHOWS.get(
         "unlike" if unlike else first.symptom, "{name} differs in {symptom} between {reference} and {candidate}"
@@ -67,7 +72,7 @@ def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = Non
 
 
 def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
-    """That with which the trial compared, be it that of numbers which are all small."""
+    """Return the tolerance that the trial used, also if it was the lower one for values that are all small."""
     tolerance, found = kept.tolerance_at(first.stage), first.statistics
     if found is None or tolerance.given or found.atol >= tolerance.of(found.dtype)[1]:
         return tolerance
@@ -75,7 +80,7 @@ def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
 
 
 def _compact(finding: Finding, about: About, runs: Runs | None) -> str | None:
-    """The shortest form, where the finding is plain enough for it."""
+    """Return the script in its short form if the finding is simple enough, else None."""
     first, program = finding.first, about.program
     if first.symptom == "crash":
         return compact.dying_candidate(about, runs or ONCE)
@@ -88,7 +93,7 @@ def _compact(finding: Finding, about: About, runs: Runs | None) -> str | None:
     if not naming.is_observable(first.name, naming.names(program)):
         return None
     lacking = first.symptom == "gradient" and first.detail == "one-sided"
-    # Of containers of one type, the whole form tells what is in them, where it is not their lengths that differ.
+    # For containers of the same type and length, the long form shows which items differ.
     if first.symptom == "structure" and first.detail == "length":
         return compact.differing_fact(about, first.name, "length")
     is_module = naming.roles(program).get(first.slot) is Role.MODULE

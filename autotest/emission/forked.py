@@ -1,6 +1,7 @@
-"""The lower part of a reproducer of a death: the program runs in forks of the script, which has imported everything.
+"""The last part of a reproducer of a death that runs the program in forks of the script after all imports.
 
-Only for frameworks that a fork can use. What a fork hangs in proves nothing: it has none of its parent's threads.
+It is only for frameworks that can be used in forks. A hang of a fork proves nothing, since a fork does not have the
+threads of its parent.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 
 from autotest.emission.checker import Runs
 
-#: Seconds after which a fork is ended that does not answer.
+#: Seconds after which a fork that has not ended is killed.
 PATIENCE = 60
 
 _ONCE = """\
@@ -68,7 +69,13 @@ _WHOLE = """\
 
 
 def short(reference: str, candidate: str, candidate_name: str, runs: Runs) -> str:
-    """For a script whose program is read by ``read``: the two sides are expressions for their namespaces."""
+    """Return the part for a short script, whose results the function ``read`` reads.
+
+    Args:
+        reference, candidate: expressions for the namespaces of the two sides.
+        candidate_name: the name of the candidate in messages.
+        runs: how often the candidate runs.
+    """
     return (_OFTEN if runs.often else _ONCE).format(
         reference=reference,
         candidate=candidate,
@@ -80,7 +87,7 @@ def short(reference: str, candidate: str, candidate_name: str, runs: Runs) -> st
 
 
 def whole(sides: Mapping[str, str], runs: Runs) -> str:
-    """For a script that runs and reads its program by ``run``, which says how that ended."""
+    """Return the part for a long script, whose function ``run`` runs and reads the program and returns how it ended."""
     some = f" in {{len(deaths)}} of {runs.processes} runs" if runs.often else ""
     return _WHOLE.format(patience=PATIENCE, processes=runs.processes, calls=runs.calls, some=some, **sides)
 

@@ -1,4 +1,4 @@
-"""The reproducer of a program that a framework's graph mode does otherwise than its eager mode."""
+"""Write reproducers of programs for which a framework's graph mode differs from its eager mode."""
 
 from __future__ import annotations
 
@@ -95,27 +95,29 @@ _DIES_IN_SOME_RUNS = """\
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Division:
-    """Which slots of a program are what to its graph."""
+    """How the slots of a program are divided between its graph and the code before the graph."""
 
-    #: Calls made before the graph, what of theirs it is given, and which of these are leaves.
+    #: Slots of the calls made before the graph, of the tensors and modules that the graph is given, and of the leaves
+    #: among the tensors.
     before: Sequence[int]
     tensors: Sequence[int]
     leaves: Sequence[int]
     modules: Sequence[int]
-    #: Slots of parameters and buffers, each with the slot of a module that holds it and its name there.
+    #: Slots of parameters and buffers, each with the slot of a module that contains it and its name there.
     members: Mapping[int, tuple[int, str]]
-    #: Further slots of such modules and tensors, each with the one that is given.
+    #: Further slots of the given modules and tensors, each with the slot under which it is given.
     aliases: Mapping[int, int]
-    #: Plain values that the graph is built with.
+    #: Plain values that the graph is built with, by slot.
     constants: Mapping[int, Any]
+    #: Slots of the calls inside the graph.
     inside: Sequence[int]
-    #: (slot of a result, slot of its cotangent)
+    #: Pairs of the slot of a result and the slot of its cotangent.
     pushed: Sequence[tuple[int, int | None]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ComparedResult:
-    """One result: its name, how close it must be, and whether its contents count."""
+    """One compared result: its name, its tolerances, and whether its values are compared."""
 
     name: str
     rtol: float
@@ -124,13 +126,19 @@ class ComparedResult:
 
 
 def graph_script(about: About, division: Division, compared: Sequence[ComparedResult], dies: Runs | None = None) -> str:
-    """The text of a script that exits 1 while the graph gives other results than eager mode, and 0 when it does not.
+    """Return the text of a script that exits with 1 while graph and eager mode differ, and with 0 if they agree.
 
-    The candidate is asked; the reference is not, but brings libraries that the candidate may need.
+    The script runs only the candidate. It imports the reference as well, which loads libraries that the candidate may
+    need.
 
-    With `dies`, it exits 1 while the graph kills its process in any of so many runs.
+    Args:
+        about: the program, its sides and the text at the top.
+        division: which slots are inside the graph.
+        compared: the results to compare.
+        dies: if given, the script exits with 1 while the graph kills its process in any of these runs.
 
-    Raises `NotReplayable` for what has no source text, naming the call.
+    Raises:
+        NotReplayable: an operand has no source text, or an input has no elements; the message names the call.
     """
     program, (reference, side) = about.program, about.sides
     own = naming.names(program)
@@ -201,7 +209,7 @@ def _tuple(items: Sequence[str]) -> str:
 
 
 def _without_grad(program: Program) -> Program:
-    """A graph is given plain tensors; which of them require grad is said inside of it."""
+    """Return `program` with inputs that require no gradient: the code in the graph sets which of them require one."""
     calls = [
         call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
         for call in program.calls
@@ -212,7 +220,10 @@ def _without_grad(program: Program) -> Program:
 def _constants(
     program: Program, division: Division, own: Mapping[int, str], lines: Mapping[int, Sequence[str]]
 ) -> list[str]:
-    """Plain values that the inner calls read: made anew where nothing else is needed for it, else written out."""
+    """Return the lines that define the plain values that calls inside the graph read.
+
+    A value is computed again if its call reads no other value; otherwise it is written as a literal.
+    """
     read = {ref.slot for slot in division.inside for ref in refs(program.calls[slot])}
     found: list[str] = []
     for slot, value in division.constants.items():
@@ -226,7 +237,7 @@ def _constants(
 
 
 def _pushes(pushed: Sequence[tuple[int, int | None]], own: Mapping[int, str]) -> list[str]:
-    """``backward`` of one result, or of the sum of several, which a graph wants in one."""
+    """Return the line that calls ``backward``, of one result or of the sum of several: a graph allows one call."""
     if len(pushed) == 1:
         ((output, cotangent),) = pushed
         return [f"{own[output]}.backward({'' if cotangent is None else own[cotangent]})"]

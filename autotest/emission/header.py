@@ -1,4 +1,4 @@
-"""How a script begins that is about one side, or one mode of it: what it shows, its imports, its data."""
+"""The first part of scripts about one side, or one mode of it: docstring, imports, data."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ _UNPACKING = ("base64", "zlib")
 
 
 def script_header(top: str, modules: Iterable[str], frameworks: Iterable[str], data: Iterable[Definition]) -> list[str]:
-    """The lines up to the definitions of arrays, which are `data`; `top` is the docstring.
+    """Return the lines of a script from its docstring to the definitions of its arrays.
 
-    `modules` are those of the standard library that the rest needs; `frameworks` the lines that import these.
+    Args:
+        top: the docstring, with quotes.
+        modules: modules of the standard library that the rest of the script needs.
+        frameworks: lines that import the frameworks.
+        data: the definitions of the arrays.
     """
     data = [*data]
     packed = any(one.packed for one in data)

@@ -1,8 +1,8 @@
-"""Literals and captured arrays as exact Python source.
+"""Write literals and captured arrays as exact Python source.
 
-Few numbers are written as decimals, since the shortest decimal that NumPy gives for a number is exact when
-read back into its dtype (and that is checked here, byte by byte, for every array that is written so). Many
-numbers, and NaNs with a payload, are written as the compressed bytes themselves.
+Small arrays are written as decimals: the shortest decimal that NumPy writes for a number is exact when it is read back
+into its dtype, and this module checks it byte by byte for every such array. Large arrays, and NaNs with a payload, are
+written as compressed bytes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,23 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import naming
 from autotest.program import Captured, File, Program, Ref, Root, captured
 
-#: More elements than this are written as bytes, unless they are all the same.
+#: Number of elements above which an array is written as bytes, unless all its elements are the same.
 READABLE = 40
 
-#: How a `Ref`, a `Root`, a `Captured` or a `File` is written.
+#: Returns the source text of a `Ref`, a `Root`, a `Captured` or a `File`.
 LeafText = Callable[[Any], str]
 
 
 def literal(value: Any, leaf: LeafText) -> str:
-    """`value` as an expression; raises `NotReplayable` for what has none."""
+    """Return a Python expression for `value`.
+
+    Args:
+        value: an operand.
+        leaf: returns the text of references in it.
+
+    Raises:
+        NotReplayable: the value has no source text.
+    """
     kind = type(value)
     if kind is Ref or kind is Root or kind is Captured or kind is File:
         return leaf(value)
@@ -42,7 +50,7 @@ def literal(value: Any, leaf: LeafText) -> str:
     if kind is float:
         return repr(value) if math.isfinite(value) else f'float("{value}")'
     if kind is complex:
-        # The repr of a complex number with a negative zero or a NaN in it is another number, or none.
+        # The repr of a complex number with a negative zero or a NaN evaluates to another number, or not at all.
         plain = math.isfinite(value.real) and math.isfinite(value.imag) and repr(_read(repr(value))) == repr(value)
         return repr(value) if plain else f"complex({literal(value.real, leaf)}, {literal(value.imag, leaf)})"
     if kind is tuple:
@@ -67,7 +75,11 @@ def literal(value: Any, leaf: LeafText) -> str:
 
 
 def plain(value: Any) -> str:
-    """`value`, in which nothing of a program stands, as an expression; raises `NotReplayable` for what has none."""
+    """Return a Python expression for `value`, which contains no references to a program.
+
+    Raises:
+        NotReplayable: the value has no source text.
+    """
 
     def refuse(item: Any) -> str:
         raise NotReplayable(f"{item!r} is no plain value")
@@ -76,13 +88,13 @@ def plain(value: Any) -> str:
 
 
 def string(text: str) -> str:
-    """`text` in double quotes where that is as short."""
+    """Return the literal of `text`, in double quotes if that needs no more escapes."""
     quoted = repr(text)
     return quoted if '"' in quoted or "\\'" in quoted else f'"{quoted[1:-1]}"'
 
 
 def index(value: Any, leaf: LeafText) -> str:
-    """What stands between the brackets of ``x[...]``."""
+    """Return the text between the brackets of ``x[...]`` for the index `value`."""
     if type(value) is not tuple or not value:
         return _index_item(value, leaf)
     items = [_index_item(item, leaf) for item in value]
@@ -97,7 +109,7 @@ def _index_item(value: Any, leaf: LeafText) -> str:
 
 
 def array(data: np.ndarray[Any, Any]) -> str | None:
-    """A NumPy expression that is exactly `data`, or None when only its bytes would be."""
+    """Return a NumPy expression that evaluates exactly to `data`, or None if `data` has to be written as bytes."""
     dtype, shape = data.dtype.name, data.shape
     if data.size == 0:
         return f'np.zeros({shape}, "{dtype}")'
@@ -114,13 +126,13 @@ def array(data: np.ndarray[Any, Any]) -> str | None:
 
 
 def _is_uniform(data: np.ndarray[Any, Any]) -> bool:
-    """Whether all elements are the same, bit by bit."""
+    """Whether all elements are bitwise equal."""
     flat = np.ascontiguousarray(data).reshape(-1).view(f"V{data.itemsize}")
     return bool((flat == flat[0]).all())
 
 
 def _is(text: str, data: np.ndarray[Any, Any]) -> bool:
-    """Whether `text` evaluates to `data`, bit by bit."""
+    """Whether `text` evaluates to an array bitwise equal to `data`."""
     try:
         again: np.ndarray[Any, Any] = _read(text)
     except (NameError, OverflowError, ValueError):  # complex numbers that are not finite have no literal
@@ -130,13 +142,13 @@ def _is(text: str, data: np.ndarray[Any, Any]) -> bool:
 
 
 def _read(text: str) -> Any:
-    """What Python makes of `text`, which was written here and holds numbers only."""
+    """Return the value of the expression `text`, which this module wrote and which contains only numbers."""
     with np.errstate(all="ignore"):
         return eval(text, {"__builtins__": {"complex": complex}, "np": np})  # noqa: S307
 
 
 def _number(item: Any) -> str:
-    """The shortest text that gives `item` back when it is read into its own dtype, if there is any."""
+    """Return the shortest text that gives `item` when it is read into its own dtype, if there is such a text."""
     if item.dtype.kind == "f" and not np.isfinite(item):
         return {"inf": "np.inf", "-inf": "-np.inf"}.get(str(item), "np.nan")
     if item.dtype.kind == "c":
@@ -158,16 +170,16 @@ class Definition(NamedTuple):
     """A captured array as source."""
 
     name: str
-    #: An expression.
+    #: The array as an expression.
     value: str
-    #: What gives `name` that value, in lines of some width.
+    #: The statement that assigns `value` to `name`, wrapped to the width.
     statement: str
-    #: Whether it is compressed bytes, which need ``packed``.
+    #: Whether the array is written as compressed bytes, which need the function ``packed``.
     packed: bool
 
 
 def definition(name: str, data: np.ndarray[Any, Any], width: int = 100) -> Definition:
-    """How `name` is given the array `data`."""
+    """Return the definition of `name` as the array `data`, in lines of at most `width` columns."""
     value = array(data)
     if value is not None:
         statement = textwrap.fill(
@@ -187,5 +199,5 @@ def has_packed(program: Program) -> bool:
 
 
 def definitions(program: Program) -> dict[int, Definition]:
-    """Those of the captured arrays that `program` reads, by index."""
+    """Return the definitions of the captured arrays that `program` reads, by index."""
     return {at: definition(name, program.arrays[at].data) for at, name in naming.constants(program).items()}

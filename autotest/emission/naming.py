@@ -1,15 +1,16 @@
-"""The names that a program's values have in reproducers, reports and messages.
+"""The names of a program's values in reproducers, reports and messages.
 
-The invariant: a name is a letter or two and a number, and says what the value is for.
+A name consists of letters, which tell the role of the value, and a number. The number is the slot of the value, except
+for inputs, which are counted.
 
-* ``x0``, ``x1``, ...: tensors made from captured arrays, counted in the order of the program;
-* ``c7``: such a tensor that is only ever handed to a call of ``backward`` or ``grad``, by its slot;
-* ``m2``: what a class of the framework returned (its path ends in a capitalised word), by its slot;
-* ``o5``: the same for an optimizer (a class below ``optim``), by its slot;
-* ``ctx3``: a value that the program enters as a context manager, by its slot;
-* ``v4``: everything else, by its slot.
+* ``x0``, ``x1``, ...: input tensors made from captured arrays, in program order;
+* ``c7``: a cotangent, a tensor made from a captured array that only calls of ``backward`` or ``grad`` read;
+* ``m2``: an object of a class of the framework (its path ends in a capitalised word), such as a module;
+* ``o5``: an optimizer (a class below ``optim``);
+* ``ctx3``: a value that the program enters as a context manager;
+* ``v4``: any other result.
 
-Captured arrays are constants: ``X0`` belongs to ``x0``, ``C7`` to ``c7``, any other is ``A`` and its index.
+Captured arrays are constants: ``X0`` belongs to ``x0``, ``C7`` to ``c7``; any other is ``A`` and its index.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from autotest.program import Call, Captured, Program, captured, refs
 from autotest.program.paths import gradient_of
 from autotest.program.semantics import assigns_items, is_backward, is_class, makes_optimizer, pushes_gradients
 
-#: Calls that leave no value of their own worth naming in a list of what can be observed.
+#: Kinds of calls whose results are not worth observing.
 _WITHOUT_RESULT = frozenset(("setattr", "load_state", "overwrite", "enter", "exit"))
 
 
 class Role(enum.Enum):
-    """What a value of a program is for; the letters that its name begins with."""
+    """The role of a value in a program; the enum's value is the letters at the start of its name."""
 
     INPUT = "x"
     COTANGENT = "c"
@@ -39,7 +40,7 @@ class Role(enum.Enum):
 
 
 def roles(program: Program) -> dict[int, Role]:
-    """What each slot of `program` is for."""
+    """Return the role of each slot of `program`."""
     entered = {ref.slot for call in program.calls if call.kind == "enter" for ref in refs(call)}
     pushed = cotangents(program)
     return {call.slot: _role(call, entered, pushed) for call in program.calls}
@@ -58,7 +59,7 @@ def _role(call: Call, entered: set[int], pushed: set[int]) -> Role:
 
 
 def names(program: Program) -> dict[int, str]:
-    """The name of each slot of `program`."""
+    """Return the name of each slot of `program`."""
     inputs = itertools.count()
     return {
         slot: f"{role.value}{next(inputs) if role is Role.INPUT else slot}" for slot, role in roles(program).items()
@@ -66,7 +67,10 @@ def names(program: Program) -> dict[int, str]:
 
 
 def cotangents(program: Program) -> set[int]:
-    """Slots of input tensors without gradient that only ``backward`` and ``grad`` read, after what they start from."""
+    """Return the slots of cotangents.
+
+    These are input tensors without gradient that only ``backward`` and ``grad`` read, and not as their first argument.
+    """
     free = {call.slot for call in program.inputs() if not call.kwargs.get("requires_grad")}
     pushed: set[int] = set()
     read_otherwise: set[int] = set()
@@ -80,7 +84,7 @@ def cotangents(program: Program) -> set[int]:
 
 
 def constants(program: Program) -> dict[int, str]:
-    """The name of each captured array that `program` reads, by index."""
+    """Return the name of each captured array that `program` reads, by index."""
     own = names(program)
     found: dict[int, str] = {}
     for call in program.calls:
@@ -94,9 +98,9 @@ def _is_input(call: Call) -> bool:
 
 
 def observables(program: Program) -> list[tuple[str, str]]:
-    """``(name, expression)`` of all that can be looked at when `program` has run, in the program's order.
+    """Return ``(name, expression)`` of all values that can be observed after `program` has run, in program order.
 
-    Inputs stand there with their gradient when they ask for one; results stand there whole, whatever they are.
+    These are inputs, their gradients if they require one, and whole results of any type.
     """
     own, known = names(program), roles(program)
     found: list[tuple[str, str]] = []
@@ -113,10 +117,16 @@ def observables(program: Program) -> list[tuple[str, str]]:
 
 
 def expression(name: str, own: dict[int, str]) -> str:
-    """Python for an observed `name` such as ``m2.0.weight.grad`` or ``v3[1]``.
+    """Return the Python expression for an observed `name` such as ``m2.0.weight.grad`` or ``v3[1]``.
 
-    A numbered part of a module's path is how a container numbers its children: it becomes an index. Raises
-    `ValueError` when the name does not begin with a name of the program or is no expression.
+    A number in a module's path is the index of a child in its container, and becomes an index in the expression.
+
+    Args:
+        name: the observed name.
+        own: the names of the program, as `names` returns them.
+
+    Raises:
+        ValueError: the name does not begin with a name of the program, or is no expression.
     """
     head = re.match(r"[a-z]+\d+", name)
     if head is None or head.group() not in own.values():
@@ -130,18 +140,18 @@ def expression(name: str, own: dict[int, str]) -> str:
 
 
 def path(owner: str, name: str) -> str:
-    """Python for the part of module `owner` that is called `name`, such as ``m2`` and ``0.weight``."""
+    """Return the Python expression for the member `name` of module `owner`, such as ``m2`` and ``0.weight``."""
     return owner + _indexed(f".{name}")
 
 
 def _indexed(steps: str) -> str:
-    """`steps` with numbers as indices, but for those in the keys of a dict."""
+    """Return `steps` with numbers written as indices, except numbers in the keys of a dict."""
     parts = re.split(r"""(\['[^']*'\]|\["[^"]*"\])""", steps)
     return "".join(part if at % 2 else re.sub(r"\.(\d+)(?=[.\[]|$)", r"[\1]", part) for at, part in enumerate(parts))
 
 
 def is_observable(name: str, own: dict[int, str]) -> bool:
-    """Whether `expression` takes `name`."""
+    """Whether `expression` accepts `name`."""
     try:
         expression(name, own)
     except ValueError:
@@ -150,6 +160,6 @@ def is_observable(name: str, own: dict[int, str]) -> bool:
 
 
 def root(text: str) -> str:
-    """The program's name that an observed name or expression begins with."""
+    """Return the program's name at the start of an observed name or expression."""
     head = re.match(r"[a-z]+\d+", text)
     return head.group() if head else text

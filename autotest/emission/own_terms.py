@@ -1,4 +1,4 @@
-"""Writes reproducers in which each framework is asked in its own terms, in one interpreter or in one for each."""
+"""Write reproducers that use each framework's native API, in one interpreter or in one interpreter for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autotest.program.dtypes import is_differentiable
 
 
 class OwnTerms(NamedTuple):
-    """A program as the users of a framework would write it: what to import, lines, and what is looked at."""
+    """A program in the native API of a framework: the import lines, the statements, and the observed expression."""
 
     imports: str
     lines: tuple[str, ...]
@@ -22,21 +22,21 @@ class OwnTerms(NamedTuple):
 
 
 class ScriptRequest(NamedTuple):
-    """What a script is to show."""
+    """What a script has to show."""
 
     title: str
     notes: list[str]
     symptom: str
-    #: The observed name; how its elements differ, where they are compared.
+    #: The observed name, and how its elements differ if they are compared.
     name: str
     statistics: Statistics | None = None
-    #: The interpreter that has the candidate; empty for the script's own.
+    #: The interpreter in which the candidate is installed; empty for the script's own.
     python: str = ""
-    #: Whether the candidate runs in a process of its own, which it may kill.
+    #: Whether the candidate runs in a child process, which it may kill.
     dies: bool = False
 
 
-#: What of a result is compared, by the symptom of the finding.
+#: Symptom of the finding -> the expression of the script that is compared.
 _FACTS = {
     "value": "{}.tolist()",
     "gradient": "{}.tolist()",
@@ -46,7 +46,7 @@ _FACTS = {
     "crash": "{}",
 }
 
-#: Whatever is lazy is computed when it is read, and may raise only then.
+#: Source of a function that reads a value: a lazy value is computed only when it is read, and may raise only then.
 _READ = """\
 def read(value):
     return value.tolist() if hasattr(value, "tolist") else str(value)
@@ -77,7 +77,7 @@ def elsewhere():
 
 """
 
-#: Of a script whose candidate is in another interpreter.
+#: Part of a script whose candidate is installed in another interpreter.
 _OTHER = """\
 OTHER = {python}  # or the one that the command line names
 python = sys.argv[1] if sys.argv[1:] else OTHER
@@ -117,9 +117,14 @@ except Exception as error:
 def script(
     program: Program, reference: str, candidate: str, terms: OwnTerms | None, asked: ScriptRequest
 ) -> str | None:
-    """The script of `program` for frameworks called `reference` and `candidate`; None where it is no plain finding.
+    """Return the text of a script, or None if the finding is not simple enough.
 
-    Without `terms` the candidate is asked as the reference is, which makes sense in another interpreter only.
+    Args:
+        program: the program.
+        reference, candidate: the names of the frameworks.
+        terms: the program in the candidate's native API. If None, the candidate runs the same code as the reference,
+            which makes sense only in another interpreter.
+        asked: what the script has to show.
     """
     fact = _FACTS.get(asked.symptom)
     if fact is None or program.undefined or (asked.symptom in ("value", "gradient") and asked.statistics is None):
@@ -164,7 +169,7 @@ def script(
 
 
 def without_place(text: str) -> str:
-    """The script `text` for other machines: an interpreter that it was made with has to be named to it."""
+    """Return the script `text` without the path of the other interpreter, for users on other machines."""
     return re.sub(r"^OTHER = .*$", 'OTHER = ""', text, flags=re.MULTILINE)
 
 
@@ -173,7 +178,7 @@ def _function(name: str, lines: list[str]) -> str:
 
 
 def _word(imports: str) -> str:
-    """What a framework is called in a script: ``mx`` of ``import mlx.core as mx``."""
+    """Return the name of a framework in a script: ``mx`` for ``import mlx.core as mx``."""
     return imports.splitlines()[0].split()[-1].replace(".", "_")
 
 

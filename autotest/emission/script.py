@@ -1,4 +1,4 @@
-"""Puts a reproducer together: what it shows, the program, its data, and the part that checks."""
+"""Assemble a reproducer: docstring, program, data, and the part that checks."""
 
 from __future__ import annotations
 
@@ -22,23 +22,26 @@ def packed(dtype, shape, text):
 
 
 def reproducer(about: About, criterion: Criterion, runs: Runs | None = None) -> str:
-    """The text of a script that runs a program on both sides and says whether they still diverge.
+    """Return the text of a script that runs a program on both sides and reports whether they still diverge.
 
-    It exits 1 while the divergence is there, 0 when it is gone, and 2 when it cannot tell: a framework is
-    missing, or the reference refuses the program. Each line of its output says one thing that differs, and
-    begins with the name of what was observed or of the framework.
+    The script exits with 1 while the divergence happens, with 0 if it does not, and with 2 if it cannot tell: a
+    framework is missing, or the reference rejects the program. Each difference that it prints begins with the name of
+    an observed value or of a framework.
 
-    With `runs` the candidate runs in child processes, as often as that says, whatever the symptom.
+    Args:
+        about: the program, its sides and the text at the top.
+        criterion: the values to compare, and the differences that count.
+        runs: if given, the candidate runs in child processes, as many and as often as it says, whatever the symptom.
 
     Raises:
         NotReplayable: an operand has no source text; the message names the call.
-        ValueError: an observed name is none of the program.
+        ValueError: an observed name does not belong to the program.
     """
     program, (reference, candidate), symptom = about.program, about.sides, criterion.symptom
     dies = runs is not None or symptom in ("crash", "hang", "out of memory")
     refuses = symptom in ("exception", "accepted")
     variable = reference.namespace if reference.namespace.isidentifier() else "framework"
-    # What a program that raises or dies would give is read whole, to wait for it; only its end is compared.
+    # If the finding is an exception or a death, all results are read, to wait for them, but only the end is compared.
     whole = criterion.observed is None or dies or refuses
     pairs = _observed(program, None if whole else criterion.observed)
     printer = Printer(program, variable, [expression for _, expression in pairs])
@@ -81,7 +84,7 @@ def reproducer(about: About, criterion: Criterion, runs: Runs | None = None) -> 
 
 
 def _death_check(sides: dict[str, str], symptom: str, runs: Runs) -> tuple[str, set[str]]:
-    """The part for a candidate that may die, and the modules that it needs."""
+    """Return the part for a candidate that may die, and the modules that this part needs."""
     if runs.forked:
         return checker.running(sides, forked.whole(sides, runs)), {"os", "signal"}
     hangs = symptom == "hang" and not runs.often
@@ -90,7 +93,7 @@ def _death_check(sides: dict[str, str], symptom: str, runs: Runs) -> tuple[str, 
 
 
 def _kinds(program: Program, expressions: Sequence[str]) -> tuple[bool, bool]:
-    """Whether any of `expressions` is a module, and whether any may be a container."""
+    """Return whether any of `expressions` is a module, and whether any may be a container."""
     roles = naming.roles(program)
     by_name = {name: roles[slot] for slot, name in naming.names(program).items()}
     tensors = [is_gradient(text) or by_name.get(naming.root(text)) is Role.INPUT for text in expressions]
@@ -98,15 +101,18 @@ def _kinds(program: Program, expressions: Sequence[str]) -> tuple[bool, bool]:
 
 
 def program_text(program: Program, marked: int | None = None, *, namespace: str = "torch", width: int = 100) -> str:
-    """The program alone as readable code, for reports.
+    """Return only the program, as readable code for reports.
 
-    Arrays stand as ``tensor(shape, dtype)``. The call that writes slot `marked` is pointed out as the first
-    divergent one.
+    Args:
+        program: the program; its arrays are written as ``tensor(shape, dtype)``.
+        marked: the slot whose call is marked as the first divergent one.
+        namespace: the name of the framework in the code.
+        width: maximum number of columns.
     """
     printer = Printer(program, namespace, width=width, data=False)
     statements = printer.statements()
     if marked is not None:
-        # A call that is written inside its reader's line is pointed out there.
+        # A call that is written inside the line of its reader is marked in that line.
         at = next((index for index, item in enumerate(statements) if item.slot >= marked), None)
         if at is not None:
             item = statements[at]
@@ -119,7 +125,7 @@ def program_text(program: Program, marked: int | None = None, *, namespace: str 
 
 
 def _observed(program: Program, wanted: Sequence[str] | None) -> list[tuple[str, str]]:
-    """``(key, expression)`` of what the program returns; undefined contents are left out."""
+    """Return ``(key, expression)`` of the values that the program returns; undefined contents are left out."""
     own = naming.names(program)
     undefined = {own[slot] for slot in program.undefined}
     if wanted is None:
@@ -129,7 +135,7 @@ def _observed(program: Program, wanted: Sequence[str] | None) -> list[tuple[str,
     found: list[tuple[str, str]] = []
     for name, expression in chosen:
         if expression in undefined:
-            # Nobody defines its contents, so that only what is around them can be compared.
+            # Its contents are undefined, so only its other properties can be compared.
             found.append((f"{name}.shape", f"tuple({expression}.shape)"))
             found.append((f"{name}.dtype", f'str({expression}.dtype).split(".")[-1]'))
             found.append((f"{name}.requires_grad", f"{expression}.requires_grad"))
@@ -150,7 +156,7 @@ def _returned(pairs: Sequence[tuple[str, str]], depth: int) -> list[str]:
 
 
 def _docstring(title: str, notes: Sequence[str]) -> str:
-    """The top of a script: what it shows, what is known of it, and what its exit status means."""
+    """Return the docstring of a script: its title, notes, and the meaning of its exit status."""
     lines = [
         " ".join(title.split()),
         "",

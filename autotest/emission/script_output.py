@@ -1,4 +1,4 @@
-"""Reads what a reproducer printed, in the words that the scripts of this room print."""
+"""Parse the output of a reproducer that this package wrote."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Iterator
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY
 
-#: How the line begins that says what differs; its parts are separated as the second says.
+#: Start of the line that lists the differences, and the separator between them.
 _DIFFERS, _NEXT = "DIFFERS: ", "; "
 _RUNS = re.compile(r"\bdies in \d+ of \d+ runs\b")
 _SIGNAL = re.compile(r"\bSIG[A-Z0-9]+\b")
 
 
 def differences(output: str) -> Iterator[str]:
-    """What a script says that differs, one thing each."""
+    """Yield the differences that a script printed."""
     for line in output.splitlines():
         if line.startswith(_DIFFERS):
             yield from line.removeprefix(_DIFFERS).split(_NEXT)
 
 
 def runs_that_died(output: str) -> str:
-    """In how many of its runs a script saw the candidate die: ``dies in 3 of 10 runs``; empty for a single run."""
+    """Return in how many runs of a script the candidate died: ``dies in 3 of 10 runs``; empty for a single run."""
     told = _RUNS.search(output)
     return told[0] if told else ""
 
 
 def shows(output: str, finding: Finding) -> bool:
-    """Whether a script that ended with 1 printed that it still diverges in what `finding` is about.
+    """Whether the output of a script that exited with 1 shows the divergence of `finding`.
 
-    Else it diverges in another way: the candidate raises where it gave other values, or dies of another signal.
+    Otherwise it shows another one: the candidate raises instead of returning other values, or another signal kills it.
     """
     first = finding.first
     if first.symptom in DEADLY:

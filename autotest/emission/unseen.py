@@ -1,4 +1,4 @@
-"""Writes reproducers of what values do not show: strides, shared memory, and results that change from run to run."""
+"""Write reproducers of differences other than in values: strides, shared memory, and nondeterministic results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ print(f"DIFFERS: {said}")
 sys.exit(1)
 """
 
-#: How often a result is asked for that should always be the same.
+#: How many times a script repeats a program whose result should always be the same.
 _TIMES: Final = 30
 _REPEATS: Final = """\
 first = repr(read(program({namespace})))
@@ -52,7 +52,7 @@ print("same in {times} runs")
 
 
 def other_strides(about: About, name: str) -> str | None:
-    """The script for a result, called `name`, whose elements lie in memory in another order."""
+    """Return the script for a result called `name` with other strides, or None if no short one exists."""
     said = "{reference} has strides {{expected}}, {candidate} {{actual}}".format(**about.fields)
     asks = "def laid_out(framework):\n    return strides(program(framework))\n\n"
     expression = naming.expression(name, naming.names(about.program))
@@ -60,7 +60,10 @@ def other_strides(about: About, name: str) -> str | None:
 
 
 def other_memory(about: About, name: str, operand: int) -> str | None:
-    """The script for a result, called `name`, that shares memory with the input in slot `operand` on one side only."""
+    """Return the script for a result called `name` that shares memory with an input on one side only.
+
+    `operand` is the slot of the input. Return None if no short script exists.
+    """
     said = "the result {{expected}} on {reference}, and {{actual}} on {candidate}".format(**about.fields)
     own = naming.names(about.program)
     expression = naming.expression(name, own)
@@ -69,13 +72,16 @@ def other_memory(about: About, name: str, operand: int) -> str | None:
 
 
 def unlike_itself(about: About, name: str) -> str | None:
-    """The script for a candidate that gives something else each time for what is called `name`."""
+    """Return the script for a candidate whose value called `name` changes when the program runs again.
+
+    Return None if no short script exists.
+    """
     check = READ + about.imports_then() + _REPEATS.format(times=_TIMES, **about.fields)
     expression = naming.expression(name, naming.names(about.program))
     return script(about, expression, check, large=True)
 
 
 def _state(about: About, fact: str, said: str) -> str:
-    """The part that compares what the function `fact` gives of each side, and says so in the words of `said`."""
+    """Return the part of a script that compares the results of the function `fact` and prints `said` if they differ."""
     check = _STATE.format(fact=fact, said=said, namespace=about.fields["namespace"])
     return about.imports_then(f"expected = {fact}({about.root})") + check

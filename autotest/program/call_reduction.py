@@ -1,4 +1,4 @@
-"""A failing program -> ones with fewer calls: parts of it left out, bypassed, or replaced by what they gave."""
+"""Shrink the calls of a failing program: drop them, bypass them, or replace them by their recorded results."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ SlotValues = Mapping[int, TensorValue]
 
 
 def essential(call: Call) -> bool:
-    """Whether leaving `call` out would leave contents that the two sides do not share."""
+    """Whether dropping `call` would leave contents that differ between the two sides."""
     return call.kind in ("load_state", "overwrite") or fills(call)
 
 
 def calls(program: Program, values: Mapping[int, TensorValue]) -> Iterator[Program]:
-    """Programs with fewer calls. `values` are what the reference's calls gave, for taking their place."""
+    """Yield programs with fewer calls.
+
+    Args:
+        program: the program to shrink.
+        values: the results of the reference's calls by slot, which replace the calls as inputs.
+    """
     whole = program.calls
     for call in whole:
         if is_backward(call):
             yield without(program, [call.slot])
-    # In a long program only some of the ends: that a call is needed takes as long to find out as the program is.
+    # In a long program try only some of the ends, since each `needed` takes time proportional to the program's length.
     for last in range(len(whole) - 1, -1, -max(1, len(whole) // _ENDS)):
         kept = needed(program, [last])
         if len(kept) < len(whole):
@@ -46,7 +51,7 @@ def calls(program: Program, values: Mapping[int, TensorValue]) -> Iterator[Progr
 
 
 def frozen(program: Program, slot: int, value: TensorValue) -> Program:
-    """`program` with the call of `slot` replaced by a tensor of what it gave."""
+    """Return `program` with the call in `slot` replaced by an input tensor with its result `value`."""
     array = value.as_array()
     grad = value.requires_grad and is_differentiable(array.dtype)
     instead = tensor_call(slot, len(program.arrays), array, requires_grad=grad, device=value.device)
@@ -55,17 +60,17 @@ def frozen(program: Program, slot: int, value: TensorValue) -> Program:
 
 
 def unread(program: Program) -> Program:
-    """`program` without inputs that nothing reads."""
+    """Return `program` without inputs that no call reads."""
     read = {ref.slot for call in program.calls for ref in refs(call)}
     return without(program, [call.slot for call in program.inputs() if call.slot not in read])
 
 
-#: How many ends of a program are tried, at most about.
+#: Approximate maximum of the number of ends of a program that `calls` tries.
 _ENDS = 64
 
 
 def only(program: Program, slots: Iterable[int]) -> Program:
-    """`program` without the calls that nothing in `slots` depends on."""
+    """Return `program` with only the calls that the results in `slots` depend on."""
     kept = needed(program, slots)
     return without(program, [call.slot for call in program.calls if call.slot not in kept])
 
@@ -77,11 +82,13 @@ def spans(
     values: Callable[[], SlotValues],
     held: Callable[[int, list[int]], Mapping[int, Any]],
 ) -> Iterator[Program]:
-    """Programs without the calls from `start` to `end`, the one with the fewest calls first.
+    """Yield programs without the calls from `start` to `end`, those with the fewest calls first.
 
     Args:
-        values: what the reference's calls gave.
-        held: what some slots held when the calls below an end had run.
+        program: the program to shrink.
+        start, end: the range of slots to remove; `end` is excluded.
+        values: returns the results of the reference's calls by slot.
+        held: called with an end and a list of slots; returns the values of these slots after the calls before the end.
     """
     span = [call for call in program.calls[start:end] if not essential(call)]
     yield without(program, [call.slot for call in span])
@@ -93,12 +100,12 @@ def spans(
 
 
 def frontier(program: Program, end: int) -> list[int]:
-    """The slots below `end` that later calls read."""
+    """Return the sorted slots before `end` that calls from `end` on read."""
     return sorted({ref.slot for call in program.calls[end:] for ref in refs(call) if ref.slot < end})
 
 
 def _bypassed(program: Program, span: list[Call], values: SlotValues) -> Program:
-    """Each call of `span` gives way to an operand of the same shape, where it has one."""
+    """Return `program` with each call of `span` bypassed by an operand of the same shape and dtype, if it has one."""
     instead: dict[int, Operand] = {}
 
     def leaf(item: Operand) -> Operand:
@@ -123,7 +130,7 @@ def _bypassed(program: Program, span: list[Call], values: SlotValues) -> Program
 
 
 def _frozen(program: Program, span: list[Call], values: SlotValues) -> Program:
-    """What later calls read of `span` becomes an input; the rest of it is left out."""
+    """Return `program` with the results of `span` that later calls read turned into inputs, and its rest dropped."""
     last = span[-1].slot if span else 0
     read = {ref.slot for call in program.calls[last + 1 :] for ref in refs(call)}
     arrays = list(program.arrays)

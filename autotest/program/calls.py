@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-#: How a call is carried out; `target` and `args` read accordingly.
+#: How a call is performed. The kind determines the meaning of `target` and `args`.
 #:
 #: ============== ======================= ================================================================
 #: kind           target                  args
@@ -42,13 +42,13 @@ CallKind = Literal[
 ]
 
 
-# Nobody changes a `Ref`, a `Captured` or an `Array`; that they are not frozen halves what making one costs, and every
-# call of every trial makes some.
+# `Ref`, `Captured` and `Array` are never changed. They are not frozen because that halves the cost of creating one, and
+# every call of every trial creates some.
 
 
 @dataclasses.dataclass(unsafe_hash=True, slots=True)
 class Ref:
-    """The value that an earlier call of the program left in `slot`."""
+    """The result of the earlier call in `slot`."""
 
     slot: int
 
@@ -62,14 +62,14 @@ class Root:
 
 @dataclasses.dataclass(unsafe_hash=True, slots=True)
 class Captured:
-    """The array `index` of the program's captured arrays."""
+    """The captured array of the program at `index`."""
 
     index: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class File:
-    """A file called `name` that the program writes, and that each side has for itself until the program has run."""
+    """A file named `name` that the program writes; each side has its own, which exists until the program has run."""
 
     name: str
 
@@ -78,8 +78,8 @@ class File:
 class Array:
     """A captured array with the framework's name of its dtype.
 
-    `dtype` is the truth; `data.dtype` is the same but for ``bfloat16``, which NumPy does not have and
-    which is carried as float32 (every bfloat16 is one exactly).
+    `dtype` is authoritative. `data.dtype` is the same except for ``bfloat16``: NumPy does not have it, so its values
+    are stored as float32, which represents each of them exactly.
     """
 
     data: np.ndarray[Any, Any]
@@ -88,18 +88,18 @@ class Array:
 
 #: A literal (None, bool, int, float, complex, str, Ellipsis), a `Ref`, a `Root`, a `Captured`, a `File`, or a
 #: tuple, list, dict, OrderedDict (nn.Sequential takes no plain dict) or slice of such.
-#: An alias of Any: a union of all that tells a type checker nothing and asks for casts.
+#: It is an alias of Any, because a union of all these would not help a type checker and would need casts.
 Operand: TypeAlias = Any
 
 
 class Scope(NamedTuple):
-    """A module of a network: the network's class, and the path below it, which is "" for the network itself."""
+    """A module of a network: the network's class name, and the module's path in it, "" for the network itself."""
 
     network: str
     path: str = ""
 
     def child(self, name: str) -> Scope:
-        """The module that is called `name` in this one."""
+        """Return the scope of the submodule named `name`."""
         return Scope(self.network, f"{self.path}.{name}" if self.path else name)
 
     def __str__(self) -> str:
@@ -107,31 +107,31 @@ class Scope(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One step of a program. `slot` is where its result goes: the call's own position in the program."""
+    """One step of a program. `slot` is the place of its result, which is the call's own position in the program."""
 
     kind: CallKind
     target: str
     args: tuple[Operand, ...]
     kwargs: dict[str, Operand]
     slot: int
-    #: Says what the reader of a reproducer cannot see, such as "drawn by torch.randn".
+    #: Information that a reproducer's code does not show, such as "drawn by torch.randn".
     note: str = ""
-    #: The module of a network that made it.
+    #: The module of a network that made the call.
     scope: Scope | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Program:
-    """What one trial did, as plain data that any framework can run again.
+    """The calls of one trial, as plain data that any framework can run again.
 
     Attributes:
-        calls: the calls in their order; ``calls[i].slot == i`` always.
-        arrays: the arrays that the calls read, by position.
-        undefined: slots whose contents no framework defines (``torch.empty``, random numbers that are not shared):
-            compared by all but value.
+        calls: the calls in order; ``calls[i].slot == i`` always.
+        arrays: the arrays that the calls read, by index.
+        undefined: slots whose contents no framework defines (``torch.empty``, random numbers that are not shared); in
+            these everything but the values is compared.
 
     Raises:
-        ValueError: a call writes another slot than its own, or reads one that is not written yet.
+        ValueError: a call's slot is not its position, or it reads a slot that is not written yet.
     """
 
     calls: tuple[Call, ...]
@@ -147,11 +147,11 @@ class Program:
                     raise ValueError(f"call {position} ({call.target}) reads slot {ref.slot}, which is not written yet")
 
     def inputs(self) -> list[Call]:
-        """The calls that turn captured arrays into tensors, in order."""
+        """Return the calls that make tensors of captured arrays, in order."""
         return [call for call in self.calls if call.kind == "tensor"]
 
     def shape_class(self) -> Literal["zero-size", "0-dim", "ordinary"]:
-        """What tends to matter of the shapes of its inputs: whether there is anything in them, or a dimension."""
+        """Return the class of the input shapes: an input has no elements, an input has no dimensions, or neither."""
         shapes = [self.arrays[call.args[0].index].data.shape for call in self.inputs() if call.note != "cotangent"]
         if any(0 in shape for shape in shapes):
             return "zero-size"
@@ -159,7 +159,7 @@ class Program:
 
 
 def map_operand(operand: Operand, leaf: Callable[[Any], Any]) -> Any:
-    """Rebuild `operand` with every non-container in it replaced by ``leaf(item)``."""
+    """Return `operand` with every non-container in it replaced by ``leaf(item)``."""
     kind = type(operand)
     if kind is tuple:
         return tuple([map_operand(item, leaf) for item in operand])
@@ -173,29 +173,29 @@ def map_operand(operand: Operand, leaf: Callable[[Any], Any]) -> Any:
 
 
 def plain_container(value: Any) -> Operand:
-    """The tuple, list or dict that says the same as a container of another type, or None for anything else.
+    """Return the tuple, list or dict with the same items as a container of another type; None for anything else.
 
-    An iterator is read to its end, which only one side could do.
+    An iterator is read to its end and returned as a list, because only one of the two sides could read it.
     """
     if isinstance(value, dict):
         return dict(value)
     if isinstance(value, tuple):
         return tuple(value)
-    # A file is an iterator of its lines, and is handed on as it is.
+    # A file is also an iterator (of its lines), but is passed on unchanged.
     if isinstance(value, (list, range, KeysView, ValuesView, ItemsView, Iterator)) and not isinstance(value, io.IOBase):
         return list(value)
     return None
 
 
 def leaves(operand: Operand) -> list[Any]:
-    """Every non-container inside `operand`, left to right."""
+    """Return every non-container inside `operand`, from left to right."""
     found: list[Any] = []
     _gather(operand, found)
     return found
 
 
 def _gather(operand: Operand, found: list[Any]) -> None:
-    # Every program is read this way many times; a generator for each container takes five times as long.
+    # Every program is read this way many times, and a generator for each container would take five times as long.
     kind = type(operand)
     items: Iterable[Any]
     if kind is tuple or kind is list:
@@ -218,10 +218,10 @@ _CONTAINERS = frozenset((tuple, list, dict, OrderedDict, slice))
 
 
 def refs(call: Call) -> Iterator[Ref]:
-    """The earlier values that `call` reads."""
+    """Return the references to earlier values that `call` reads."""
     found: list[Ref] = []
     for operands in (call.args, call.kwargs.values()):
-        # Most operands hold no others, and are not worth a list of their leaves.
+        # Most operands are no containers; do not build a list of leaves for them.
         for item in operands:
             kind = type(item)
             if kind is Ref:
@@ -232,27 +232,34 @@ def refs(call: Call) -> Iterator[Ref]:
 
 
 def captured(call: Call) -> Iterator[Captured]:
-    """The arrays that `call` reads."""
+    """Return the captured arrays that `call` reads."""
     return iter([item for item in leaves((call.args, call.kwargs)) if type(item) is Captured])
 
 
-#: Calls that do something to their first operand, or read of it, and are named after it.
+#: Kinds of calls that change or read their first operand, and for which a finding names the operator behind it.
 _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
-#: Functions that are about what they differentiate: their first operands.
+#: Functions that differentiate their first operand; a finding names the operator behind that.
 _DIFFERENTIATING = frozenset(("autograd.grad", "autograd.backward"))
 
 
-#: The note of the calls that make an input out of the memory it lies in.
+#: The note of the views that give an input its memory layout.
 LAYOUT = "layout"
 
 
 def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> str:
-    """The name of the operation that the value in `slot`, or its `gradient`, is best known by.
+    """Return the name of the operator that a finding about the value in `slot`, or about its gradient, should have.
 
-    A module's call and an optimizer's step are named after their class, an input (whose gradient is meant) and the
-    view that lays it out in memory after the first call that computes something of it, as is the gradient of a leaf
-    that was made in another way; what is read of an input after the attribute, anything else after its own call.
-    What `autograd.grad` gives, and what is pushed back through that, is named after what was differentiated.
+    - A module's call and an optimizer's step have the name of their class.
+    - An input, a view that gives it its memory layout, and the gradient of a leaf made by a function have the name of
+      the first call that computes with it.
+    - An attribute of an input has the name of the attribute.
+    - The result of `autograd.grad`, or of a backward pass through it, has the name of the differentiated operator.
+    - Any other value has the name of its own call.
+
+    Args:
+        calls: the calls of the program.
+        slot: the slot of the value.
+        gradient: whether the finding is about the gradient of the value.
     """
     if slot >= len(calls):
         return ""
@@ -269,16 +276,16 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
         return operator_of(calls, call.args[0].slot)
     if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
         owner = calls[call.args[0].slot]
-        # The name of an input is that of a later call, which may be this one.
+        # An input is named after a later call, which may be this one; therefore use this call's own name.
         return (call.target or call.kind) if owner.kind == "tensor" else operator_of(calls, owner.slot)
     return call.target
 
 
 def first_use(calls: Sequence[Call], slot: int) -> tuple[int, str] | None:
-    """The call that the gradient of the leaf in `slot` is named after, and as which of its operands it reads the leaf.
+    """Return the call that the gradient of the leaf in `slot` is named after, and the operand that is the leaf.
 
-    ``"1"`` is the second one, ``"0[1]"`` the second of a list that is the first, ``"weight"`` one given by name. None
-    where `slot` has no leaf, or nothing computes of it.
+    The operand is ``"1"`` for the second argument, ``"0[1]"`` for the second item of a list that is the first argument,
+    ``"weight"`` for a keyword argument. Return None if `slot` has no leaf, or if no call computes with it.
     """
     if slot >= len(calls) or not (
         calls[slot].kind == "tensor" or calls[slot].note == LAYOUT or _makes_leaf(calls[slot])
@@ -304,7 +311,7 @@ def first_use(calls: Sequence[Call], slot: int) -> tuple[int, str] | None:
 
 
 def _pushed_through(calls: Sequence[Call], slot: int) -> int | None:
-    """The slot of what a cotangent is pushed back through."""
+    """Return the slot of the call through which the cotangent in `slot` is propagated back; None if there is none."""
     for later in calls[slot + 1 :]:
         if later.target == "backward" and Ref(slot) in set(refs(later)) and type(later.args[0]) is Ref:
             made = calls[later.args[0].slot]
@@ -313,7 +320,10 @@ def _pushed_through(calls: Sequence[Call], slot: int) -> int | None:
 
 
 def _differentiated(calls: Sequence[Call], call: Call) -> Iterator[int]:
-    """The slots of the calls whose results `call` differentiates; an item of several is of the call that gave them."""
+    """Yield the slots of the calls whose results `call` differentiates.
+
+    For an item of a tuple of results, this is the call that returned the tuple.
+    """
     for output in leaves(call.args[:1]):
         made = calls[output.slot] if type(output) is Ref else call
         if made.target == "getitem" and type(made.args[0]) is Ref and type(made.args[1]) is int:
@@ -323,13 +333,13 @@ def _differentiated(calls: Sequence[Call], call: Call) -> Iterator[int]:
 
 
 def _makes_leaf(call: Call) -> bool:
-    """Whether a call makes what may be a leaf: ``torch.ones(2)``, which is no module, and a parameter."""
+    """Whether the result of `call` may be a leaf: a factory function such as ``torch.ones(2)``, or a parameter."""
     made_of_nothing = call.target.rpartition(".")[2][:1].islower() and not [*refs(call)]
     return call.kind == "function" and (made_of_nothing or call.target == "nn.Parameter")
 
 
 def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
-    """The slots of the calls that compute something of the value in `slot`, under whichever name it has."""
+    """Yield the slots of the calls that compute with the value in `slot`, also after `requires_grad_` returned it."""
     names = [Ref(slot)]
     for later in calls[slot + 1 :]:
         if later.target == "requires_grad_" and later.args[0] in names:

@@ -1,4 +1,4 @@
-"""The inputs of a program as a test drew them, numbers and the memory they lie in, and programs on others."""
+"""The inputs of a program as the test drew them, with their memory layouts; and programs with other inputs."""
 
 from __future__ import annotations
 
@@ -13,37 +13,42 @@ from autotest.program.rewriting import assembled, tensor_call
 from autotest.program.values import TensorValue
 from generators import lay_out
 
-#: The names of layouts by the call that makes them.
+#: Target of the view that makes a layout -> name of the layout.
 _LAYOUT_OF: Mapping[str, str] = {"transpose": "transposed", "getitem": "strided", "expand": "expanded"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Input:
-    """A tensor that a program starts from: what the rest of the program reads in `slot`."""
+    """An input tensor of a program, which the rest of the program reads from `slot`."""
 
     slot: int
-    #: The slots of the calls that make it: one, or the base and the views that lay it out in memory.
+    #: The slots of the calls that make it: one, or the base and the views that give it its memory layout.
     made_by: tuple[int, ...]
     array: Array
     layout: str
     requires_grad: bool
     device: str
-    #: The call that fills it once it is laid out, where there is one: such an input can be varied by itself.
+    #: Slot of the call that overwrites the contents after the last view, or None. Such an input can be varied alone.
     filled_by: int | None = None
 
     def with_data(self, data: np.ndarray[Any, Any], dtype: str | None = None) -> Input:
-        """This input with the contents `data`, of `dtype` where that is another."""
+        """Return this input with the contents `data`, converted to its own dtype or declared as `dtype`."""
         like = self.array.data.dtype if dtype is None else data.dtype
         array = Array(np.asarray(data, dtype=like), dtype or self.array.dtype)
         return dataclasses.replace(self, array=array)
 
     def with_layout(self, layout: str) -> Input:
-        """This input laid out in memory as `layout` says."""
+        """Return this input with the memory layout named `layout`."""
         return dataclasses.replace(self, layout=layout)
 
 
 def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input]:
-    """The inputs of `program`, of which `values` says what each slot holds; cotangents are among them."""
+    """Return the inputs of `program`, including cotangents.
+
+    Args:
+        program: the program.
+        values: the value of each slot; inputs without a value are left out.
+    """
     found = []
     for call in program.inputs():
         made_by, layout, grad = [call.slot], "contiguous", bool(call.kwargs["requires_grad"])
@@ -62,19 +67,19 @@ def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input
 
 
 def _filled_by(program: Program, slot: int) -> int | None:
-    """The call right after `slot` that puts captured numbers there."""
+    """Return the slot of the next call if it overwrites `slot` with a captured array, else None."""
     after = program.calls[slot + 1 : slot + 2]
     return next((call.slot for call in after if call.kind == "overwrite" and call.args[0] == Ref(slot)), None)
 
 
 def _view_of(program: Program, slot: int) -> Call | None:
-    """The call that lays `slot` out in memory, where nothing else reads it."""
+    """Return the view that gives `slot` its memory layout, if it is the only reader of `slot`, else None."""
     readers = [call for call in program.calls[slot + 1 :] if Ref(slot) in set(refs(call))]
     return readers[0] if len(readers) == 1 and readers[0].note == LAYOUT else None
 
 
 def layout_of(view: Call, before: str) -> str:
-    """How the call `view` lays its operand out in memory, which lay as `before` says."""
+    """Return the name of the layout that the call `view` makes of an operand with the layout `before`."""
     if view.target == "getitem":
         (*earlier, last) = view.args[1]
         whole_rows = not earlier and last.step in (None, 1)
@@ -85,9 +90,10 @@ def layout_of(view: Call, before: str) -> str:
 
 
 def with_inputs(program: Program, others: Iterable[Input]) -> Program:
-    """`program` with these in place of its inputs of the same slots.
+    """Return `program` with its inputs in the slots of `others` replaced by these.
 
-    Raises `GeneratorError` where numbers that do not repeat are to lie in expanded memory.
+    Raises:
+        GeneratorError: an input has an expanded layout but values that do not repeat.
     """
     new = {item.slot: item for item in others}
     gone = {slot for item in new.values() for slot in (*item.made_by, item.filled_by)}
@@ -116,7 +122,7 @@ def with_inputs(program: Program, others: Iterable[Input]) -> Program:
 
 
 def call_of_step(step: tuple[Any, ...]) -> tuple[CallKind, str, tuple[Any, ...]]:
-    """The kind, the target and the further arguments of the call that takes `step` of a layout."""
+    """Return the kind, target and further arguments of the call that performs one `step` of a memory layout."""
     name, *details = step
     if name == "slice":
         dim, start, stop, stride = details

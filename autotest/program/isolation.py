@@ -1,4 +1,4 @@
-"""Cuts one call, or all calls from some place on, out of a program, on the values that their operands had."""
+"""Extract one call, or all calls from a slot on, into a new program with the recorded values of the operands."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from autotest.program.semantics import in_place, is_setting, reparametrizes
 from autotest.program.values import TensorValue
 
 _MISSING = object()
-#: What brings a new module to the precision of the recorded one.
+#: dtype of a recorded module -> the method that converts a new module to it.
 _PRECISIONS = {"float64": "double", "float16": "half", "bfloat16": "bfloat16"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ModuleState:
-    """What a module held: its parameters and buffers by name, and whether it was training."""
+    """The state of a module: its parameters and buffers by name, and whether it was in training mode."""
 
     tensors: dict[str, TensorValue]
     training: bool
@@ -38,22 +38,25 @@ def isolated(
     cotangents: Mapping[str, TensorValue | None] | None = None,
     on_copies: bool = False,
 ) -> tuple[Program, int]:
-    """Call `slot` alone, on the values that its operands had; returns the program and the call's new slot.
+    """Return a program of call `slot` alone with the recorded values of its operands, and the call's new slot.
 
     Args:
-        operands: slot -> the `TensorValue`, `ModuleState` or plain value that it held before the call. An operand
-            that is not there (an optimizer, a list of tensors) is made again by the calls that made it.
-        result: what the call gave, to know the shape of a cotangent.
-        gradients: push a cotangent back, with every operand that required a gradient as a leaf that asks for it.
-        cotangents: what to push back, by path in the result; made up where it is missing.
-        on_copies: give a module copies of its operands, since leaves must not be written into as it may do.
+        program: the program that contains the call.
+        slot: the slot of the call.
+        operands: slot -> its `TensorValue`, `ModuleState` or plain value before the call. An operand that is missing
+            (an optimizer, a list of tensors) is created again by the calls that created it.
+        result: the recorded result of the call, which gives the shapes of the cotangents.
+        gradients: also propagate cotangents back; every operand that required a gradient becomes a leaf that requires
+            one.
+        cotangents: the cotangents by path in the result; missing ones are made up.
+        on_copies: pass copies of the operands to a module, which may write into them: leaves must not be written into.
     """
     call = program.calls[slot]
     part = _Excerpt(program, operands, slot, asking=gradients)
     for ref in dict.fromkeys(refs(call)):
         part.bring(ref.slot)
     if gradients and in_place(call) and type(call.args[0]) is Ref:
-        # A leaf that asks for its gradient must not be written into.
+        # A leaf that requires a gradient must not be written into.
         call = call._replace(args=(Ref(part.add("method", "clone", (call.args[0],))), *call.args[1:]))
     elif on_copies:
         call = call._replace(args=(*call.args[:1], *(part.copy(item) for item in call.args[1:])))
@@ -66,7 +69,7 @@ def isolated(
 
 
 def onwards(program: Program, start: int, held: Mapping[int, Any]) -> Program:
-    """`program` from call `start` on, where earlier results are what `held` says."""
+    """Return the calls of `program` from slot `start` on, with the earlier results that `held` contains by slot."""
     part = _Excerpt(program, held, start, asking=True)
     for call in program.calls[start:]:
         for ref in refs(call):
@@ -79,10 +82,20 @@ def onwards(program: Program, start: int, held: Mapping[int, Any]) -> Program:
 
 
 class _Excerpt:
-    """The calls of a program to be, with the slots of the one that they are taken from; new ones come after all."""
+    """Collects the calls of a new program taken from another one.
+
+    Calls keep the slots of the original program until they are assembled; additional calls get slots after all of them.
+    """
 
     def __init__(self, program: Program, held: Mapping[int, Any], end: int, *, asking: bool) -> None:
-        """`asking` says whether operands that required a gradient are to ask for it as leaves."""
+        """Create an empty excerpt.
+
+        Args:
+            program: the original program.
+            held: the recorded values by slot.
+            end: the slot before which calls may be repeated to recreate an operand.
+            asking: whether operands that required a gradient require it as leaves.
+        """
         self._program, self._held, self._end, self._asking = program, held, end, asking
         self.calls: list[Call] = []
         self.arrays: list[Array] = list(program.arrays)
@@ -91,25 +104,25 @@ class _Excerpt:
         self._next = len(program.calls)
 
     def keep(self, call: Call) -> None:
-        """Take over `call`, whose operands are there."""
+        """Append `call`, whose operands are in the excerpt already."""
         self._there.add(call.slot)
         self.calls.append(
             call._replace(args=map_operand(call.args, self._leaf), kwargs=map_operand(call.kwargs, self._leaf))
         )
 
     def add(self, kind: Any, target: str, args: tuple[Operand, ...]) -> int:
-        """A call that the program does not have; returns its slot."""
+        """Append a call that the original program does not contain; return its slot."""
         self.calls.append(Call(kind, target, args, {}, self._next))
         self._next += 1
         return self._next - 1
 
     def copy(self, item: Operand) -> Operand:
-        """A copy of `item`, where it is a tensor."""
+        """Append a call that clones `item` and return its result, if it is a tensor; else return `item`."""
         held = type(item) is Ref and type(self._held.get(item.slot)) is TensorValue
         return Ref(self.add("method", "clone", (item,))) if held else item
 
     def bring(self, at: int) -> None:
-        """Have what slot `at` held, as a new input or by the calls that made it."""
+        """Provide the value of slot `at`: as a new input, as a literal, or by the calls that created it."""
         if at in self._plain or at in self._there:
             return
         value = self._held.get(at, _MISSING)
@@ -125,7 +138,7 @@ class _Excerpt:
             self._remake(at, value if type(value) is ModuleState else None)
 
     def push(self, root: Operand, result: Any, cotangents: Mapping[str, TensorValue | None]) -> None:
-        """Push back what `cotangents` say through `root`, which gave `result`."""
+        """Append the call that propagates `cotangents` back through `root`, whose value is `result`."""
         pairs = [
             (self._item(root, indices), cotangents.get(item_path(indices)) or _made_up(tensor))
             for indices, tensor in _tensors(result)
@@ -154,7 +167,7 @@ class _Excerpt:
         return tensor_call(at, len(self.arrays) - 1, array, requires_grad=grad, device=value.device, note=note)
 
     def _remake(self, at: int, state: ModuleState | None) -> None:
-        """The calls that made what is in slot `at`, and that told it something before the end."""
+        """Append the calls that created the object in slot `at` and those that changed its state before the end."""
         origin = self._program.calls[at]
         for ref in refs(origin):
             self.bring(ref.slot)
@@ -174,7 +187,7 @@ class _Excerpt:
             self._restore(at, state, training)
 
     def _restore(self, at: int, state: ModuleState, training: bool) -> None:
-        """Bring the new module in slot `at` to what it held, whoever told it so."""
+        """Append calls that give the new module in slot `at` the recorded precision, tensors and training mode."""
         for dtype in {value.dtype for value in state.tensors.values()} & _PRECISIONS.keys():
             self.add("method", _PRECISIONS[dtype], (Ref(at),))
         if state.tensors:
@@ -199,7 +212,10 @@ def _tensors(value: Any, indices: tuple[int, ...] = ()) -> Sequence[tuple[tuple[
 
 
 def _made_up(result: TensorValue) -> TensorValue:
-    """Different numbers for different elements, so that a permuted gradient shows; exact in half precision."""
+    """Return a cotangent for `result` with varied elements, which are exact in half precision.
+
+    They vary so that a permuted gradient is noticed.
+    """
     steps = np.arange(result.data.size) * 7 % 15 - 7.5
     data = np.asarray((steps / 8).reshape(result.data.shape), dtype=result.data.dtype)
     return TensorValue(data, result.dtype, result.device, False)

@@ -1,4 +1,4 @@
-"""Says of an operand that is no tensor what tends to decide about a call: which flag it is, or a number's sign."""
+"""Describe operands that are not tensors by what usually determines a call's behaviour: a flag, or a number's sign."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from autotest.program.calls import Root
 
 
 def told(operand: Any) -> str:
-    """``True``, ``'mean'``, ``None``, ``number``, ``0``, ``negative``, ``NaN``, a dtype's name, or else its type's."""
+    """Return a short description of `operand`.
+
+    It is ``True``, ``'mean'``, ``None``, ``number``, ``0``, ``negative``, ``NaN``, a dtype's name, or the name of the
+    operand's type.
+    """
     if type(operand) is Root:
         return str(operand.path)
     if operand is None or isinstance(operand, (bool, str)):

@@ -1,4 +1,4 @@
-"""Which calls have contents that no specification fixes, and what to do about them."""
+"""Classify calls whose results have random or uninitialised contents."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 class KnownContents(enum.Enum):
-    """What is known of the contents of a call's result."""
+    """What is known about the contents of a call's result."""
 
     DEFINED = "computed from its operands"
-    #: Random numbers that enter a test as data: both sides get the reference's.
+    #: Random numbers that the test uses as data: both sides are given the reference's.
     SHARED = "drawn; the reference's result is given to both sides"
-    #: Uninitialised memory, or random numbers inside of a computation: compared by everything but value.
+    #: Uninitialised memory, or random numbers inside a computation: everything but the values is compared.
     UNDEFINED = "undefined; compared by everything but value"
 
 
@@ -31,19 +31,20 @@ _DRAWING_IN_PLACE = frozenset(
         *("orthogonal_", "sparse_"),
     )
 )
-#: Draw inside of a computation, whatever they are told.
+#: Functions that draw random numbers inside a computation, whatever their arguments.
 _ALWAYS_DRAWING = frozenset(
     ("rsample", "fractional_max_pool2d", "fractional_max_pool3d", "fractional_max_pool2d_with_indices")
 )
 _UNINITIALISED = frozenset(("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"))
-#: Legacy constructors: sizes make uninitialised memory, data makes a tensor of it.
+#: Legacy constructors: with sizes they return uninitialised memory, with data a tensor of these data.
 _CONSTRUCTORS = frozenset(
     (
         *("Tensor", "FloatTensor", "DoubleTensor", "HalfTensor", "IntTensor", "LongTensor"),
         *("ByteTensor", "CharTensor", "BoolTensor", "new"),
     )
 )
-#: name -> position of its `training` argument
+#: Functions that drop or replace random elements while training -> position of the argument `training`; None if the
+#: function has none and is always random.
 _MASKING = {
     "dropout": 2,
     "dropout1d": 2,
@@ -55,12 +56,17 @@ _MASKING = {
     "rrelu": 3,
     "gumbel_softmax": None,
 }
-#: Calls that give a tensor new contents whatever it held.
+#: Calls that overwrite all contents of a tensor, independently of its old contents.
 FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
 
 
 def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> KnownContents:
-    """What the result of calling `target` with these (reference) arguments holds, its own operands being defined."""
+    """Return what is known about the contents of the result of a call.
+
+    Args:
+        target: the path or name of the function or method.
+        args, kwargs: the reference's arguments, whose contents are all defined.
+    """
     name = target.rpartition(".")[2]
     if name in _DRAWING or name in _DRAWING_IN_PLACE:
         return KnownContents.SHARED
@@ -76,10 +82,10 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         if position is not None and len(args) > position and "training" not in kwargs:
             training = args[position]
         probability = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
-        idle = name not in ("rrelu", "gumbel_softmax") and probability in (0, 1)  # it drops nothing, or all there is
+        idle = name not in ("rrelu", "gumbel_softmax") and probability in (0, 1)  # it drops no elements, or all
         return KnownContents.DEFINED if idle or (not training and name != "gumbel_softmax") else KnownContents.UNDEFINED
     return KnownContents.DEFINED
 
 
-#: Every name for which `contents_of` may answer something else than `DEFINED`, for a first cheap look.
+#: Every name for which `contents_of` may return something else than `DEFINED`, for a cheap first check.
 NAMES = _DRAWING | _DRAWING_IN_PLACE | _ALWAYS_DRAWING | _UNINITIALISED | _CONSTRUCTORS | frozenset(_MASKING)

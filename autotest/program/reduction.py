@@ -1,4 +1,4 @@
-"""A failing program -> smaller ones to try, the boldest first."""
+"""Shrinking passes: make smaller candidates of a failing program, those that remove most first."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from autotest.program.call_reduction import unread
 from autotest.program.rewriting import assembled, with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
 
-#: A pass: candidates for one program, by one idea.
+#: A shrinking pass: yields candidates for one program.
 Pass = Callable[[Program], Iterator[Program]]
 
 
 def is_simpler(program: Program, other: Program) -> bool:
-    """Whether `program` has less of what shrinking makes less, in this order: calls, elements, ranks, operands, odd
-    literals, odd values."""
+    """Whether shrinking prefers `program` to `other`.
+
+    Programs are compared by the number of calls, then of elements, dimensions, operands and wide or half-precision
+    arrays, then by how unusual their literals and finally their array values are.
+    """
     one, two = _size(program), _size(other)
-    if one == two:  # only now are all of the numbers looked at
+    if one == two:  # only then, since this reads all elements
         return sum(map(_disorder, program.arrays)) < sum(map(_disorder, other.arrays))
     return one < two
 
@@ -42,12 +45,12 @@ def _size(program: Program) -> tuple[float, ...]:
 
 
 def elements(program: Program) -> int:
-    """How many numbers the arrays of `program` hold together."""
+    """Return the total number of elements in the arrays of `program`."""
     return sum(array.data.size for array in program.arrays)
 
 
 def digest(program: Program) -> bytes:
-    """The same for programs that are the same."""
+    """Return a hash of the calls and arrays of `program`; equal programs have equal hashes."""
     found = hashlib.blake2b(repr(program.calls).encode(), digest_size=16)
     for array in program.arrays:
         found.update(f"{array.dtype} {array.data.shape}".encode())
@@ -56,13 +59,16 @@ def digest(program: Program) -> bytes:
 
 
 def candidates(one: Pass, program: Program) -> Iterator[Program]:
-    """What a pass makes of `program`, as far as it gets on with it; another pass may go on."""
+    """Yield the candidates of pass `one` for `program`.
+
+    An error that the pass raises ends only its own candidates, so that other passes can run.
+    """
     with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
         yield from one(program)
 
 
 def _oddness(item: Any) -> float:
-    """How far a literal is from what a reader takes in at once."""
+    """Return a measure of how unusual a literal is: small nonnegative integers are the simplest."""
     if isinstance(item, (bool, int)):
         return abs(int(item)) + (0.5 if item < 0 else 0.0) if abs(item) < 1 << 40 else 1e12
     if isinstance(item, float):
@@ -78,15 +84,15 @@ def _disorder(array: Array) -> float:
         return 0.0
     if data.dtype.kind not in "fiu":
         return float(len(np.unique(data)))
-    finite = np.where(np.isfinite(data), data, 0.5).astype(np.float64)  # NaN and infinities are as odd as fractions
+    finite = np.where(np.isfinite(data), data, 0.5).astype(np.float64)  # NaN and infinities count as fractions
     size = np.abs(finite)
     odd = np.where(finite == np.round(finite), np.minimum(size, 30.0 + np.log10(np.maximum(size, 1.0))), _FRACTION)
     return float(odd.sum()) + 2.0 * len(np.unique(finite))
 
 
-#: A fraction is odder than any whole number.
+#: Cost of a fraction in `_disorder`, above that of any integer.
 _FRACTION = 80.0
-#: Numbers to put in the place of greater ones.
+#: Magnitudes that greater values are replaced by.
 _ROUND = (10.0, 100.0, 1e3, 1e4, 1e6, 1e9, 1e14, 1e19, 1e30)
 
 
@@ -94,7 +100,7 @@ _ROUND = (10.0, 100.0, 1e3, 1e4, 1e6, 1e9, 1e14, 1e19, 1e30)
 
 
 def arguments(program: Program) -> Iterator[Program]:
-    """Programs whose calls have fewer arguments, or plainer ones."""
+    """Yield programs whose calls have fewer or simpler arguments."""
     for call in program.calls:
         if call.kind not in OPERATIONS:
             continue
@@ -146,7 +152,10 @@ def _with_leaf(call: Call, position: int, instead: Any) -> Call:
 
 
 def shapes(program: Program) -> Iterator[Program]:
-    """Programs on smaller arrays: flat, with sizes that are equal cut at once, then one at a time; of lower rank."""
+    """Yield programs with smaller arrays.
+
+    First all arrays are flattened, then equal sizes are cut together, then single dimensions, then the rank is lowered.
+    """
     yield from _flattened(program)
     sizes = sorted({size for array in program.arrays for size in array.data.shape if size > 1}, reverse=True)
     if not sizes:
@@ -166,13 +175,16 @@ def shapes(program: Program) -> Iterator[Program]:
 
 
 def _less_than(size: int) -> list[int]:
-    """Sizes to cut one of `size` to: 1, 2, and halfway back to it again and again, so that a bound is soon met."""
+    """Return the sizes to cut `size` to: 1, 2, half of it, and then ever closer to it.
+
+    Each step halves the distance to `size`, so that a lower bound of the failing size is soon found.
+    """
     halving = [size - (size >> shift) for shift in range(1, size.bit_length())]
     return [new for new in dict.fromkeys((1, 2, size // 2, *halving)) if 0 < new < size]
 
 
 def _flattened(program: Program) -> Iterator[Program]:
-    """The same elements in one dimension, where all arrays have as many of them, or one."""
+    """Yield the program with all arrays flattened, if all arrays except 0-dim ones have the same number of elements."""
     counts = {array.data.size for array in program.arrays if array.data.ndim}
     if len(counts) == 1 and any(array.data.ndim > 1 for array in program.arrays):
         flat = [array.data.reshape(-1) if array.data.ndim > 1 else array.data for array in program.arrays]
@@ -180,7 +192,11 @@ def _flattened(program: Program) -> Iterator[Program]:
 
 
 def _resized(program: Program, new: Mapping[int, int]) -> Iterator[Program]:
-    """Every dimension of a size in `new` cut to that, from three corners; and whole numbers in calls likewise."""
+    """Yield programs in which each dimension of a size in `new` is cut to the new size.
+
+    The part that is kept is taken from the start, from the end, or around the extreme element. For each of them there
+    is a second program in which the integers in calls are replaced in the same way.
+    """
     done: set[bytes] = set()
     for corner in ("first", "last", "extreme"):
         arrays = []
@@ -203,7 +219,7 @@ def _resized(program: Program, new: Mapping[int, int]) -> Iterator[Program]:
 
 
 def _extreme(array: Array, axis: int, last: int) -> int:
-    """Where along `axis` the element of greatest magnitude is, at most `last`."""
+    """Return the index along `axis` of the element of greatest magnitude, but at most `last`."""
     if not array.data.size or array.data.dtype.kind not in "fiu":
         return 0
     flat = int(np.argmax(np.abs(np.nan_to_num(array.data.astype(np.float64)))))
@@ -211,7 +227,7 @@ def _extreme(array: Array, axis: int, last: int) -> int:
 
 
 def _ranks(program: Program) -> Iterator[Program]:
-    """One dimension less, the first or the last one: in all arrays at once, or in one of them."""
+    """Yield programs without the first or the last dimension, in all arrays at once or in one of them."""
     if any(array.data.ndim for array in program.arrays):
         for first in (True, False):
             fewer = with_arrays(program, [Array(_dropped(array.data, first), array.dtype) for array in program.arrays])
@@ -232,7 +248,7 @@ def _dropped(data: np.ndarray[Any, Any], first: bool) -> np.ndarray[Any, Any]:
 
 
 def _numbers(program: Program, change: Callable[[int], int]) -> Program | None:
-    """`program` with `change` made to the whole numbers in its calls; None where that changes nothing."""
+    """Return `program` with `change` applied to the integers in its calls; None if that changes nothing."""
 
     def leaf(item: Any) -> Any:
         return change(item) if type(item) is int else item
@@ -259,7 +275,7 @@ def _with_array(program: Program, index: int, data: np.ndarray[Any, Any]) -> Pro
 
 
 def contents(program: Program) -> Iterator[Program]:
-    """Programs on plainer values: all alike, small whole numbers, all but one alike."""
+    """Yield programs with simpler values: all equal, small integers, all but one equal."""
     for fill in (1, 0, 2, -1):
         yield with_arrays(program, [_filled(array, fill) for array in program.arrays])
     for index, array in enumerate(program.arrays):
@@ -304,7 +320,7 @@ def _simpler(data: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def kinds(program: Program) -> Iterator[Program]:
-    """Programs whose inputs are plain float32 and ask for no gradient."""
+    """Yield programs whose inputs require no gradient or are float32."""
     replaced = [
         call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
         for call in program.calls
@@ -320,14 +336,14 @@ def kinds(program: Program) -> Iterator[Program]:
     yield with_arrays(program, plain)
 
 
-# -- what must stay ------------------------------------------------------------------------------------------
+# -- what must not change ------------------------------------------------------------------------------------
 
 
 def in_class(one: Pass) -> Pass:
-    """The candidates of pass `one` whose inputs are of the same class of shapes.
+    """Return a pass that yields only those candidates of pass `one` that keep the program's `shape_class`.
 
-    For failures that tell little of themselves: a crash of tensors that hold something is another than that of empty
-    ones, though it may look alike, and a call that is refused in both cases may be so for two reasons.
+    This is for failures that carry little information. A crash on ordinary tensors is a different failure from one on
+    empty tensors, even if both look alike, and a call that is rejected for both may be rejected for two reasons.
     """
 
     def alike(program: Program) -> Iterator[Program]:

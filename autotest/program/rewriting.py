@@ -1,4 +1,4 @@
-"""A program -> another program: with calls left out, replaced, or in double precision."""
+"""Rewrite programs: drop or replace calls, change arrays, convert to double precision."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
 from autotest.program.semantics import in_place, is_holder, is_setting, makes_module, reparametrizes
 
+#: dtype -> the double-precision dtype that `widened` uses instead.
 WIDER: Mapping[str, str] = {
     "float16": "float64",
     "bfloat16": "float64",
@@ -16,7 +17,7 @@ WIDER: Mapping[str, str] = {
     "complex64": "complex128",
 }
 _WIDER_METHODS: Mapping[str, str] = {"float": "double", "half": "double", "bfloat16": "double"}
-#: Functions that make tensors of the default dtype, whatever they are given; and those that do of fractions alone.
+#: Functions that make tensors of the default dtype for any arguments, and those that do so only for float arguments.
 _OF_DEFAULT_DTYPE = frozenset("empty eye linspace logspace ones rand randn zeros".split())
 _OF_FRACTIONS = frozenset(("arange", "full", "scalar_tensor"))
 
@@ -24,9 +25,9 @@ _OF_FRACTIONS = frozenset(("arange", "full", "scalar_tensor"))
 def filled(
     calls: Sequence[Call], arrays: tuple[Array, ...], contents: Mapping[int, Array]
 ) -> tuple[list[Call], tuple[Array, ...]]:
-    """For `assembled`: `calls`, where what those in the slots of `contents` give is overwritten with an array at once.
+    """Insert calls that overwrite the results in the slots of `contents`; return calls and arrays for `assembled`.
 
-    So a leaf that is a view has contents of its own, and can be varied.
+    This gives a leaf that is a view contents of its own, so that it can be varied.
     """
     made: list[Call] = []
     free = 1 + max((call.slot for call in calls), default=0)
@@ -41,7 +42,13 @@ def filled(
 def assembled(
     calls: Iterable[Call], arrays: tuple[Array, ...], undefined: Iterable[int] = ()
 ) -> tuple[Program, dict[int, int]]:
-    """A program of `calls`, whose slots may be any distinct numbers, and where each of these slots went."""
+    """Return a program of `calls` with consecutive slots, and the new slot of each old one.
+
+    Args:
+        calls: the calls in order; their slots may be any distinct numbers.
+        arrays: the arrays that the calls read; those that none reads are dropped.
+        undefined: old slots with undefined contents; slots that do not exist are ignored.
+    """
     places: dict[int, int] = {}
     kept: dict[int, int] = {}
     made: list[Call] = []
@@ -62,7 +69,7 @@ def assembled(
 
 
 def chained(programs: Iterable[Program]) -> Program:
-    """One program that does what each of `programs` does, one after the other."""
+    """Return one program that performs `programs` one after the other."""
     calls: list[Call] = []
     arrays: list[Array] = []
     undefined: set[int] = set()
@@ -83,7 +90,10 @@ def chained(programs: Iterable[Program]) -> Program:
 
 
 def replaced(program: Program, change: Callable[[Call], Call | None]) -> Program:
-    """`program` with each call as `change` has it; None leaves it out, and all that reads what it gave."""
+    """Return `program` with each call replaced by `change(call)`.
+
+    If `change` returns None, the call is dropped with all calls that depend on its result.
+    """
     gone: set[int] = set()
     calls: list[Call] = []
     for call in program.calls:
@@ -96,13 +106,13 @@ def replaced(program: Program, change: Callable[[Call], Call | None]) -> Program
 
 
 def without(program: Program, slots: Iterable[int]) -> Program:
-    """`program` without the calls of `slots` and without all that reads what they gave."""
+    """Return `program` without the calls in `slots` and all calls that depend on their results."""
     dropped = frozenset(slots)
     return replaced(program, lambda call: None if call.slot in dropped else call)
 
 
 def bypassed(program: Program, slot: int, instead: Operand) -> Program:
-    """`program` without call `slot`, whose readers are given `instead`."""
+    """Return `program` without call `slot`; calls that read its result read `instead`."""
 
     def leaf(item: Operand) -> Operand:
         return instead if type(item) is Ref and item.slot == slot else item
@@ -115,12 +125,12 @@ def bypassed(program: Program, slot: int, instead: Operand) -> Program:
 
 
 def upto(program: Program, end: int) -> Program:
-    """The calls of `program` below `end`."""
+    """Return the program of the calls of `program` before slot `end`."""
     return Program(program.calls[:end], program.arrays, frozenset(slot for slot in program.undefined if slot < end))
 
 
 def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:
-    """`program` on other arrays; calls that make tensors of them say their dtypes."""
+    """Return `program` with other arrays; calls that make tensors of them get the dtypes of these."""
     new = tuple(arrays)
     calls = tuple(
         call._replace(target=new[call.args[0].index].dtype) if call.kind == "tensor" else call for call in program.calls
@@ -129,9 +139,12 @@ def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:
 
 
 def with_scaled_operands(program: Program, slot: int, factors: Mapping[int, Array]) -> tuple[Program, dict[int, int]]:
-    """`program` whose call `slot` is given the tensors in the slots of `factors` times these; and where each slot went.
+    """Multiply operands of call `slot` by `factors`; return the new program and the new slot of each old one.
 
-    A call that writes into its first operand is given that one as it is.
+    Args:
+        program: the program.
+        slot: the slot of the call whose operands are scaled; other readers get the unscaled tensors.
+        factors: the factor by the slot of the operand. The first operand of an in-place call is not scaled.
     """
     call, arrays = program.calls[slot], list(program.arrays)
     kept = call.args[0] if in_place(call) and call.args else None
@@ -156,13 +169,16 @@ def with_scaled_operands(program: Program, slot: int, factors: Mapping[int, Arra
 def tensor_call(
     slot: int, index: int, array: Array, *, requires_grad: bool, device: str = "cpu", note: str = ""
 ) -> Call:
-    """The call that makes a leaf tensor of captured array `index`."""
+    """Return the call that makes a leaf tensor from captured array `index`."""
     kwargs = {"requires_grad": requires_grad, "device": device}
     return Call("tensor", array.dtype, (Captured(index),), kwargs, slot, note)
 
 
 def needed(program: Program, slots: Iterable[int]) -> set[int]:
-    """`slots` and every call that what they give depends on, by operands or by writing into one of them."""
+    """Return `slots` and the slots of all calls that their results depend on.
+
+    These are the operands, and the calls that write into a needed value or change its state.
+    """
     found = set(slots)
     grown = True
     while grown:
@@ -180,7 +196,10 @@ def needed(program: Program, slots: Iterable[int]) -> set[int]:
 
 
 def widened(program: Program) -> tuple[Program, dict[int, int]]:
-    """`program` in double precision, and where each slot went: modules are made doubles right after they are built."""
+    """Return `program` in double precision, and the new slot of each old one.
+
+    Modules are converted by a call of `double` right after they are built.
+    """
 
     def leaf(item: Operand) -> Operand:
         return Root(WIDER[item.path]) if type(item) is Root and item.path in WIDER else item
@@ -197,7 +216,7 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
         if _has_default_dtype(call):
             kwargs = {**kwargs, "dtype": Root("float64")}
         calls.append(call._replace(target=target, args=args, kwargs=kwargs))
-        # A parameter is as wide as what it is made of, and what `double` makes of it is another tensor.
+        # A parameter already has the dtype of the tensor it is made from, and its `double` would be another tensor.
         if makes_module(call) and not is_holder(call) and call.target != "nn.Parameter":
             calls.append(Call("method", "double", (Ref(call.slot),), {}, extra))
             extra += 1
@@ -208,7 +227,7 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
 
 
 def _has_default_dtype(call: Call) -> bool:
-    """Whether `call` makes a tensor of the default dtype out of nothing, as ``torch.zeros(3)`` does."""
+    """Whether `call` is a factory function that uses the default dtype, as ``torch.zeros(3)`` does."""
     if call.kind != "function" or call.kwargs.get("dtype") is not None:
         return False
     if call.target in _OF_FRACTIONS:

@@ -1,4 +1,4 @@
-"""What a call means beyond its result: what it writes into, shares memory with, pushes back or makes."""
+"""Properties of a call beyond its result, such as whether it writes into operands or runs a backward pass."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final
 from autotest.program.calls import Call, Operand, Ref, leaves
 from autotest.program.randomness import FILLING
 
-#: Kinds of calls that carry out an operation of a framework.
+#: Kinds of calls that perform an operation of a framework.
 OPERATIONS: Final = frozenset(("function", "method", "operator"))
 
 _IN_PLACE_OPERATORS: Final = frozenset(
     "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift setitem delitem".split()
 )
-#: Methods whose name ends as that of an in-place one, and which leave the contents alone.
+#: Methods named like an in-place method that do not change the contents.
 _ATTRIBUTES_ONLY: Final = frozenset(("requires_grad_", "rename_"))
-#: The position of the argument `inplace` in functions that have one.
+#: Functions with an argument `inplace` -> its position.
 _INPLACE_AT: Final[Mapping[str, int]] = MappingProxyType(
     {
         **dict.fromkeys(("relu", "relu6", "selu", "silu", "mish", "hardswish", "hardsigmoid"), 1),
@@ -28,7 +28,7 @@ _INPLACE_AT: Final[Mapping[str, int]] = MappingProxyType(
         "rrelu": 4,
     }
 )
-#: Positions and names of the running statistics that a normalisation updates while it trains.
+#: Positions and names of the running statistics that a normalisation updates in training mode.
 _STATISTICS: Final[Mapping[str, tuple[tuple[int, str], ...]]] = MappingProxyType(
     dict.fromkeys(("batch_norm", "instance_norm"), ((1, "running_mean"), (2, "running_var")))
 )
@@ -42,12 +42,12 @@ _VIEWS: Final = frozenset(
         "view_as_complex view_as_real vsplit"
     ).split()
 )
-#: Views that may leave out some of their operand.
+#: Views that may contain only a part of their operand.
 _PARTS: Final = frozenset(
     "as_strided chunk diagonal dsplit getitem hsplit imag narrow real select slice split split_with_sizes tensor_split "
     "unbind unfold values vsplit".split()
 )
-#: What may return its operand itself, or memory of its own: which of them depends on the operand.
+#: Calls that return a view of their operand or a copy, depending on the operand.
 _SOMETIMES_VIEWS: Final = frozenset(
     "contiguous cpu cuda float double half bfloat16 positive ravel reshape reshape_as flatten to type_as conj "
     "resolve_conj resolve_neg".split()
@@ -58,9 +58,9 @@ _PUSH_GRADIENTS: Final = _LEAVE_GRADIENTS | _RETURN_GRADIENTS
 _GIVE_GRADIENTS: Final = _RETURN_GRADIENTS | {"grad"}
 _HOLDERS: Final = frozenset(("nn.Module",))
 _target: Final = operator.attrgetter("target")
-#: What a module or a tensor is told, which computes nothing.
+#: Methods that change the state of a module or tensor and compute nothing.
 _SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
-#: Functions after which a module computes one of its parameters of others, or no longer does.
+#: Functions that make a module compute one of its parameters from others, or undo this.
 _REPARAMETRIZING: Final = frozenset(
     (
         "weight_norm spectral_norm orthogonal remove_weight_norm remove_spectral_norm remove_parametrizations "
@@ -70,22 +70,22 @@ _REPARAMETRIZING: Final = frozenset(
 
 
 def targets(calls: Iterable[Call]) -> Iterator[str]:
-    """What each of `calls` names: for a first look at all of them, which costs no more than a look at one."""
+    """Return the targets of `calls`, for a first check of all calls that is as cheap as a full check of one."""
     return map(_target, calls)
 
 
 def base_name(call: Call) -> str:
-    """The last part of what `call` names: ``relu`` of ``nn.functional.relu``."""
+    """Return the last part of the target of `call`: ``relu`` for ``nn.functional.relu``."""
     return call.target.rpartition(".")[2]
 
 
 def plain_name(operator: str) -> str:
-    """The last part of an operator's name without what marks its form in place: ``relu`` of ``nn.functional.relu_``."""
+    """Return the last part of an operator's name without the in-place suffix: ``relu`` for ``nn.functional.relu_``."""
     return operator.rpartition(".")[2].rstrip("_")
 
 
 def in_place(call: Call) -> bool:
-    """Whether `call` writes into its first operand, whatever it is told: ``add_``, ``x[...] = y``, ``x += y``."""
+    """Whether `call` writes into its first operand for any arguments: ``add_``, ``x[...] = y``, ``x += y``."""
     name = base_name(call)
     if call.kind == "operator":
         return name in _IN_PLACE_OPERATORS
@@ -100,7 +100,7 @@ def assigns_items(call: Call) -> bool:
 
 
 def asked_in_place(call: Call) -> bool:
-    """Whether `call` was told to write into its first operand: ``relu(x, inplace=True)``."""
+    """Whether an argument makes `call` write into its first operand: ``relu(x, inplace=True)``."""
     if call.kind not in ("function", "method"):
         return False
     position = _INPLACE_AT.get(base_name(call))
@@ -111,7 +111,7 @@ def asked_in_place(call: Call) -> bool:
 
 
 def written(call: Call) -> Iterator[Ref]:
-    """The earlier values that `call` writes into, but for what a module does to its own buffers and operands."""
+    """Yield the earlier values that `call` writes into, except writes of a module to its own buffers and operands."""
     if call.kind in ("overwrite", "load_state", "setattr") or in_place(call) or asked_in_place(call):
         yield from (item for item in call.args[:1] if type(item) is Ref)
     for item in leaves(call.kwargs.get("out")):
@@ -129,12 +129,12 @@ def writes(call: Call) -> bool:
 
 
 def fills(call: Call) -> bool:
-    """Whether `call` gives all of its first operand new contents, whatever it held: ``zero_``, ``copy_``."""
+    """Whether `call` overwrites its whole first operand, independently of the old contents: ``zero_``, ``copy_``."""
     return call.kind in ("function", "method") and base_name(call) in FILLING
 
 
 def overwrites(call: Call) -> bool:
-    """Whether `call` gives its first operand, or items of it, contents that need not depend on what it held."""
+    """Whether `call` gives its first operand, or items of it, contents that need not depend on the old ones."""
     return fills(call) or assigns_items(call)
 
 
@@ -144,7 +144,7 @@ def may_share_memory(call: Call) -> bool:
 
 
 def always_shares_memory(call: Call) -> bool:
-    """Whether the result of `call` is a view of its first operand, whatever that is."""
+    """Whether the result of `call` is a view of its first operand for any operand."""
     return may_share_memory(call) and base_name(call) not in _SOMETIMES_VIEWS
 
 
@@ -154,22 +154,22 @@ def covers_its_operand(call: Call) -> bool:
 
 
 def is_backward(call: Call) -> bool:
-    """Whether `call` pushes cotangents back and leaves gradients in leaves."""
+    """Whether `call` runs a backward pass that accumulates gradients in leaves."""
     return call.kind in ("function", "method") and call.target in _LEAVE_GRADIENTS
 
 
 def returns_gradients(call: Call) -> bool:
-    """Whether `call` pushes cotangents back and returns the gradients."""
+    """Whether `call` runs a backward pass that returns the gradients."""
     return call.kind == "function" and call.target in _RETURN_GRADIENTS
 
 
 def pushes_gradients(call: Call) -> bool:
-    """Whether `call` runs autograd backwards, leaving gradients in leaves or returning them."""
+    """Whether `call` runs a backward pass, which accumulates gradients in leaves or returns them."""
     return call.kind in ("function", "method") and call.target in _PUSH_GRADIENTS
 
 
 def backward_arguments(call: Call) -> tuple[Operand, Operand]:
-    """What `call` pushes back from, and what it pushes into that: by position or keyword, None for what is left out."""
+    """Return the outputs that `call` differentiates and the cotangents it passes; None for an argument left out."""
     if call.kind == "method":
         names: tuple[str, ...] = ("", "gradient")
     else:
@@ -189,7 +189,7 @@ def reads_gradient(call: Call) -> bool:
 
 
 def is_step(call: Call) -> bool:
-    """Whether `call` lets an optimizer or a scheduler change what it holds."""
+    """Whether `call` is a step of an optimizer or a scheduler."""
     return call.kind == "method" and call.target == "step"
 
 
@@ -204,22 +204,22 @@ def is_module_call(call: Call) -> bool:
 
 
 def is_class(call: Call) -> bool:
-    """Whether `call` makes an object of a class of the framework, such as a module."""
+    """Whether `call` creates an object of a class of the framework, such as a module."""
     return call.kind == "function" and base_name(call)[:1].isupper()
 
 
 def makes_module(call: Call) -> bool:
-    """Whether `call` makes a module, or a parameter, by a class of the framework's."""
+    """Whether `call` creates a module or a parameter from a class of the framework."""
     return is_class(call) and call.target.startswith("nn.")
 
 
 def makes_optimizer(call: Call) -> bool:
-    """Whether `call` makes an optimizer or a scheduler."""
+    """Whether `call` creates an optimizer or a scheduler."""
     return is_class(call) and call.target.startswith("optim.")
 
 
 def is_setting(call: Call) -> bool:
-    """Whether `call` tells a module or a tensor something, and computes nothing."""
+    """Whether `call` changes the state of a module or a tensor and computes nothing."""
     return call.kind in ("load_state", "setattr") or (call.kind == "method" and call.target in _SETTINGS)
 
 
@@ -231,15 +231,15 @@ def reparametrizes(call: Call) -> bool:
 
 
 def is_holder(call: Call) -> bool:
-    """Whether `call` makes a module that does nothing but hold others: what stands for a class of a test's own."""
+    """Whether `call` creates a module that only contains others; it represents a module class defined by a test."""
     return call.kind == "function" and call.target in _HOLDERS
 
 
 def make_holders(calls: Iterable[Call]) -> bool:
-    """Whether one of `calls` may be what `is_holder` says."""
+    """Whether one of `calls` may satisfy `is_holder`; a cheap check by target."""
     return not _HOLDERS.isdisjoint(targets(calls))
 
 
 def give_gradients(calls: Iterable[Call]) -> bool:
-    """Whether one of `calls` may be what `gives_gradients` says."""
+    """Whether one of `calls` may satisfy `gives_gradients`; a cheap check by target."""
     return not _GIVE_GRADIENTS.isdisjoint(targets(calls))

@@ -1,4 +1,4 @@
-"""A program that calls an `nn.Sequential` -> one that calls what is in it, so that each layer can be told apart."""
+"""Replace calls of an `nn.Sequential` by calls of its layers, so that each layer can be examined separately."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class, is_module_call
 
 _SEQUENTIAL = "nn.Sequential"
-#: Calls of a container after which it does something else than it was made to.
+#: Calls on a container that change what it computes after it was built.
 _CHANGING = frozenset(
     (
         *("append", "insert", "extend", "pop", "add_module", "register_module", "setattr", "setitem", "delitem"),
@@ -21,9 +21,10 @@ _CHANGING = frozenset(
 
 
 def taken_apart(program: Program) -> Program:
-    """`program` with a call of each layer in place of every call of a Sequential; itself where there is none.
+    """Return `program` with every call of a Sequential replaced by one call for each of its layers.
 
-    Only of Sequentials that were made of modules of the program, and that nothing has changed since.
+    This covers only Sequentials that were built from modules of the program and not changed afterwards. If none is
+    called, `program` itself is returned.
     """
     inside = {call.slot: _layers(call) for call in program.calls if _is_sequential(call)}
     for call in program.calls:
@@ -34,7 +35,7 @@ def taken_apart(program: Program) -> Program:
         layers = _called(call, inside)
         steps = [*_steps(call, call.args[1], layers, inside, fresh)] if layers else [call]
         calls += steps
-        if call.slot in program.undefined:  # by whichever of the layers
+        if call.slot in program.undefined:  # it is not known which of the layers makes it undefined
             undefined.update(step.slot for step in steps)
     return program if len(calls) == len(program.calls) else assembled(calls, program.arrays, undefined)[0]
 
@@ -44,14 +45,14 @@ def _is_sequential(call: Call) -> bool:
 
 
 def _layers(call: Call) -> dict[str, Ref]:
-    """What a Sequential is made of, by name; nothing where that is no data of the program."""
+    """Return the layers of a Sequential by name; nothing if they are not values of the program."""
     by_name = len(call.args) == 1 and type(call.args[0]) is OrderedDict
     given = dict(call.args[0]) if by_name else {str(at): item for at, item in enumerate(call.args)}
     return given if all(type(item) is Ref for item in given.values()) else {}
 
 
 def _called(call: Call, inside: dict[int, dict[str, Ref]]) -> dict[str, Ref]:
-    """The layers of the Sequential that `call` calls; none where it calls something else."""
+    """Return the layers of the Sequential that `call` calls; nothing if it calls something else."""
     one = is_module_call(call) and len(call.args) == 2 and not call.kwargs and type(call.args[0]) is Ref
     return inside.get(call.args[0].slot, {}) if one else {}
 
@@ -59,7 +60,7 @@ def _called(call: Call, inside: dict[int, dict[str, Ref]]) -> dict[str, Ref]:
 def _steps(
     call: Call, given: Operand, layers: dict[str, Ref], inside: dict[int, dict[str, Ref]], fresh: Iterator[int]
 ) -> Iterator[Call]:
-    """The calls of `layers`, one after the other; the last one's result is that of `call`."""
+    """Yield the calls of `layers` in order; the last one writes the slot of `call`."""
     scope = call.scope or Scope("Sequential")
     for at, (name, layer) in enumerate(layers.items()):
         slot = call.slot if at == len(layers) - 1 else next(fresh)

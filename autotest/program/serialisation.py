@@ -1,7 +1,7 @@
-"""Program <-> JSON and arrays, without losing a bit.
+"""Serialise programs to JSON and arrays, and read them back, without losing a bit.
 
-JSON's own null, booleans, whole numbers, finite floats, strings and lists stand for themselves. Everything
-else is an object with one key that says what it is: ``{"ref": 3}``, ``{"tuple": [1, 2]}``, ``{"float": "nan"}``.
+None, booleans, integers, finite floats, strings and lists are written as such in JSON. Every other operand is an object
+with one key, its tag: ``{"ref": 3}``, ``{"tuple": [1, 2]}``, ``{"float": "nan"}``.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.program import Array, Call, CallKind, Captured, File, Operand, Program, Ref, Root, Scope, captured
 
-#: Raised when the format changes so that older readers would misunderstand it.
+#: Version of the format; increased by each change that older readers would misunderstand.
 VERSION = 1
 
 _KINDS = frozenset(get_args(CallKind))
 
 
 def to_json(program: Program) -> dict[str, Any]:
-    """`program` without its arrays' contents, as values that `json.dumps` takes.
+    """Return `program`, without the contents of its arrays, as values that `json.dumps` accepts.
 
-    Raises `NotReplayable`, naming the call, for an operand that is no data.
+    Raises:
+        NotReplayable: an operand cannot be written as data; the message names the call.
     """
     calls = []
     for call in program.calls:
@@ -50,10 +51,14 @@ def to_json(program: Program) -> dict[str, Any]:
 
 
 def from_json(document: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Program:
-    """The program that `to_json` and `pack_arrays` were given.
+    """Return the program that `to_json` and `pack_arrays` serialised.
 
-    Raises `ValueError` saying what is wrong when `document` is damaged, of another version, or does not
-    fit `arrays`.
+    Args:
+        document: the return value of `to_json`.
+        arrays: the return value of `unpack_arrays`.
+
+    Raises:
+        ValueError: `document` is damaged, has another format version, or does not fit `arrays`.
     """
     if not isinstance(document, dict) or document.get("format") != "autotest program":
         raise ValueError("expected a program as autotest writes it, got something else")
@@ -84,7 +89,7 @@ def _decode_kwargs(kwargs: dict[str, Any]) -> dict[str, Operand]:
 
 
 def _check(program: Program) -> None:
-    """What a `Program` does not check by itself, since the recorder cannot get it wrong."""
+    """Raise `ValueError` for damage that `Program` does not check itself, since the recorder cannot cause it."""
     for call in program.calls:
         if call.kind not in _KINDS:
             raise ValueError(f"the program is damaged: call {call.slot} is of unknown kind {call.kind!r}")
@@ -98,7 +103,7 @@ def _check(program: Program) -> None:
 
 
 def pack_arrays(program: Program) -> bytes:
-    """The contents of the captured arrays as one compressed npz archive."""
+    """Return the captured arrays of `program` as one compressed npz archive."""
     named: dict[str, Any] = dict(named_arrays(program.arrays))
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **named)
@@ -106,9 +111,10 @@ def pack_arrays(program: Program) -> bytes:
 
 
 def named_arrays(arrays: Sequence[Array], start: int = 0) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """The contents of the captured arrays from number `start` on, each with the name by which `from_json` knows it.
+    """Yield the captured arrays from index `start` on, each with the name that `from_json` expects.
 
-    Raises `NotReplayable` where one holds what is not numbers.
+    Raises:
+        NotReplayable: an array contains Python objects instead of numbers.
     """
     for index in range(start, len(arrays)):
         data = arrays[index].data
@@ -118,7 +124,11 @@ def named_arrays(arrays: Sequence[Array], start: int = 0) -> Iterator[tuple[str,
 
 
 def unpack_arrays(data: bytes) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays in what `pack_arrays` gave; raises `ValueError` when it is damaged."""
+    """Return the arrays in `data`, an archive made by `pack_arrays`, by name.
+
+    Raises:
+        ValueError: the archive is damaged.
+    """
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
@@ -127,7 +137,11 @@ def unpack_arrays(data: bytes) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def encode(value: Operand) -> Any:
-    """One operand as JSON; raises `NotReplayable` when it is no data."""
+    """Return one operand as values that `json.dumps` accepts.
+
+    Raises:
+        NotReplayable: the operand is of a type that cannot be written as data.
+    """
     kind = type(value)
     if value is None or kind is bool or kind is int or kind is str:
         return value
@@ -167,7 +181,11 @@ def encode(value: Operand) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """The operand that `encode` was given; raises `ValueError` for what it never gives."""
+    """Return the operand that `encode` was called with.
+
+    Raises:
+        ValueError: `value` is nothing that `encode` returns.
+    """
     if type(value) is list:
         return [decode(item) for item in value]
     if type(value) is not dict:

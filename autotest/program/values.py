@@ -10,9 +10,10 @@ import numpy as np
 from autotest.program.calls import Array
 
 
-@dataclasses.dataclass(slots=True)  # not frozen: making one takes a third of the time, and every tensor of a run is one
+# Not frozen: creating one then takes a third of the time, and one is created for every tensor of a run.
+@dataclasses.dataclass(slots=True)
 class TensorValue:
-    """A tensor of either framework as data; bfloat16 is carried as float32, which holds it exactly."""
+    """A tensor of either framework as data; bfloat16 is stored as float32, which represents it exactly."""
 
     data: np.ndarray[Any, Any]
     dtype: str
@@ -20,9 +21,9 @@ class TensorValue:
     requires_grad: bool
 
     def copied(self) -> TensorValue:
-        """The same in memory of its own: what a framework shows may be what a later call writes into."""
+        """Return a copy with its own memory; `data` may share the framework's, which a later call may write into."""
         return dataclasses.replace(self, data=self.data.copy())
 
     def as_array(self) -> Array:
-        """Its contents, copied, as a program captures them."""
+        """Return a copy of the contents as a program captures them."""
         return Array(np.array(self.data), self.dtype)

@@ -1,4 +1,4 @@
-"""How far results lie from those of more digits, in units in the last place, as a histogram that can be merged."""
+"""Errors of results against a computation of higher precision, in ULPs, as histograms that can be merged."""
 
 from __future__ import annotations
 
@@ -9,44 +9,49 @@ from typing import Any, Final
 
 import numpy as np
 
-#: Bins of the histogram for each doubling of an error: a quantile is exact to one of these steps.
+#: Number of histogram bins per factor of two of the error; quantiles are exact to one bin.
 _STEPS: Final = 8
-#: Errors below this one count as nothing.
+#: Errors up to this one, in ULPs, count as zero.
 _NOTHING: Final = 2.0**-10
-#: And their bin.
+#: The bin of errors that count as zero.
 _EXACT: Final = -10 * _STEPS
-#: How many times the candidate's errors may exceed those of the reference, or half a unit, before it is worse.
+#: The candidate is less accurate if its error exceeds this many times the reference's, or half an ULP if that is more.
 WORSE: Final = 4.0
 _HALF: Final = 0.5
-#: dtype -> digits of its significand, and the exponent of its smallest normal number.
+#: dtype -> number of bits of its significand, and the exponent of its smallest normal number.
 _FORMATS: Final = {"float64": (53, -1022), "float32": (24, -126), "float16": (11, -14), "bfloat16": (8, -126)}
-#: dtype -> the power of two from which on it has no numbers; 128 for the others.
+#: dtype -> exponent of the power of two at which it overflows; 128 for the other dtypes.
 _OVERFLOWS: Final = {"float64": 1024, "float16": 16}
-#: The bits of a double that hold its exponent.
+#: Mask of the exponent bits of a float64.
 _EXPONENT: Final = np.int64(0x7FF0_0000_0000_0000)
 
 
 def measurable(dtype: str) -> bool:
-    """Whether double precision, or a higher one, says of results of this dtype how far they are off."""
+    """Whether the error of results of `dtype` can be measured against double or extended precision."""
     return dtype in _FORMATS
 
 
 def in_ulps(
     given: np.ndarray[Any, Any], exact: np.ndarray[Any, Any], dtype: str
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """|given - exact| in units in the last place of `exact` in `dtype`, of the elements that are finite in both.
+    """Return ``|given - exact|`` in units in the last place of `exact` in `dtype`, as a 1-d array.
 
-    `exact` is in double precision, of float64 in extended precision; what overflows in `dtype` is left out, too.
+    Elements that are not finite in `given`, or that overflow in `dtype` in `exact`, are left out.
+
+    Args:
+        given: the results of a framework.
+        exact: the exact results, of the same shape, in double precision; for float64 in extended precision.
+        dtype: the framework's name of the dtype of `given`; it must be `measurable`.
     """
     digits, least = _FORMATS[dtype]
     wide = np.longdouble if dtype == "float64" else np.float64
     exact, given = np.asarray(exact, wide).ravel(), np.asarray(given, wide).ravel()
     largest = np.ldexp(wide(1.0), _OVERFLOWS.get(dtype, 128))
     magnitude = np.abs(exact)
-    if exact.size and not (magnitude.max() < largest and np.isfinite(given).all()):  # a NaN is not less, either
+    if exact.size and not (magnitude.max() < largest and np.isfinite(given).all()):  # also true for a NaN
         kept = np.isfinite(given) & (magnitude < largest)
         exact, given, magnitude = exact[kept], given[kept], magnitude[kept]
-    # Units of powers of two: dividing by them rounds nothing.
+    # The units are powers of two, so dividing by them does not round.
     binade = np.maximum(_binade(magnitude), np.ldexp(wide(1.0), least))
     found = np.abs(given - exact) / (binade * np.ldexp(wide(1.0), 1 - digits))
     errors: np.ndarray[Any, np.dtype[np.float64]] = found.astype(np.float64, copy=False)
@@ -54,9 +59,9 @@ def in_ulps(
 
 
 def _binade(magnitude: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The greatest power of two that is not above each of these finite numbers; of doubles, 0 for what is subnormal."""
+    """Return the greatest power of two not above each of these finite numbers; 0 for 0 and for subnormal doubles."""
     if magnitude.dtype == np.float64:
-        # Taking the exponent's bits alone takes a tenth of the time.
+        # Masking the exponent's bits takes a tenth of the time of `frexp`.
         binade: np.ndarray[Any, Any] = (magnitude.view(np.int64) & _EXPONENT).view(np.float64)
         return binade
     exponent = np.frexp(magnitude)[1]
@@ -65,9 +70,9 @@ def _binade(magnitude: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 @dataclasses.dataclass(slots=True)
 class Errors:
-    """The errors of one side."""
+    """The histogram of the errors of one side."""
 
-    #: bin -> how many elements; an error of ``2 ** (bin / 8)`` units at most
+    #: bin -> number of elements whose error is at most ``2 ** (bin / 8)`` ULPs and above that of the bin before
     bins: collections.Counter[int] = dataclasses.field(default_factory=collections.Counter)
     greatest: float = 0.0
 
@@ -75,7 +80,7 @@ class Errors:
         if errors.size:
             greatest = float(errors.max())
             self.greatest = max(self.greatest, greatest)
-            if greatest <= _NOTHING:  # what only moves or chooses numbers is never off
+            if greatest <= _NOTHING:  # the common case of operators that only move or select values
                 self.bins[_EXACT] += errors.size
                 return
             bins = np.ceil(np.log2(np.maximum(errors, _NOTHING)) * _STEPS).astype(int)
@@ -89,7 +94,7 @@ class Errors:
         self.greatest = max(self.greatest, other.greatest)
 
     def quantile(self, share: float) -> float:
-        """The error that `share` of all elements do not exceed, to one step of the histogram."""
+        """Return the error, in ULPs, that a fraction `share` of all elements does not exceed, exact to one bin."""
         wanted = math.ceil(share * self.bins.total())
         for step in sorted(self.bins):
             wanted -= self.bins[step]
@@ -126,7 +131,7 @@ class Accuracy:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """Greatest and 99th-percentile error of each side, and of how many elements, for `json.dumps`."""
+        """Return the number of elements and each side's greatest and 99th-percentile error for `json.dumps`."""
         return {
             "elements": self.elements,
             "reference": [self.reference.greatest, self.reference.quantile(0.99)],

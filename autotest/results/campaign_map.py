@@ -1,4 +1,4 @@
-"""A campaign of tests as a map: each test is a cell, and what was found in it stands there."""
+"""Convert the progress of a campaign to a sweep map with one cell for each test."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from autotest.results.sweep import Cell, CellKey, Check, SweepMap, SweepRow
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Found
 
-#: What stands where an operator's map has a form.
+#: The `form` of all cells of a campaign's map.
 FORM: Final = "test"
-#: Symptom -> the check of a map that it fails.
+#: Symptom -> the check of a sweep map that it fails.
 _CHECKS: Final[Mapping[str, Check]] = {
     "value": "value",
     "special values": "nonfinite",
@@ -41,10 +41,15 @@ def campaign_map(
     command: str = "",
     date: str = "",
 ) -> tuple[SweepMap, list[SweepFinding]]:
-    """The map of what the tests of a campaign came to, and its findings.
+    """Return the map of a campaign and its findings.
 
     Args:
+        progress: the state of the campaign.
+        sides: the names of the reference and the candidate.
+        versions: the version of each side, by its name.
         scripts: the text of the script of each finding, by the finding's key.
+        command: the command line of the campaign.
+        date: the date of the campaign.
     """
     swept = SweepMap(sides, versions, progress.base_seed, command, seconds=progress.seconds, date=date)
     swept.incomplete = progress.stopped

@@ -1,4 +1,4 @@
-"""One campaign on several groups of machines, as the sum of what it came to on each."""
+"""Add up the progress of one campaign on several groups of machines."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from autotest.results.coverage import add
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.verification import State
 
-#: What of a test is added up.
+#: Attributes of `TestProgress` that are added up.
 _NUMBERS = ("next", "tried", "died", "mishaps", "accepted", "seconds", "compared")
 _COUNTERS = ("rejections", "avoided", "expected", "operators", "arguments", "forgotten")
 
 
 def combined(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:
-    """What a campaign came to on all of `groups`, which run the same tests; they stay as they are."""
+    """Return the sum of the progress of `groups`, which run the same tests; they are not changed.
+
+    Args:
+        groups: the progress of each group of machines, by name.
+    """
     one, *others = groups.values()
     whole = CampaignProgress(one.base_seed, [], left_out=one.left_out, files_broken=one.files_broken)
     whole.groups = dict(groups)
@@ -30,7 +34,7 @@ def combined(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:
 def _add(whole: CampaignProgress, group: CampaignProgress) -> None:
     for identity, found in group.found.items():
         before = whole.found.get(identity)
-        # A script tells more than none, whichever group it is from.
+        # Prefer the finding of a group that has already diagnosed the death to one that still waits for it.
         if before is None or (before.verified.state is State.WAITING and found.verified.state is not State.WAITING):
             whole.found[identity] = found
     whole.seen += group.seen
@@ -52,7 +56,7 @@ def _add(whole: CampaignProgress, group: CampaignProgress) -> None:
 
 
 def _added(parts: Sequence[TestProgress]) -> TestProgress:
-    """A test as all groups ran it; at fault, or set aside, where it is on any."""
+    """Return the sum of the progress of one test; it is broken, set aside or skipped if it is so in any group."""
     whole = TestProgress(parts[0].where)
     for part in parts:
         for name in _NUMBERS:

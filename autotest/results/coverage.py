@@ -1,21 +1,21 @@
-"""What operators were given in a run, as counts of features, and which features nobody tried."""
+"""Count the features of the inputs that operators are given in a run, and find features that are never tried."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-#: Operator -> feature -> in how many trials. Plain data, so that it goes through JSON: a feature is a word of its own,
-#: such as `FLOATING` and ``"zero"``, or what `valued` makes of a kind and a value.
+#: Operator -> feature -> number of trials. It is plain data that can be written as JSON. A feature is a word such as
+#: `FLOATING` or ``"zero"``, or a kind and a value joined by `valued`.
 Coverage = dict[str, dict[str, int]]
 
-#: Counts trials of the operator that were given any floating, or any integral, numbers.
+#: Features that count the trials with floating inputs, those with integer inputs, and all trials.
 FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
-#: Counts trials of a run that draws no special numbers for any test, which is no gap of one.
+#: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.
 WITHOUT_SPECIAL = "without special"
-#: Fewer trials than this say nothing about what is never tried.
+#: Number of trials below which no gap is reported.
 ENOUGH = 20
 
-#: What an operator should have been given, and what is said where it was not.
+#: Features that an operator should have been given, and their names in the report of gaps.
 _SAID = {
     "negative": "a negative value",
     "positive": "a positive value",
@@ -31,23 +31,23 @@ _OF_ANY = ("past a block", "large")
 
 
 def valued(kind: str, value: object) -> str:
-    """The feature of having `value` of some kind: a dtype, a rank, a layout, an argument."""
+    """Return the feature for `value` of some kind: a dtype, a rank, a layout, an argument."""
     return f"{kind} {value}"
 
 
 def values_of(features: Mapping[str, int], kind: str) -> dict[str, int]:
-    """The values of one kind among `features`, by name, and in how many trials they were given."""
+    """Return the values of one kind among `features`, sorted, with the number of trials of each."""
     mark = valued(kind, "")
     return {feature[len(mark) :]: times for feature, times in sorted(features.items()) if feature.startswith(mark)}
 
 
 def argument(name: str, value: object) -> str:
-    """The feature of being given a plain `value` as the argument `name`."""
+    """Return the feature for a plain `value` of the argument `name`."""
     return valued("argument", f"{name}={value!r}")
 
 
 def merged(parts: Iterable[Coverage]) -> Coverage:
-    """The sum of several."""
+    """Return the sum of `parts`."""
     whole: Coverage = {}
     for part in parts:
         add(whole, part)
@@ -55,7 +55,7 @@ def merged(parts: Iterable[Coverage]) -> Coverage:
 
 
 def add(whole: Coverage, part: Coverage) -> None:
-    """Count `part` in `whole`."""
+    """Add the counts of `part` to `whole`, in place."""
     for operator, features in part.items():
         counts = whole.setdefault(operator, {})
         for feature, trials in features.items():
@@ -63,17 +63,17 @@ def add(whole: Coverage, part: Coverage) -> None:
 
 
 def gaps(coverage: Coverage) -> dict[str, list[str]]:
-    """For each operator that was tried often enough, what it was never given; none for those with nothing to say."""
+    """Return, for each operator with gaps and at least `ENOUGH` trials, a line for each input it was never given."""
     told = {operator: [*_gaps(features)] for operator, features in sorted(coverage.items())}
     return {operator: lines for operator, lines in told.items() if lines}
 
 
 def lacking(features: Mapping[str, int]) -> Iterator[str]:
-    """What an operator with these features was not given, of what can be drawn for any: keys of what is told."""
+    """Yield the features (keys of `_SAID`) that an operator with `features` lacks, among those possible for any."""
     if features.get(FLOATING):
         wanted = [name for name in _OF_FLOATING if name != "special" or not features.get(WITHOUT_SPECIAL)]
         yield from (name for name in wanted if not features.get(name))
-    # Whole numbers beside floating ones are mostly positions, or counts.
+    # Integer inputs next to floating ones are mostly indices or counts, for which negative values are not expected.
     if features.get(WHOLE) and not features.get(FLOATING) and not features.get("negative whole"):
         yield "negative whole"
     if features.get(FLOATING) or features.get(WHOLE):
@@ -92,13 +92,13 @@ def _gaps(features: Mapping[str, int]) -> Iterator[str]:
 
 
 def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
-    """Arguments that could have been otherwise: always given, and always the same; a dimension never negative."""
+    """Yield lines for arguments that are given in every trial with the same value, and for a `dim` never negative."""
     given: dict[str, dict[str, int]] = {}
     for told, times in values_of(features, "argument").items():
         name, _, value = told.partition("=")
         given.setdefault(name, {})[value] = times
     for name, values in sorted(given.items()):
-        # Where it was left out, too, it had its default there.
+        # If some trials left the argument out, they used its default, which counts as another value.
         if [*values.values()] == [features[TRIALS]]:
             yield f"{name} always {min(values)}"
         elif name == "dim" and not any(value.startswith(("-", "(")) for value in values) and len(values) > 1:

@@ -1,4 +1,4 @@
-"""What a failed test raises: its text is the report, and the finding is there as data."""
+"""The exception of a failed test, with the report as text and the finding as data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from autotest.results.finding import Finding
 
 
 class Divergence(AutotestError, AssertionError):
-    """The two frameworks disagreed.
+    """The two frameworks disagree.
 
     Attributes:
-        finding: everything that is known of it as data; None outside of any trial, where nothing is diagnosed.
-        place: the folder in which it is kept; empty where it is kept nowhere.
+        finding: the finding as data; None outside trials, where no diagnosis is made.
+        place: the folder in which the finding is stored; empty if it is not stored.
         others: the divergences of the other candidates of the run.
     """
 

@@ -1,4 +1,4 @@
-"""A finding: everything that is known of one failed trial, as data."""
+"""A finding: all information about one failed trial, as data."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class Finding:
     """One divergence, from its trial to its verified reproducer.
 
     Attributes:
-        test: the test's id, or what else found it.
-        base_seed, index, seed: base seed and index of the trial, and the seed derived from them; the index is -1 where
-            it was no trial.
-        mismatches: what differs, in the order of the program; there is always one.
+        test: the id of the test, or the name of another run that found it.
+        base_seed, index, seed: base seed and index of the trial, and the seed derived from them; the index is -1 if
+            it was not found by a trial.
+        mismatches: the differences in program order; at least one.
         sides: the names of the reference and of the candidate.
-        program: the program that shows it, shrunk where that was possible; None when it cannot be replayed.
+        program: the program that shows it, shrunk if possible; None if it cannot be replayed.
         versions: the version of each side, by its name.
-        settings: what the test asked for, as keyword arguments of `autotest`.
-        choices: the logged choices of the trial, to run it again although the generators may have changed.
-        verdict: whose fault it is, in one line, then the numbers behind it; empty where no verdict was reached.
-        shrinking: how the program was made smaller, and what of it matters, one line each.
+        settings: the settings of the test, as keyword arguments of `autotest`.
+        choices: the logged choices of the trial, with which it can be run again even if the generators change.
+        verdict: one line that says whose fault it is, then the numbers behind it; empty if no verdict was reached.
+        shrinking: lines that say how the program was shrunk and what of it matters.
         happens: the features without which it does not happen: "only with strided memory", "needs 9 elements or more".
-        blame: the verdict in one word or two of `autotest.diagnosis.verdict.Blame`; empty where that was not asked.
-        divergent: the slot of the first divergent call in `program`, where it was found.
-        network: where in a network it begins, for a test of one.
-        shown: which failure it is, as its trial showed it: diagnosis may name the operator more exactly, and changes
-            no key.
-        script: the text of the standalone reproducer; None where there is none, for which `verified` has the reason.
-        verified: whether a fresh interpreter saw the script show it.
+        blame: the verdict as a value of `autotest.diagnosis.verdict.Blame`; empty if it was not determined.
+        divergent: the slot of the first divergent call in `program`, if it was found.
+        network: for a test of a network, where in it the divergence begins.
+        shown: the identity as the trial showed it. Diagnosis may find a more exact operator, but does not change the
+            finding's key.
+        script: the text of the standalone reproducer; None if there is none, and `verified` contains the reason.
+        verified: whether the script reproduced the finding in a fresh interpreter.
     """
 
     test: str
@@ -62,17 +62,17 @@ class Finding:
 
     @property
     def origin(self) -> str:
-        """Where it was found: a test and a trial, or what else was run."""
+        """Where it was found: a test and a trial, or the name of another run."""
         return self.test if self.index < 0 else f"{self.test}, trial {self.index} of base seed {self.base_seed}"
 
     @property
     def versions_in_words(self) -> str:
-        """``torch 2.0.1, oneflow 0.9.0``."""
+        """The versions of both sides, such as ``torch 2.0.1, oneflow 0.9.0``."""
         return ", ".join(f"{name} {version}" for name, version in self.versions.items())
 
     @property
     def provenance(self) -> str:
-        """With which versions it was found, and where: a line of its script."""
+        """The versions with which it was found, and where; one line of its script."""
         return f"{self.versions_in_words}; {self.origin}."
 
     @property
@@ -82,20 +82,20 @@ class Finding:
 
     @property
     def marked(self) -> int | None:
-        """The slot of the call to point out as the first divergent one; None where no call is known to be wrong."""
+        """The slot of the call to mark as the first divergent one; None if no call is known to be wrong."""
         if self.divergent is not None:
             return self.divergent
-        # A gradient is told at the tensor that it is of, whose call may be right.
+        # A gradient mismatch has the slot of the tensor whose gradient differs, and the call there may be right.
         return None if self.first.symptom == "gradient" or is_gradient(self.first.name) else self.first.slot
 
     @property
     def identity(self) -> Identity:
-        """What makes it the same failure as another, under every door."""
+        """The identity of the failure, which is the same for all ways of running a test."""
         return self.shown or identity_of(self.first, self.operator, self.program or Program((), ()), self.sides[1])
 
     @property
     def operator(self) -> str:
-        """The operation that diverged, or else the one that the first mismatch is a result of."""
+        """The operator that diverged, or else the one that the first mismatch is attributed to."""
         if self.program is not None and self.divergent is not None:
             return operator_of(self.program.calls, self.divergent) or self.first.name
         return (operator_behind(self.program.calls, self.first) if self.program else "") or self.first.name

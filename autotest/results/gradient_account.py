@@ -1,4 +1,4 @@
-"""Which operators of a test suite have their gradients compared: an account by operator."""
+"""For each operator of a test suite, whether its gradients are compared."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-#: ``numeric``: also held against differences. ``exempt``: it has no gradient, or the test says why none is compared.
+#: ``numeric``: also checked against finite differences. ``exempt``: the operator has no gradient, or the test gives a
+#: reason why none is compared.
 GradientState = Literal["numeric", "compared", "exempt", "missing"]
 GRADIENT_STATES: tuple[GradientState, ...] = ("missing", "exempt", "compared", "numeric")
-#: The reason of a use that was checked numerically, but not on as many elements as it should.
+#: The reason of a use that was checked numerically, but on fewer elements than it should be.
 SMALL = "an input of fewer than 100 elements"
 
 
 class Use(NamedTuple):
-    """One operator in one trial, and what became of its gradient; `reason` where that is less than it might be."""
+    """The gradient state of one operator in one trial; `reason` says why it is not better."""
 
     operator: str
     state: GradientState
     reason: str = ""
-    #: The ledger's key of the divergence that its trial ended in, where nothing was compared because of that.
+    #: The ledger key of the known divergence that ended the trial, if nothing was compared because of it.
     divergence: str = ""
 
 
@@ -31,16 +32,16 @@ class OperatorAccount:
     operator: str
     trials: collections.Counter[GradientState] = dataclasses.field(default_factory=collections.Counter)
     reasons: collections.Counter[tuple[GradientState, str]] = dataclasses.field(default_factory=collections.Counter)
-    #: Tests that use it without comparing its gradient, and without a reason.
+    #: Tests that use it without comparing its gradient and without giving a reason.
     tests: dict[str, None] = dataclasses.field(default_factory=dict)
-    #: The ledger's key of the first known divergence that kept its gradient from being compared; empty without one.
+    #: The ledger key of the first known divergence that prevented comparing its gradient; empty without one.
     divergence: str = ""
 
     @property
     def state(self) -> GradientState:
-        """The best that any trial did for it; what is exempt in one place and missing in another is missing.
+        """The best state of any trial; an operator that is exempt in one trial and missing in another is missing.
 
-        Unless a known divergence is why: then there is a test for it, which the ledger holds to account.
+        With a known divergence it is exempt instead, since a test for it exists and the ledger checks that test.
         """
         for state in ("numeric", "compared"):
             if self.trials[state]:
@@ -49,7 +50,7 @@ class OperatorAccount:
 
     @property
     def reason(self) -> str:
-        """Why nothing was compared, the commonest reason of its state; or what was checked on too few elements."""
+        """The most frequent reason of its state; for ``numeric``, how many trials used too few elements."""
         if self.state == "exempt" and self.divergence:
             return f"known divergence {self.divergence}"
         if self.state == "numeric":
@@ -61,23 +62,23 @@ class OperatorAccount:
 
 @dataclasses.dataclass(slots=True)
 class GradientAccount:
-    """The accounts of a suite, and the tests that forgot their gradients or could not be run."""
+    """The accounts of all operators of a suite, and the tests that compare no gradients or could not be run."""
 
     operators: dict[str, OperatorAccount] = dataclasses.field(default_factory=dict)
     trials: int = 0
-    #: test -> what the gate has against it
+    #: test -> why the gradient gate rejects it
     refused: dict[str, str] = dataclasses.field(default_factory=dict)
-    #: test -> the error
+    #: test -> the error that it raises
     broken: dict[str, str] = dataclasses.field(default_factory=dict)
-    #: test -> the ledger's key for the death that it is known to end in: it was not run
+    #: test -> the ledger key of the crash that it is known to cause; it was not run
     spared: dict[str, str] = dataclasses.field(default_factory=dict)
     #: test -> why it skips itself
     skips: dict[str, str] = dataclasses.field(default_factory=dict)
-    #: test -> how the process ended that ran it
+    #: test -> how the process that ran it ended
     died: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def add(self, test: str, uses: Iterable[Use]) -> None:
-        """Enter what one trial of `test` did."""
+        """Add the uses of operators in one trial of `test`."""
         self.trials += 1
         for use in uses:
             account = self.operators.setdefault(use.operator, OperatorAccount(use.operator))
@@ -88,7 +89,7 @@ class GradientAccount:
                 account.tests[test] = None
 
     def take(self, other: GradientAccount) -> None:
-        """Enter what another account holds."""
+        """Add all entries of another account."""
         self.trials += other.trials
         for name in ("refused", "broken", "spared", "skips", "died"):
             getattr(self, name).update(getattr(other, name))
@@ -100,5 +101,5 @@ class GradientAccount:
             account.tests.update(theirs.tests)
 
     def of(self, state: GradientState) -> list[OperatorAccount]:
-        """The accounts in one state, by name."""
+        """Return the operators in one state, sorted by name."""
         return sorted((one for one in self.operators.values() if one.state == state), key=lambda one: one.operator)

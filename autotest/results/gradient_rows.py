@@ -1,7 +1,7 @@
-"""One row of the table of a gradient check, and the rule by which it passes.
+"""The rows of a gradient check's table, and the rule by which a row passes.
 
-A complex number counts as two real ones, so that nothing here needs to know of Wirtinger derivatives: with torch's
-convention the gradient of a real L by z is dL/dRe(z) + i dL/dIm(z), whose two parts are two rows of a real Jacobian.
+A complex number is treated as two real ones, so that no Wirtinger derivatives are needed: in torch's convention the
+gradient of a real L by z is dL/dRe(z) + i dL/dIm(z), and its two parts are two rows of a real Jacobian.
 """
 
 from __future__ import annotations
@@ -16,34 +16,35 @@ RealArray = np.ndarray[Any, Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GradientRow:
-    """An input and an output: how far the gradient is from differences of the function, and where it is worst."""
+    """The difference between the gradient and finite differences for one input and one output."""
 
-    #: Positions, or names where there are any.
+    #: The positions of input and output, or their names if they have names.
     input: str
     output: str
     passed: bool
     #: Greatest absolute and greatest relative difference over all elements.
     absolute: float
     relative: float
-    #: Index into the input and into the output of the worst element: the one that is furthest outside of what is
-    #: allowed. Empty for a projection.
+    #: Indices of the worst element in the input and in the output; its difference exceeds the allowed one most. Empty
+    #: for a projection.
     input_index: str
     output_index: str
+    #: The two derivatives of the worst element.
     analytic: float
     numeric: float
-    #: ``atol + rtol * |numeric|`` of that element.
+    #: ``atol + rtol * |numeric|`` of the worst element.
     allowed: float
     note: str = ""
 
 
 def allowed(numeric: RealArray, atol: float, rtol: float) -> RealArray:
-    """What an analytic value may differ by from `numeric`."""
+    """Return the allowed difference of an analytic derivative from each element of `numeric`."""
     bound: RealArray = atol + rtol * np.abs(numeric)
     return bound
 
 
 def failing(analytic: RealArray, numeric: RealArray, atol: float, rtol: float) -> RealArray:
-    """Mask of the elements that fail; the same NaN or infinity on both sides passes."""
+    """Return the mask of the elements that fail; the same NaN or infinity on both sides passes."""
     with np.errstate(all="ignore"):
         close = np.abs(analytic - numeric) <= allowed(numeric, atol, rtol)
     same = (analytic == numeric) | (np.isnan(analytic) & np.isnan(numeric))
@@ -52,12 +53,12 @@ def failing(analytic: RealArray, numeric: RealArray, atol: float, rtol: float) -
 
 
 class Jacobians(NamedTuple):
-    """The derivatives of one output by one input, as the framework gives them and as differences do.
+    """The derivatives of one output by one input, from the framework and from finite differences.
 
     Attributes:
-        names: of input and output.
-        analytic, numeric: of shape ``(real numbers of the input, real numbers of the output)``.
-        shapes: of input and output; a complex one ends in an axis of 2.
+        names: the names of input and output.
+        analytic, numeric: arrays of shape ``(real numbers of the input, real numbers of the output)``.
+        shapes: the shapes of input and output; a complex one has an additional last axis of size 2.
     """
 
     names: tuple[str, str]
@@ -69,7 +70,14 @@ class Jacobians(NamedTuple):
 def row_of(
     pair: Jacobians, atol: float, rtol: float, *, exempt: RealArray | None = None, note: str = ""
 ) -> GradientRow:
-    """The row of one pair; elements in the mask `exempt` count as passing, such as kinks."""
+    """Return the row of one input and one output.
+
+    Args:
+        pair: the derivatives.
+        atol, rtol: the tolerances.
+        exempt: mask of elements that count as passing, such as kinks.
+        note: a remark for the table.
+    """
     names, analytic, numeric, shapes = pair
     if not analytic.size:
         return GradientRow(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, atol, note or "no elements")

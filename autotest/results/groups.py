@@ -1,4 +1,4 @@
-"""What a run on a cluster came to on each group of machines that have the same frameworks and devices."""
+"""The results of a run on a cluster for each group of machines with the same frameworks and devices."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from autotest.results.sweep_findings import SweepFinding
 
 
 class Group(NamedTuple):
-    """One group of machines, and what the run came to there."""
+    """The results of a run on one group of machines."""
 
     #: Such as ``torch 2.0.1 / oneflow 0.9.0 on cpu``.
     name: str
     workers: int
-    #: Of a sweep, samples.
+    #: Number of trials; in a sweep, of samples.
     trials: int
-    #: Distinct ones that were seen there.
+    #: Number of distinct findings of this group.
     findings: int
-    #: Why it ended before its time, if it did.
+    #: Why it ended early; empty if it did not.
     stopped: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """As values that `json.dumps` takes."""
+        """Return the same as values that `json.dumps` accepts."""
         return self._asdict()
 
 
 def of_campaign(progress: CampaignProgress) -> list[Group]:
-    """The groups of a campaign; none where it ran on one without being asked for each."""
+    """Return the groups of a campaign; empty if it was not run for each group separately."""
     return [
         Group(name, part.workers, part.trials, len(part.found), part.stopped) for name, part in progress.groups.items()
     ]
 
 
 def of_sweep(swept: SweepMap, findings: Sequence[SweepFinding]) -> list[Group]:
-    """The groups of a sweep; none where it ran on one without being asked for each."""
+    """Return the groups of a sweep; empty if it was not run for each group separately."""
     cells = [row.cell for row in swept.rows.values()]
     return [
         Group(

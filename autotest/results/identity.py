@@ -1,4 +1,4 @@
-"""What makes two failures the same one, and the key that it is kept under."""
+"""The identity of a failure: which failures count as the same, and the key under which a failure is stored."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from autotest.comparison import SPECIAL, Mismatch
 from autotest.comparison.normalisation import normalised
 from autotest.program import Call, Program, operator_of
 
-#: Symptoms that a trial cannot be run again for in a process that is to live on.
+#: Symptoms whose trials must not be repeated in a process that has to survive.
 DEADLY: Final = ("crash", "hang", "out of memory")
 
 
 class Identity(NamedTuple):
-    """What makes two failures the same one, whichever test and numbers showed it."""
+    """The properties by which two failures count as the same, whatever test and values showed them."""
 
     operator: str
     symptom: str
@@ -26,12 +26,12 @@ class Identity(NamedTuple):
     side: str
     message: str
     shapes: str
-    #: The candidate that failed so; empty for the one that is taken where nobody says.
+    #: The candidate that failed; empty for the default candidate.
     candidate: str = ""
 
     @property
     def key(self) -> str:
-        """A name that people can read, such as ``relu-gradient-3f2a9c10``, and the same wherever it is found."""
+        """A readable name such as ``relu-gradient-3f2a9c10``, which is the same on every machine and in every run."""
         parts = [part for part in (self.candidate,) if part]
         digest = hashlib.sha256(json.dumps([self.symptom, *self[:-1], *parts]).encode()).hexdigest()[:8]
         words = " ".join([*parts, self.operator.rpartition(".")[2], self.symptom]).lower()
@@ -42,35 +42,42 @@ _CHECK = re.compile(r"Check failed: (.*)")
 
 
 def operator_behind(calls: Sequence[Call], mismatch: Mismatch) -> str:
-    """The operator that a mismatch of a program of `calls` is known by."""
+    """Return the operator that a mismatch of a program with these `calls` is attributed to."""
     return operator_of(calls, mismatch.slot, gradient=mismatch.stage == "backward")
 
 
 def identity_of(mismatch: Mismatch, operator: str, program: Program, candidate: str = "") -> Identity:
-    """Which failure of `candidate` a trial showed, by its first mismatch."""
+    """Return the identity of the failure that a trial of `program` showed.
+
+    Args:
+        mismatch: the first mismatch of the trial.
+        operator: the operator that the mismatch is attributed to.
+        program: the program of the trial.
+        candidate: the name of the candidate.
+    """
     own = known_as(candidate)
     stage, side = mismatch.stage, mismatch.side
-    if mismatch.special:  # a flood of them is one finding
+    if mismatch.special:  # such mismatches are frequent; all of one operator are one finding
         return Identity(operator, SPECIAL, stage, side, "", "", own)
     return Identity(operator, mismatch.symptom, stage, side, mismatch.key, program.shape_class(), own)
 
 
 def placeless(candidate: str) -> str:
-    """What `candidate` is called wherever it is: ``torch@venv``, in the interpreter of that folder, is ``torch``."""
+    """Return the name of `candidate` without the folder of its interpreter: ``torch`` for ``torch@venv``."""
     return candidate.partition("@")[0]
 
 
 def known_as(candidate: str) -> str:
-    """What stands for `candidate` in identities: nothing for the usual one, so that its keys are short.
+    """Return the name of `candidate` in identities; empty for the default candidate, so that its keys are short.
 
-    Where it is counts for nothing, so that people whose folders have other names get the same keys.
+    The interpreter's folder is left out, so that users with other folder names get the same keys.
     """
     own = placeless(candidate)
     return "" if own == DEFAULT_PAIR[1] else own
 
 
 class FatalCall(NamedTuple):
-    """The call that a process died in, and whose it was."""
+    """The call in which a process died, and the side that made it."""
 
     operator: str
     symptom: str
@@ -79,8 +86,15 @@ class FatalCall(NamedTuple):
 
 
 def death_of(call: FatalCall, how: str, last_words: str, candidate: str = "") -> Identity:
-    """Which death of `candidate` in `call` it was: two checks that fail in one operator are two of them."""
+    """Return the identity of a death. Two different failed checks in one operator are two identities.
+
+    Args:
+        call: the call in which the process died.
+        how: how the process ended.
+        last_words: the last output of the process, which may name a failed check.
+        candidate: the name of the candidate.
+    """
     check = _CHECK.search(last_words)
-    how = "no answer" if call.symptom == "hang" else how  # for how long it was waited for is not the candidate's
+    how = "no answer" if call.symptom == "hang" else how  # the duration of the timeout is no property of the candidate
     said = f"{how}: {normalised(check[1].strip())}" if check else how
     return Identity(*call, said, "", known_as(candidate))

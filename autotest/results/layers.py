@@ -1,4 +1,4 @@
-"""A network told module by module: how far the two sides are apart in each, and where that begins."""
+"""The difference of the two sides in each module of a network, and the module where it begins."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from autotest.program import Call, Scope
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layer:
-    """One module of a network, by the order of its first call.
+    """One module of a network.
 
-    `forward` and `gradient` are the greatest error over what is tolerated, in what it gave and in the gradients that it
-    handed on or left in its parameters; None where there is nothing to compare. More than one is too much.
+    `forward` and `gradient` are the greatest ratio of error to tolerance, in its results and in the gradients of its
+    inputs and parameters; None if there is nothing to compare. A ratio above 1 is a mismatch.
     """
 
     path: str
-    #: Its class, or the operations that a forward of the test's own made in it.
+    #: The module's class, or the operations in it if the test defines its own forward.
     kind: str
     forward: float | None = None
     gradient: float | None = None
@@ -28,15 +28,16 @@ class Layer:
 class ByLayer:
     """Where in a network a divergence begins."""
 
-    #: The path of the module whose call is the first divergent one; "" where none was found.
+    #: The path of the module whose call is the first divergent one; "" if none was found.
     path: str = ""
-    #: Whether that call alone differs on what the reference gave it; else it may only hand on what came in.
+    #: Whether that call alone, on the reference's inputs, differs; else it may only pass on a difference of its inputs.
     alone: bool = False
     stage: str = "forward"
+    #: The modules in the order of their first calls.
     layers: tuple[Layer, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """The same in lists, dicts and texts: JSON has no infinity."""
+        """Return the same as values that `json.dumps` accepts; ratios are texts, since JSON has no infinity."""
         data = dataclasses.asdict(self)
         for layer in data["layers"]:
             layer.update({key: None if layer[key] is None else repr(layer[key]) for key in ("forward", "gradient")})
@@ -44,7 +45,7 @@ class ByLayer:
 
     @classmethod
     def from_data(cls, data: dict[str, Any] | None) -> ByLayer | None:
-        """What `as_data` gave; None for None."""
+        """Return the object for the return value of `as_data`; None for None."""
         if data is None:
             return None
         layers = []
@@ -55,7 +56,10 @@ class ByLayer:
 
 
 def paths_of(calls: Iterable[Call]) -> dict[Scope | None, str]:
-    """The path of each module that made some of `calls`; where there are several networks, with its class in front."""
+    """Return the path of each module that made some of `calls`.
+
+    If there are several networks, the path begins with the network's class.
+    """
     scopes = [call.scope for call in calls if call.scope]
     if len({scope.network for scope in scopes}) != 1:
         return {scope: str(scope) for scope in scopes}
@@ -63,7 +67,7 @@ def paths_of(calls: Iterable[Call]) -> dict[Scope | None, str]:
 
 
 def begins(layers: Sequence[Layer], stage: str) -> Layer | None:
-    """The first layer that is beyond what is tolerated, in the order in which forward or backward comes to them."""
+    """Return the first layer beyond the tolerance in the order in which `stage` runs them; None if there is none."""
     order = layers if stage != "backward" else layers[::-1]
     for layer in order:
         ratio = layer.gradient if stage == "backward" else layer.forward

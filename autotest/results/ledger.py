@@ -1,29 +1,30 @@
-"""Known divergences: what a run expects to find, with the reason for each.
+"""The ledger: known divergences that a run expects, each with its reason.
 
     [[divergence]]
     key = "logsumexp-minus-inf"
-    test = "test_reduction.py::test_logsumexp"      # a glob over test ids; with "[name='x']" of these arguments only
+    test = "test_reduction.py::test_logsumexp"      # a glob over test ids; with "[name='x']" only for these arguments
     symptom = "value"
     operator = "logsumexp"                          # optional
     match = "NaN"                                   # optional: a regular expression, searched in the message
-    place = "[0]"                                   # optional: only there; "[1]", ".weight.grad", see `Mismatch.place`
+    place = "[0]"                                   # optional: only at "[0]", ".weight.grad", ..; see `Mismatch.place`
     operand = "1"                                   # optional: only its gradient, see `Mismatch.operand`
     reason = "OneFlow 0.9.0 gives NaN where all elements are -inf"
     reproducer = "reproducers/logsumexp-minus-inf.py"
     date = 2026-11-20
-    refused = true                                  # optional: it happens in calls that the reference refuses
-    strict = false                                  # optional: too seldom for every run of the test to meet it
+    refused = true                                  # optional: it happens in calls that the reference rejects
+    strict = false                                  # optional: too rare to happen in every run of the test
 
-Whose divergences these are stands at the top of the file: ``candidate = "NAME"``, which may be a pattern, and of which
-releases: ``versions = ">=3.3,<3.4"``. A candidate in another interpreter has the name that it has in this one. What is
-said of some releases of the reference alone says so: ``reference_versions = ">=2.0,<2.1"``. Each candidate has a file
-of its own beside the tests: ``ledger.toml``, ``ledger-NAME.toml``.
+The top of the file names the candidate that diverges, ``candidate = "NAME"``, which may be a pattern, and its releases:
+``versions = ">=3.3,<3.4"``. A candidate in another interpreter has the same name as in this one. Divergences from only
+some releases of the reference name these: ``reference_versions = ">=2.0,<2.1"``. Each candidate has its own file next
+to the tests: ``ledger.toml``, ``ledger-NAME.toml``.
 
-What happens in calls that the reference refuses (such as each ``accepted``) is met only where the candidate is asked
-for them: in worker processes, and by tests with ``check_errors=True``. No other run waits for it, or calls it stale.
+Divergences in calls that the reference rejects (such as each ``accepted``) happen only in runs that make these calls on
+the candidate: in worker processes, and in tests with ``check_errors=True``. Other runs do not expect them, and do not
+report them as stale.
 
-Where the symptom is ``crash``, ``hang`` or ``out of memory``, the test runs in a worker process, whoever calls it. One
-death is waited for; after it the call that kills is not made again in that run, so what kills wants a test of its own.
+If the symptom is ``crash``, ``hang`` or ``out of memory``, the test always runs in a worker process. The run expects
+one such death. After it, the run does not make the fatal call again, so a fatal call should have its own test.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _OPTIONAL = (
     *("candidate", "versions", "reference_versions", "refused", "strict"),
 )
 _FLAGS = ("refused", "strict")
-#: What may stand at the top of a file, for all of its entries.
+#: Keys that may be set at the top of a file for all of its entries.
 _COMMON = ("candidate", "versions", "reference_versions")
 
 
@@ -69,38 +70,41 @@ class LedgerEntry:
     reason: str
     operator: str = ""
     match: str = ""
-    #: Which of several results, gradients or buffers of that operator differs so; any of them if empty.
+    #: The result, gradient or buffer of the operator that differs; any of them if empty.
     place: str = ""
-    #: Of gradients: of which operand of that operator, such as ``"1"`` or ``"weight"``; of any of them if empty.
+    #: For gradients: the operand of the operator, such as ``"1"`` or ``"weight"``; any of them if empty.
     operand: str = ""
     reproducer: str = ""
     link: str = ""
     date: str = ""
-    #: The candidate that diverges so, as a pattern; any one if empty.
+    #: The candidate that diverges, as a pattern; any candidate if empty.
     candidate: str = ""
-    #: Of which of its versions that is said, such as ``">=3.3,<3.4"``; of all if empty.
+    #: The versions of the candidate that diverge, such as ``">=3.3,<3.4"``; all if empty.
     versions: str = ""
-    #: Beside which versions of the reference; any one if empty.
+    #: The versions of the reference from which it diverges; all if empty.
     reference_versions: str = ""
-    #: Whether it happens in calls that the reference refuses.
+    #: Whether it happens in calls that the reference rejects.
     refused: bool = False
-    #: Whether a run of the test that does not meet it fails, as one that passes does where pytest's `xfail` is strict.
+    #: Whether a run of the test without this divergence fails, as with pytest's strict `xfail`.
     strict: bool = True
 
     @property
     def needs_error_parity(self) -> bool:
-        """Whether only a run that asks the candidate for what the reference refuses can meet it."""
+        """Whether it can happen only in runs that also make the reference's rejected calls on the candidate."""
         return self.refused or self.symptom == "accepted"
 
     @property
     def kills(self) -> bool:
-        """Whether the process in which it happens does not live on."""
+        """Whether it ends the process in which it happens."""
         return self.symptom in DEADLY
 
     def is_about(self, candidate: str, version: Callable[[], str], reference_version: Callable[[], str] = str) -> bool:
-        """Whether it is about `candidate` in its present version, beside the reference in its own.
+        """Whether the entry applies to these versions of the candidate and the reference.
 
-        Versions are asked for only where they count; an empty one fits any.
+        Args:
+            candidate: the name of the candidate.
+            version, reference_version: return the versions of the two sides. They are called only if the entry has a
+                range for that side; an empty version satisfies every range.
         """
         named = (candidate, placeless(candidate))
         if self.candidate and not any(
@@ -111,17 +115,17 @@ class LedgerEntry:
         return all(not allowed or within(own(), allowed) for allowed, own in ranges)
 
     def speaks_of(self, test: str) -> bool:
-        """Whether the entry is about the test with this id."""
-        # A test's id ends in [arguments] where it has any; brackets mean something else to fnmatch. An entry that
-        # names no arguments speaks of all of them.
+        """Whether the entry applies to the test with this id."""
+        # The id of a test with arguments ends in [arguments], but brackets have another meaning for fnmatch. An entry
+        # without arguments applies to all of them.
         if "[" not in self.test:
             test = test.partition("[")[0]
         return fnmatch.fnmatchcase(test, self.test.replace("[", "[[]"))
 
     def covers(self, mismatch: Mismatch, operator: str) -> bool:
-        """Whether `mismatch`, which is known by `operator`, is the divergence that the entry describes."""
+        """Whether `mismatch`, which is attributed to `operator`, is the divergence that the entry describes."""
         return (
-            # What is known to differ in ordinary numbers may differ in special ones, too.
+            # An operator that is known to differ for ordinary values may also differ for special ones.
             self.symptom in (mismatch.heading, mismatch.symptom)
             and (not self.operator or self.operator == operator)
             and (not self.place or self.place == mismatch.place)
@@ -132,29 +136,40 @@ class LedgerEntry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ledger:
-    """The entries that apply to one place."""
+    """The ledger entries that apply to one test file."""
 
     entries: tuple[LedgerEntry, ...] = ()
 
     def entries_for(self, test: str) -> list[LedgerEntry]:
-        """The entries that are about the test with this id."""
+        """Return the entries that apply to the test with this id."""
         return [entry for entry in self.entries if entry.speaks_of(test)]
 
     def expects_death(self, test: str, *, error_parity: bool) -> bool:
-        """Whether `test` is known to kill the process that it runs in, with or without calls that are refused."""
+        """Whether `test` is known to kill its process.
+
+        Args:
+            test: the test's id.
+            error_parity: whether calls that the reference rejects are also made on the candidate.
+        """
         return bool(self.deaths(test, error_parity=error_parity))
 
     def deaths(self, test: str, *, error_parity: bool) -> list[LedgerEntry]:
-        """The entries by which `test` is known to kill the process that it runs in."""
+        """Return the entries by which `test` is known to kill its process; arguments as of `expects_death`."""
         return [entry for entry in self.entries_for(test) if entry.kills and (error_parity or not entry.refused)]
 
     def stale(self, test: str, met: Container[str], *, error_parity: bool) -> list[LedgerEntry]:
-        """The entries for `test` that a whole run of it could have met and did not, where `met` has the keys it met."""
+        """Return the strict entries for `test` whose divergences did not happen in a complete run.
+
+        Args:
+            test: the test's id.
+            met: the keys of the entries whose divergences happened.
+            error_parity: whether calls that the reference rejects were also made on the candidate.
+        """
         expected = [entry for entry in self.entries_for(test) if error_parity or not entry.needs_error_parity]
         return [entry for entry in expected if entry.strict and entry.key not in met]
 
     def expects(self, test: str, mismatch: Mismatch, operator: str) -> LedgerEntry | None:
-        """The entry that covers a trial whose first mismatch is this one, if there is one."""
+        """Return the entry that covers a trial whose first mismatch is `mismatch`, or None."""
         return next((entry for entry in self.entries_for(test) if entry.covers(mismatch, operator)), None)
 
 
@@ -165,10 +180,17 @@ def find(
     reference_version: Callable[[], str] = str,
     common: Path | None = None,
 ) -> Ledger:
-    """The ledgers beside the file `start` and in the folders above it, up to the project's root, and the `common` one.
+    """Return the entries of the ledgers in the folder of the file `start` and above, and of the `common` one.
 
-    With a `candidate`, only what is about that one, or about any; and about its `version`, and about that of the
-    reference, unless they are empty.
+    Args:
+        start: the test file. Folders are searched up to the project's root, which has a `pyproject.toml` or `.git`.
+        candidate: return only entries that apply to this candidate; all entries if empty.
+        version, reference_version: return the versions of the two sides, which entries with ranges must allow; an
+            empty version is allowed by all.
+        common: a ledger that applies to all tests.
+
+    Raises:
+        UsageError: a ledger cannot be read.
     """
     entries: list[LedgerEntry] = []
     for folder in start.resolve().parents:
@@ -183,7 +205,11 @@ def find(
 
 
 def read(path: Path) -> list[LedgerEntry]:
-    """The entries of one file; raises `UsageError` that names the file and the entry."""
+    """Return the entries of one file.
+
+    Raises:
+        UsageError: the file cannot be read, or an entry is wrong; the message names the file and the entry.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Where a campaign stands: what its tests have come to and what was found."""
+"""The progress of a campaign: the state of its tests, and its findings."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
 from autotest.results.tasks import Explored, Found, LeftOut, Where
 
-#: Different arguments of one test that are counted.
+#: Maximum number of different arguments that are counted for one test.
 ARGUMENTS_KEPT = 400
 
 
 @dataclasses.dataclass(slots=True)
 class TestProgress:
-    """How far one test has come."""
+    """The progress of one test."""
 
     where: Where
-    #: Base seeds and indices of trials that are to be run before any other.
+    #: Base seeds and indices of trials that are run before any other.
     pinned: tuple[tuple[int, int], ...] = ()
-    #: The next trial to run, counted in this shard's own indices.
+    #: The next trial to run, as an index within this shard.
     next: int = 0
-    #: Trials that were handed out and came back untried.
+    #: Trials that were given to a worker and returned without being run.
     returned: list[range] = dataclasses.field(default_factory=list)
     tried: int = 0
     #: Trials that killed their process, and deaths outside of any trial.
@@ -30,40 +30,40 @@ class TestProgress:
     mishaps: int = 0
     accepted: int = 0
     seconds: float = 0.0
-    #: Seconds of a trial in the last task; None before the first.
+    #: Seconds per trial in the last task; None before the first.
     pace: float | None = None
-    #: Trials one after the other in which everything was set aside.
+    #: Number of latest consecutive trials that did nothing because everything in them was set aside.
     idle: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Trials that ended before a call that is set aside, by that call.
     avoided: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: The line of the test at which each of these reasons was met first, in this run.
+    #: For each reason of a rejection or avoided trial, the line of the test where it first occurred in this run.
     places: dict[str, str] = dataclasses.field(default_factory=dict)
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     compared: int = 0
-    #: What the gradient gate has against it, and in how many trials.
+    #: Complaints of the gradient gate, and the number of trials of each.
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: Whether something happened since it was written down.
+    #: Whether the progress changed since it was last written to the history.
     changed: bool = True
-    #: Tasks since the last one that showed something new: another failure, operator or reason of rejection.
+    #: Number of tasks since the last one with a new failure, operator or reason of rejection.
     unrewarded: int = 0
     known: set[object] = dataclasses.field(default_factory=set)
     broken: str = ""
-    #: Why no more of its trials are run.
+    #: Why no more of its trials are run; empty if they are.
     set_aside: str = ""
-    #: Why it skips itself, where it does.
+    #: Why it skips itself; empty if it does not.
     skips: str = ""
 
     @property
     def rejected(self) -> int:
-        """How many trials the reference refused."""
+        """The number of trials that the reference rejected."""
         return self.rejections.total()
 
     @property
     def skipped(self) -> int:
-        """How many trials ended before a call that is set aside."""
+        """The number of trials that ended before a call that is set aside."""
         return self.avoided.total()
 
     @property
@@ -71,7 +71,7 @@ class TestProgress:
         return bool(self.broken or self.set_aside or self.skips)
 
     def add(self, result: Explored) -> None:
-        """Take in what some of its trials came to."""
+        """Add the results of some of its trials."""
         self.tried += result.done
         self.pace = result.seconds / result.done if result.done else self.pace
         self.accepted += result.accepted
@@ -82,7 +82,7 @@ class TestProgress:
         self.operators += result.operators
         self.forgotten += result.forgotten
         for item, times in result.arguments.items():
-            # Sizes and bounds can take any value; the first ones show what is drawn.
+            # Sizes and bounds can have any value; the first `ARGUMENTS_KEPT` values are enough to show the range.
             if item in self.arguments or len(self.arguments) < ARGUMENTS_KEPT:
                 self.arguments[item] += times
         self.changed = True
@@ -96,47 +96,47 @@ class TestProgress:
         self.known |= seen
 
 
-TestProgress.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
+TestProgress.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it as a test
 
 
 @dataclasses.dataclass(slots=True)
 class CampaignProgress:
-    """How far a campaign has come."""
+    """The progress of a campaign."""
 
     base_seed: int
     tests: list[TestProgress]
     #: Distinct findings, in the order of their discovery.
     found: dict[Identity, Found] = dataclasses.field(default_factory=dict)
-    #: How many trials showed each of them, the ones that are not kept yet among them.
+    #: Number of trials that showed each failure, including failures that are not stored yet.
     seen: collections.Counter[Identity] = dataclasses.field(default_factory=collections.Counter)
-    #: Where a failure was seen that did not happen again.
+    #: Test and trial index of each failure that did not happen again.
     vanished: list[tuple[Where, int]] = dataclasses.field(default_factory=list)
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     cleared: int = 0
-    #: How many worker processes were lost, and in how many trials, by test and call.
+    #: Number of worker processes that died; and of trials in which they did, by test and call.
     workers_lost: int = 0
     deaths: collections.Counter[tuple[str, str]] = dataclasses.field(default_factory=collections.Counter)
-    #: With what arguments a call killed, as far as that was told, by test and call.
+    #: The arguments with which a call killed its process, as far as they were recorded, by test and call.
     fatal_arguments: dict[tuple[str, str], set[str]] = dataclasses.field(default_factory=dict)
-    #: How many of them the ledger expects, by its entries' keys; `expected` counts them, too.
+    #: Number of deaths that the ledger expects, by the keys of its entries; `expected` counts them, too.
     known_deaths: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Tests that cannot be explored, and files that cannot be imported.
     left_out: list[LeftOut] = dataclasses.field(default_factory=list)
     files_broken: list[LeftOut] = dataclasses.field(default_factory=list)
-    #: Calls that are not tried any more because they kill, for people to read.
+    #: Descriptions of the calls that are not made any more because they kill their process.
     set_aside: set[str] = dataclasses.field(default_factory=set)
-    #: What operators were given, in the trials of this run in which that was counted.
+    #: Features of the operators' inputs, from those trials of this run that counted them.
     covered: Coverage = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
-    #: How many workers explore at the moment.
+    #: Number of workers that explore at the moment.
     workers: int = 0
-    #: What there is to say of the machines of a cluster, a line each.
+    #: Messages about the machines of a cluster, one line each.
     machines: list[str] = dataclasses.field(default_factory=list)
-    #: What the same campaign came to on each group of machines, by name, where it ran on each; this is the sum then.
+    #: The progress on each group of machines, by name, if the campaign runs on each; this object is then their sum.
     groups: dict[str, CampaignProgress] = dataclasses.field(default_factory=dict)
-    #: Why the history lacks what happened last, if it does.
+    #: Why the latest progress could not be written to the history; empty if it was.
     unwritten: str = ""
-    #: Why it ended before its time, in words, if it did; and whether that was Ctrl-C.
+    #: Why it ended early, empty if it did not; and whether the reason was Ctrl-C.
     stopped: str = ""
     interrupted: bool = False
 
@@ -153,12 +153,12 @@ class CampaignProgress:
         return sum(test.rejected for test in self.tests)
 
     def seen_on(self, identity: Identity) -> dict[str, int]:
-        """How often each group of machines showed a finding; nothing of those that did not."""
+        """Return how often each group of machines showed a finding, without the groups that did not."""
         return {name: times for name, group in self.groups.items() if (times := group.seen[identity])}
 
     @property
     def forgetful(self) -> list[TestProgress]:
-        """The tests that compare no gradient where they could."""
+        """The tests with trials that compare no gradient although they could."""
         return [test for test in self.tests if test.forgotten]
 
     @property

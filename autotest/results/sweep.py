@@ -1,4 +1,4 @@
-"""What a sweep found out, as data: cells, what was checked in each of them, and what diverged."""
+"""The results of a sweep as data: cells, the checks in each of them, and divergences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from autotest.program import Program
 from autotest.results.accuracy import Accuracy
 
-#: What is looked at in each cell, in the order in which it is shown.
+#: The checks of a cell, in the order in which reports show them.
 Check: TypeAlias = Literal[
     "exists",
     "signature",
@@ -28,17 +28,17 @@ Check: TypeAlias = Literal[
 ]
 CHECKS: Final[tuple[Check, ...]] = Check.__args__  # type: ignore[attr-defined]
 
-#: What a cell comes to. The first that holds counts.
+#: The status of a cell, the worst first: several cells together have the first status that one of them has.
 Status: TypeAlias = Literal[
     "dies", "differs", "refuses", "agrees", "vacuous", "absent", "refused by the reference", "left out", "not run"
 ]
 STATUSES: Final[tuple[Status, ...]] = Status.__args__  # type: ignore[attr-defined]
-#: States that something worse than they are can follow on: a gate fails when a cell leaves `agrees`.
+#: Statuses that a cell must not lose: a gate fails when a cell does not agree any more.
 PASSING: Final = frozenset(("agrees",))
 
 
 class CellKey(NamedTuple):
-    """One row of the map: an operator with its variant, called in one form, on inputs of one dtype."""
+    """The key of a cell: an operator with its variant, called in one form, on inputs of one dtype."""
 
     operator: str
     form: str
@@ -58,22 +58,23 @@ class CellDivergence:
     """One way in which a cell diverges, with the smallest of the samples that show it."""
 
     check: Check
-    #: What differs, without the numbers that differ from sample to sample.
+    #: The difference without the numbers that vary from sample to sample.
     key: str
     message: str
-    #: Which sample it is: ``"sample 12"``.
+    #: The name of the smallest sample, such as ``"sample 12"``.
     sample: str
+    #: Number of samples that show it.
     samples: int = 1
-    #: Elements of its inputs.
+    #: Number of elements in the inputs of the smallest sample.
     size: int = 0
     program: Program | None = None
-    #: Whether the candidate, where it did not survive, gave no answer.
+    #: Whether the candidate, if it did not survive, hung.
     hangs: bool = False
-    #: How many of the samples each group of machines saw it in, where the sweep ran on several.
+    #: Number of samples in which each group of machines found it, if the sweep ran on several groups.
     groups: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
     def merge(self, other: CellDivergence) -> None:
-        """Count `other`, which is the same at other samples; the smaller program stays."""
+        """Add `other`, the same divergence in other samples; the smaller program is kept."""
         self.samples += other.samples
         self.groups += other.groups
         if other.program is not None and (self.program is None or other.size < self.size):
@@ -82,36 +83,38 @@ class CellDivergence:
 
 @dataclasses.dataclass(slots=True)
 class Cell:
-    """What was found out in one cell. Every sample is counted in exactly one of the first five."""
+    """The results of one cell. Each sample is counted in exactly one of `accepted`, `refused` and `left_out`."""
 
     accepted: int = 0
-    #: Refused by the reference, as error inputs are meant to be.
+    #: Samples that the reference rejects, as it should reject error inputs.
     refused: int = 0
-    #: Of the accepted ones: the reference's result is empty or undefined, so that its values say nothing.
+    #: Accepted samples whose result on the reference is empty, undefined or constant, so that its values prove nothing.
     vacuous: int = 0
+    #: Samples that were not judged, by reason.
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: Refused or died of by the candidate, where the reference accepts.
+    #: Samples that the reference accepts, and that the candidate rejects or does not survive.
     failed: int = 0
-    #: check -> samples that pass and samples that were checked
+    #: check -> number of samples that passed, and number that were checked
     checks: dict[str, list[int]] = dataclasses.field(default_factory=dict)
+    #: Divergences by check and key.
     divergences: dict[tuple[str, str], CellDivergence] = dataclasses.field(default_factory=dict)
-    #: Why the operator is not there at all on the candidate; empty if it is.
+    #: Why the candidate does not have the operator at all; empty if it has it.
     absent: str = ""
-    #: The name of torch's that it lacks; empty where it is no name, such as a dtype.
+    #: The name in torch that the candidate lacks; empty if it lacks something else, such as a dtype.
     lacks: str = ""
-    #: Samples whose difference the referee explains by rounding and the like.
+    #: Samples whose difference the referee explains by rounding or similar.
     rounded: int = 0
-    #: How far both sides are from double precision; None where nothing was measured.
+    #: The errors of both sides against double precision; None if none were measured.
     accuracy: Accuracy | None = None
     #: The public names that accepted samples call, such as ``"Tensor.add_"``.
     called: set[str] = dataclasses.field(default_factory=set)
-    #: What its samples have of what decides how an operator behaves, and how it did behave, as numbers.
+    #: Hashes of the features of its samples that affect an operator's behaviour, and of the behaviour itself.
     features: set[int] = dataclasses.field(default_factory=set)
-    #: How many of the samples each group of machines ran, where the sweep ran on several.
+    #: Number of samples that each group of machines ran, if the sweep ran on several groups.
     groups: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
     def of_group(self, name: str) -> None:
-        """Note that all of this is what one group of machines found out."""
+        """Assign all samples and divergences to one group of machines."""
         self.groups[name] = self.samples
         for found in self.divergences.values():
             found.groups[name] = found.samples
@@ -139,7 +142,7 @@ class Cell:
             known.merge(found)
 
     def merge(self, other: Cell) -> None:
-        """Add what was found out about other samples of the same cell, but for their features."""
+        """Add the results of other samples of the same cell, except their features."""
         self.accepted += other.accepted
         self.refused += other.refused
         self.vacuous += other.vacuous
@@ -169,7 +172,7 @@ class Cell:
         if failing - {"errors", "signature", "exists"}:
             return "differs"
         if failing:
-            # Where it accepts nothing, it has the name only.
+            # A candidate that accepts no sample has only the name of the operator.
             return "refuses" if self.failed >= self.accepted else "differs"
         if self.checks and (self.accepted or self.refused):
             if self.accepted and self.vacuous == self.accepted:
@@ -180,7 +183,7 @@ class Cell:
 
 @dataclasses.dataclass(slots=True)
 class SweepRow:
-    """A cell with its key, and what is known of it without running it."""
+    """A cell with its key, its family and the database of its samples."""
 
     key: CellKey
     family: str
@@ -197,26 +200,26 @@ class SweepMap:
     seed: int
     command: str
     rows: dict[CellKey, SweepRow] = dataclasses.field(default_factory=dict)
-    #: Databases that could not be had, and the like.
+    #: Messages for the report, such as databases that are not available.
     notes: list[str] = dataclasses.field(default_factory=list)
     seconds: float = 0.0
-    #: Samples that an earlier run judged, which this one went on with, in other seconds.
+    #: Number of samples judged by an earlier run that this one continues; `seconds` does not include their time.
     earlier: int = 0
     date: str = ""
     #: The public names that both sides have.
     shared: Sequence[str] = ()
-    #: Whether it ended before all cells had run.
+    #: Why it ended before all cells had run; empty if they all did.
     incomplete: str = ""
-    #: The groups of machines of a cluster that each ran all of it, with their workers; none where one did.
+    #: Number of workers of each group of machines, by name, if each group of a cluster ran the whole sweep; else empty.
     workers: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def counts(self) -> Mapping[Status, int]:
-        """How many cells there are of each status."""
+        """Return the number of cells of each status."""
         found = collections.Counter(row.cell.status for row in self.rows.values())
         return {status: found[status] for status in STATUSES}
 
     def operators(self) -> Mapping[str, list[SweepRow]]:
-        """The rows of each operator, without its variants."""
+        """Return the rows by operator name; all variants of an operator are under the same name."""
         found: dict[str, list[SweepRow]] = {}
         for row in self.rows.values():
             found.setdefault(row.key.name, []).append(row)
@@ -224,7 +227,10 @@ class SweepMap:
 
 
 def less_accurate(swept: SweepMap) -> list[SweepRow]:
-    """The cells in which all values agree, and the candidate's errors are yet several times the reference's."""
+    """Return the cells whose values all agree although the candidate's errors are several times the reference's.
+
+    They are sorted by the ratio of the greatest errors, the largest first.
+    """
     found: list[tuple[float, SweepRow]] = []
     for row in swept.rows.values():
         accuracy = row.cell.accuracy
@@ -235,5 +241,5 @@ def less_accurate(swept: SweepMap) -> list[SweepRow]:
 
 
 def worst(statuses: Iterable[Status]) -> Status:
-    """The status that several cells come to together."""
+    """Return the worst of `statuses`; ``"not run"`` if there are none."""
     return min(statuses, key=STATUSES.index, default="not run")

@@ -1,4 +1,4 @@
-"""Of the public names and module classes that both sides have: which have accepted samples, and why others do not."""
+"""Which public names and module classes of both sides have accepted samples, and why the others have none."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 from autotest.results.sweep import SweepMap, SweepRow
 
-#: What modules are called among the databases.
+#: The database name of modules.
 _MODULES = "modules"
 
 
 class NameCoverage(NamedTuple):
-    """Some names, and those of them without an accepted sample, each with its reason."""
+    """How many names there are, and which of them have no accepted sample."""
 
     names: int
+    #: Name -> reason why it has no accepted sample.
     without: Mapping[str, str]
 
     @property
@@ -26,12 +27,12 @@ class NameCoverage(NamedTuple):
         return f"{self.covered} of {self.names}{share}"
 
     def as_data(self) -> dict[str, Any]:
-        """All of it, for `json.dumps`."""
+        """Return the same as values that `json.dumps` accepts."""
         return {"names": self.names, "covered": self.covered, "without": dict(self.without)}
 
 
 def of_names(swept: SweepMap) -> NameCoverage:
-    """How it stands with functions and tensor methods."""
+    """Return the coverage of functions and tensor methods."""
     called = {name for row in swept.rows.values() for name in row.cell.called}
     by_name: dict[str, list[SweepRow]] = {}
     for row in swept.rows.values():
@@ -43,7 +44,7 @@ def of_names(swept: SweepMap) -> NameCoverage:
 
 
 def of_modules(swept: SweepMap) -> NameCoverage:
-    """How it stands with the classes of modules."""
+    """Return the coverage of module classes."""
     rows: dict[str, list[SweepRow]] = {}
     for row in swept.rows.values():
         if row.database == _MODULES:
@@ -54,7 +55,7 @@ def of_modules(swept: SweepMap) -> NameCoverage:
 
 
 def _reason(rows: list[SweepRow]) -> str:
-    """The commonest reason why samples of these cells were left out, or what became of them."""
+    """Return why these cells have no accepted sample: why samples were left out, or that they were rejected."""
     if not rows:
         return "no source has inputs for it"
     reasons = [reason for row in rows for reason, _ in row.cell.left_out.most_common(1)]

@@ -1,4 +1,4 @@
-"""Divergences of a sweep, one for each distinct one, with all cells that show it."""
+"""The distinct divergences of a sweep, each with all cells that show it."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ class SweepFinding:
     samples: int
     size: int
     program: Program | None
-    #: What is known once it has been looked into; empty before.
+    #: Results of the diagnosis; empty before it.
     verdict: Sequence[str] = ()
     blame: str = ""
     text: str = ""
     script: str = ""
-    #: Why the ledger expects it; empty where it does not.
+    #: Why the ledger expects it; empty if it does not.
     known: str = ""
-    #: All of it, as what tests find, where there is a script; where it is kept, and whether
-    #: its script was seen to show it.
+    #: If there is a script: the same as a `Finding`, the folder in which it is stored, its report, and whether the
+    #: script reproduces it.
     finding: Finding | None = None
     place: str = ""
     report: str = ""
     verified: Verification = dataclasses.field(default_factory=Verification)
-    #: What the programs of its cells call, which for a method or an operator is called otherwise than its cell.
+    #: The names that the programs of its cells call; for a method or an operator they differ from the cell's name.
     calls: list[str] = dataclasses.field(default_factory=list)
-    #: Whether the candidate, where it did not survive, gave no answer.
+    #: Whether the candidate, if it did not survive, hung.
     hangs: bool = False
-    #: In how many samples each group of machines saw it, where the sweep ran on several.
+    #: Number of samples in which each group of machines found it, if the sweep ran on several groups.
     groups: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 def findings(swept: SweepMap) -> list[SweepFinding]:
-    """The distinct findings of a map, by operator and check."""
+    """Return the distinct findings of a map, sorted by operator and check and numbered."""
     found: dict[tuple[str, str, str], SweepFinding] = {}
     for row in swept.rows.values():
         for divergence in row.cell.divergences.values():
@@ -90,12 +90,12 @@ def findings(swept: SweepMap) -> list[SweepFinding]:
 
 
 def called(program: Program | None) -> list[str]:
-    """The names that `program` calls, in their order."""
+    """Return the distinct names that `program` calls, in order."""
     made = program.calls if program is not None else ()
     return list(dict.fromkeys(call.target for call in made if call.kind != "tensor" and call.target))
 
 
-#: Check -> the symptoms of a ledger that it corresponds to.
+#: Check -> the symptoms in a ledger that it corresponds to.
 _SYMPTOMS: Final[Mapping[str, frozenset[str]]] = {
     "value": frozenset(("value", "nondeterminism", SPECIAL)),
     "nonfinite": frozenset(("value", SPECIAL)),
@@ -114,17 +114,23 @@ _SYMPTOMS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def symptoms_of(check: str) -> frozenset[str]:
-    """The symptoms of a ledger that a failed `check` corresponds to."""
+    """Return the symptoms in a ledger that a failed `check` corresponds to."""
     return _SYMPTOMS.get(check, frozenset())
 
 
 def known(
     found: Sequence[SweepFinding], entries: Sequence[LedgerEntry], sides: tuple[str, str], versions: Mapping[str, str]
 ) -> None:
-    """Note at each finding the reason of the ledger's entry that expects it, if any.
+    """Set `known` of each finding to the reason of the ledger entry that expects it, or to "".
 
-    An entry counts if it is about the candidate of `sides` in its version, beside the reference in its own, and names
-    the operator; its test does not matter here.
+    Only entries that name an operator and apply to these sides in their versions count. The test of an entry is
+    ignored.
+
+    Args:
+        found: the findings, which are changed in place.
+        entries: the ledger entries.
+        sides: the names of the reference and the candidate.
+        versions: the version of each side, by its name.
     """
     reference, candidate = sides
     of_each = (lambda: versions.get(candidate, "")), (lambda: versions.get(reference, ""))
@@ -134,7 +140,7 @@ def known(
 
 
 def _expects(entry: LedgerEntry, finding: SweepFinding) -> bool:
-    """Whether `entry` is about `finding`: as a test would say, or else by the cell that shows it."""
+    """Whether `entry` expects `finding`: by its first mismatch, as for a test's finding, or else by its cells."""
     whole = finding.finding
     if whole is not None and entry.covers(whole.first, whole.operator):
         return True

@@ -1,4 +1,4 @@
-"""The map of a sweep as JSON, and back as far as later runs are compared with it."""
+"""Write the map of a sweep as JSON, and read those parts of it that later runs are compared with."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from autotest.results.sweep_coverage import of_modules, of_names
 from autotest.results.sweep_findings import SweepFinding
 
 FORMAT: Final = "autotest map"
-#: Raised when the format changes so that older readers would misunderstand it.
+#: Version of the format; increased by each change that older readers would misunderstand.
 VERSION: Final = 1
 
 
 def as_data(swept: SweepMap, findings: Sequence[SweepFinding]) -> dict[str, Any]:
-    """Everything that a map holds, as values that `json.dumps` takes.
+    """Return a map and its findings as values that `json.dumps` accepts.
 
-    ``cells`` has a list for each cell: operator, form, dtype, family, status, counts of samples (accepted, refused by
-    the reference, vacuous, failed, cleared by the referee), checks by name with passed and total, samples left out by
-    reason, why it is absent, the numbers of its findings, and ``accuracy``: errors in units in the last place against
-    double precision, the greatest and the 99th percentile of the reference and of the candidate. ``coverage`` counts
-    the public names and the module classes of both sides, and names those without an accepted sample.
+    ``cells`` has an object for each cell: operator, form, dtype, family, database, status, numbers of samples
+    (accepted, rejected by the reference, vacuous, failed, cleared by the referee), checks by name with passed and
+    total, samples left out by reason, why it is absent, the numbers of its findings, and ``accuracy``: for each side
+    the greatest and the 99th-percentile error against double precision, in units in the last place. ``coverage`` counts
+    the public names and the module classes of both sides, and lists those without an accepted sample.
+
+    Args:
+        swept: the map.
+        findings: the findings of the map.
     """
     numbers: dict[CellKey, list[int]] = {}
     for finding in findings:
@@ -93,7 +97,7 @@ def _finding(finding: SweepFinding) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Baseline:
-    """What an earlier map says of each cell."""
+    """An earlier map, as far as later runs are compared with it; cells are the keys of its mappings."""
 
     statuses: Mapping[CellKey, str]
     checks: Mapping[CellKey, Mapping[str, Sequence[int]]]
@@ -103,12 +107,20 @@ class Baseline:
     seed: int = 0
     #: The command line that made it.
     command: str = ""
-    #: Why it does not hold all that was asked for; empty where it does.
+    #: Why it does not contain all cells that were to be run; empty if it does.
     incomplete: str = ""
 
 
 def baseline(document: Any, place: str) -> Baseline:
-    """The map that `as_data` gave; raises `UsageError` that names `place` and says what is wrong with it."""
+    """Return the baseline for a map that `as_data` returned.
+
+    Args:
+        document: the map, as read from JSON.
+        place: the name of its file, for messages.
+
+    Raises:
+        UsageError: `document` is no map, is damaged, or has another format version.
+    """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UsageError(f"{place} is no map of `autotest sweep --json`")
     if document.get("version") != VERSION:

@@ -1,4 +1,4 @@
-"""Compares a map with an earlier one: what got worse, what got better."""
+"""Compare a sweep map with an earlier one: which cells got worse, which got better."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autotest.results.sweep_format import Baseline
 
 
 class Change(NamedTuple):
-    """What changed in one cell."""
+    """The change of one cell."""
 
     key: CellKey
     before: str
@@ -21,21 +21,21 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What changed between two maps."""
+    """The changes between two maps."""
 
     worse: list[Change]
     better: list[Change]
-    #: Cells that are new, and do not agree.
+    #: New cells that do not agree.
     added: list[Change]
-    #: Cells that were not judged to their end, so that only what failed in them was compared.
+    #: Number of unfinished cells, of which only the failures were compared.
     unfinished: int = 0
-    #: Cells that both maps have.
+    #: Number of cells that are in both maps.
     shared: int = 0
-    #: What the maps differ in besides, as sentences.
+    #: Other differences between the maps, such as versions or seeds, as sentences.
     notes: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """All of it, as values that `json.dumps` takes."""
+        """Return the same as values that `json.dumps` accepts."""
         listed = {"worse": self.worse, "better": self.better, "added": self.added}
         return {
             **{
@@ -54,12 +54,20 @@ def changes(
     chosen: Callable[[CellKey], bool],
     unfinished: Collection[CellKey] = frozenset(),
 ) -> Changes:
-    """Compare the cells that `chosen` says were asked for.
+    """Compare the cells of a map with those of an earlier one.
 
-    A cell got worse when it agreed and does not any more, when it is not there any more, when a check that all of its
-    samples passed is failed or not made, when a check is failed by more than twice as many of as many samples, and when
-    samples are left out that were not. Of `unfinished` cells, which were not judged to their end, only what failed
-    counts.
+    A cell got worse if
+
+    - it agreed and does not agree any more, or it is gone;
+    - a check that all its samples passed fails now, or is not made any more;
+    - of the same number of samples, more than twice as many fail a check;
+    - more samples are left out.
+
+    Args:
+        swept: the new map.
+        before: the earlier map.
+        chosen: returns whether a cell was to be run; only these cells of the earlier map are compared.
+        unfinished: cells of which not all samples were run; for these only failures count.
     """
     worse: list[Change] = []
     better: list[Change] = []
@@ -100,7 +108,7 @@ def changes(
 
 
 def _unlike(swept: SweepMap, before: Baseline) -> Iterator[str]:
-    """What both maps do not have in common, but for their cells."""
+    """Yield sentences about differences between the maps other than in their cells."""
     if tuple(swept.sides) != tuple(before.sides):
         old, new = (f"{sides[1]} with {sides[0]}" for sides in (before.sides, swept.sides))
         yield f"the earlier map compares {old}, and this one {new}: what changed says little of either"
@@ -127,7 +135,7 @@ def _why(cell: Cell) -> str:
 
 
 def _lost(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
-    """A check that passed on all samples and does not now, or samples that are left out now."""
+    """Return how the cell got worse: a lost check, more failures, or more samples left out; None if it did not."""
     for name in _all_passed(before, key):
         now = cell.checks.get(name)
         if now is None or not now[1]:
@@ -143,7 +151,7 @@ def _lost(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
 
 
 def _failed(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
-    """A check that passed on all samples, and fails on some now."""
+    """Return the first check that passed on all samples and now fails on some; None if there is none."""
     for name in _all_passed(before, key):
         passed, total = cell.checks.get(name, (0, 0))
         if passed < total:
@@ -152,9 +160,10 @@ def _failed(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | Non
 
 
 def _fails_more(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
-    """A check that some samples failed, and that more than twice as many of as many fail now.
+    """Return the first check that more than twice as many samples fail as before; None if there is none.
 
-    Fewer more may be rounding on another machine, and of other samples nothing can be said.
+    A smaller increase may be caused by rounding on another machine. If the number of samples is another one, the
+    samples are different, and the counts cannot be compared.
     """
     for name, (passed, total) in before.checks[key].items():
         now, of = cell.checks.get(name, (0, 0))

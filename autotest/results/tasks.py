@@ -1,4 +1,4 @@
-"""What a campaign asks of whoever runs its trials, and what it gets back: plain data that crosses processes."""
+"""The tasks that a campaign gives to workers, and their results: plain data that is sent between processes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
 from autotest.results.verification import Verification
 
-#: The type of rejection that stands for an operator that is not tried any more.
+#: The type of the rejection of a call that is not made any more because it kills its process.
 SET_ASIDE = "set aside"
-#: Stands for all names of calls.
+#: Wildcard for the names of all calls.
 EVERY_CALL = "*"
 
 
@@ -28,7 +28,7 @@ class LeftOut(NamedTuple):
 
 
 class Where(NamedTuple):
-    """A test, and the base seed that its trials are numbered under."""
+    """A test, and the base seed of its trials."""
 
     file: Path
     test: str
@@ -37,64 +37,66 @@ class Where(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Conditions:
-    """What holds for all tasks of a campaign."""
+    """The settings that are the same for all tasks of a campaign."""
 
+    #: Folder in which failures are stored.
     directory: Path
     #: The registered names of reference and candidate.
     frameworks: tuple[str, str] = DEFAULT_PAIR
-    #: A ledger that holds for all tests, beside those that lie with them.
+    #: A ledger that applies to all tests, in addition to those stored with the tests.
     ledger: Path | None = None
-    #: Try on the candidate what the reference refuses. Only where the process may be lost.
+    #: Whether calls that the reference rejects are made on the candidate, too; only in processes that may die.
     check_errors: bool = False
     #: Seconds that shrinking one finding may take.
     shrink: float = 3.0
+    #: Whether reproducers are run in a fresh interpreter.
     verify: bool = True
-    #: Seconds after which a trial counts as hanging, and bytes of memory that it may take; for worker processes.
+    #: Limits of a trial in a worker process: seconds after which it counts as hanging, and bytes of memory.
     deadline: float = 20.0
     memory: int | None = None
-    #: The seconds of tests that have a deadline of their own, by their ids.
+    #: Test id -> deadline in seconds, for tests with their own deadline.
     deadlines: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def deadline_of(self, test: str) -> float:
-        """Seconds after which a trial of `test` counts as hanging."""
+        """Return the seconds after which a trial of `test` counts as hanging."""
         return self.deadlines.get(test, self.deadline)
 
     def of_test(self, test: str) -> Conditions:
-        """What holds for the tasks of `test`."""
+        """Return the settings for the tasks of `test`, with only its own deadline."""
         return dataclasses.replace(self, deadline=self.deadline_of(test), deadlines={})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Explore:
-    """Run the trials of these indices, and stop early when `seconds` have passed."""
+    """A task: run the trials with these indices, and stop early when `seconds` have passed."""
 
     where: Where
     indices: range
     seconds: float
-    #: Calls that killed too many workers to be tried again, as `fatal_call` names them, or with their arguments.
+    #: Calls that killed too many workers and are not made again, as `fatal_call` names them, or with their arguments.
     set_aside: frozenset[str] = frozenset()
-    #: Calls that have killed, whose arguments are noted before they are made; or `EVERY_CALL`.
+    #: Calls that killed a worker, whose arguments are recorded before they are made; or `EVERY_CALL`.
     watched: frozenset[str] = frozenset()
-    #: Count what operators are given.
+    #: Whether to count the features of the operators' inputs.
     counted: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Diagnose:
-    """Run one trial that failed again, find out what can be known of it, and keep it in the store."""
+    """A task: run one failed trial again, diagnose it, and write the finding to the store."""
 
     where: Where
     index: int
-    #: Shrink, and run the reproducer in a fresh interpreter.
+    #: Whether to shrink, and to run the reproducer in a fresh interpreter.
     thorough: bool
-    #: False after shrinking has cost a worker.
+    #: False after a worker has died while shrinking.
     shrink: bool = True
-    #: As what it was kept. A fresh interpreter may say that it is a death.
+    #: The identity under which it was stored. The reproducer may show in a fresh interpreter that it is a death.
     identity: Identity | None = None
 
 
 class Ran(NamedTuple):
-    """Trials that a process has run, one after the other."""
+    """Trials that a process ran one after the other."""
 
     where: Where
     indices: range
@@ -102,19 +104,19 @@ class Ran(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DiagnoseDeath:
-    """Run the trial that a worker died in again in a process of its own, and keep what it was doing."""
+    """A task: run the trial in which a worker died again in its own process, and store the program that killed it."""
 
     where: Where
     index: int
     identity: Identity
     message: str
     thorough: bool
-    #: Make its program smaller; and run its script in a fresh interpreter.
+    #: Whether to shrink its program; and whether to run its script in a fresh interpreter.
     shrink: bool = True
     verify: bool = False
-    #: How many trials before that one the candidate may still have been at work on.
+    #: Number of trials before `index` that the candidate may still have been working on.
     back: int = 0
-    #: What the worker had run before, as far as that is known.
+    #: The trials that the worker had run before, as far as they are known.
     before: tuple[Ran, ...] = ()
 
 
@@ -127,64 +129,64 @@ class Suspect(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class Explored:
-    """What became of the trials of an `Explore`."""
+    """The result of an `Explore`."""
 
-    #: How many of the indices were tried.
+    #: Number of indices that were run.
     done: int = 0
     accepted: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Trials that ended before a call that is set aside, by that call.
     avoided: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: The line of the test at which each of these reasons was met first.
+    #: For each of these reasons, the line of the test where it first occurred.
     places: dict[str, str] = dataclasses.field(default_factory=dict)
-    #: Failures that the ledger expects, by its entries' keys; and mismatches that proved to be rounding.
+    #: Failures that the ledger expects, by the keys of its entries; and mismatches cleared as rounding.
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     cleared: int = 0
     compared: int = 0
     gradients: int = 0
-    #: What the gradient gate has against accepted trials.
+    #: Complaints of the gradient gate about accepted trials.
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     suspects: list[Suspect] = dataclasses.field(default_factory=list)
-    #: How often each operator was called, in accepted trials.
+    #: Number of calls of each operator in accepted trials.
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: Plain arguments that they were given, such as ``conv2d stride=2``.
+    #: Plain arguments of these calls, such as ``conv2d stride=2``.
     arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: What they were given, in accepted trials, where that was to be counted.
+    #: Features of the operators' inputs in accepted trials, if the task counts them.
     covered: Coverage = dataclasses.field(default_factory=dict)
-    #: The traceback of a body that is itself at fault; the trials after it were not tried.
+    #: The traceback of a mistake in the test body; the trials after it were not run.
     broken: str = ""
-    #: Why the test skips itself, where it does; the trials after that were not tried either.
+    #: Why the test skips itself, empty if it does not; the trials after the skip were not run.
     skips: str = ""
     seconds: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """A finding as it was kept."""
+    """A stored finding."""
 
     key: str
     identity: Identity
     where: Where
     index: int
-    #: The folder that holds it.
+    #: The folder in which it is stored.
     place: str
-    #: What a fresh interpreter said of its reproducer; "" while nobody asked one.
+    #: Whether its reproducer showed it in a fresh interpreter.
     verified: Verification
-    #: The first line of the verdict, where one was reached.
+    #: The first line of the verdict; empty if none was reached.
     verdict: str
     message: str
     report: str
     #: The features without which it does not happen, in words.
     happens: str = ""
-    #: Whose fault it is, as in `Finding.blame`; empty where that was not asked.
+    #: Whose fault it is, as in `Finding.blame`; empty if that was not determined.
     blame: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedDeath:
-    """A death that the ledger expects, as tracing it showed: the trail alone had not told."""
+    """A death that the ledger expects; only tracing the trial showed that, not the breadcrumb file."""
 
-    #: Of the ledger's entry.
+    #: The key of the ledger entry.
     key: str
 
 
@@ -197,38 +199,41 @@ class Vanished:
 
 
 def fatal_call(operator: str, refused: bool) -> str:
-    """What is set aside when it kills. A call that the reference refuses says nothing about those that it makes."""
+    """Return the name under which a call of `operator` is set aside after it has killed its process.
+
+    Calls that the reference rejects (`refused`) have another name, since they say nothing about calls that it accepts.
+    """
     return f"{operator} (calls that the reference refuses)" if refused else operator
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Death:
-    """A worker that did not come back from its task."""
+    """The death of a worker during its task."""
 
-    #: None when it says nothing about the candidate.
+    #: None if the death says nothing about the candidate.
     symptom: Symptom | None
-    #: A signal's name, an exit status, or how long it was waited for.
+    #: The name of a signal, an exit status, or the duration of the timeout.
     how: str
-    #: The line of its standard error that tells most.
+    #: The most informative line of the worker's standard error.
     last_words: str
-    #: Which trial it was in and which call of the candidate was being made; None outside of trials.
+    #: The index of the trial in which it died, None outside trials; and the operator that was being called.
     index: int | None = None
     operator: str = ""
     stage: Stage = "forward"
-    #: Who was being asked, as far as can be told from outside.
+    #: The side whose call was running, as far as this can be determined from outside.
     side: Side = "candidate"
-    #: Whether the reference had refused the call that the candidate was being asked for.
+    #: Whether the reference had rejected the call that the candidate was running.
     refused: bool = False
-    #: How many trials before that one may be the one, where several were run together.
+    #: Number of trials before `index` that may have caused the death, if several were run together.
     back: int = 0
-    #: The call with what of its arguments matters, where that was noted.
+    #: The call with those of its arguments that matter, if they were recorded.
     signature: str = ""
-    #: What the worker had run before that trial, the last of it.
+    #: The latest trials that the worker had run before that one.
     before: tuple[Ran, ...] = ()
 
     @property
     def mismatch(self) -> Mismatch:
-        """What ledgers are asked about, and people told, before anybody has looked into it."""
+        """The mismatch with which ledgers are searched, and which users are shown, before the death is diagnosed."""
         operator = self.operator or "tensor"
         message = f"{operator}: the {self.side} {'hangs' if self.symptom == 'hang' else 'dies'} ({self.how})"
         message += f": {self.last_words}" if self.last_words else ""

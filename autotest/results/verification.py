@@ -1,4 +1,4 @@
-"""Whether the script of a finding was seen to show it, and why not where it was not."""
+"""Whether the script of a finding reproduces it, and the reason if it does not."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from collections.abc import Sequence
 
 
 class State(enum.Enum):
-    """How far the proof of a finding has come."""
+    """The state of the verification of a finding."""
 
     UNTRIED = "untried"
-    #: Of a death: nobody has run its trial again yet.
+    #: For a death: its trial was not run again yet.
     WAITING = "waiting"
+    #: The script reproduced the finding in a fresh interpreter.
     VERIFIED = "verified"
+    #: The script ran and did not reproduce the finding.
     MISSED = "missed"
-    #: The script was run, and ended without saying whether it shows the finding.
+    #: The script ended without reporting whether it reproduces the finding.
     UNCLEAR = "unclear"
-    #: A signal ended the interpreter that the script ran in, before it had said anything.
+    #: A signal killed the interpreter of the script before it reported anything.
     DIED = "died"
     #: There is no script.
     LACKING = "lacking"
-    #: Of a death: it did not happen again.
+    #: For a death: it did not happen again.
     SURVIVED = "survived"
-    #: Of a death: its trial could not be run again.
+    #: For a death: its trial could not be run again.
     UNREPEATABLE = "unrepeatable"
 
 
@@ -42,36 +44,40 @@ _WORDS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verification:
-    """What became of the script of a finding; its text is what reports show."""
+    """The result of verifying the script of a finding; `str()` gives the text for reports."""
 
     state: State = State.UNTRIED
-    #: What the script, or whoever failed to run it, said.
+    #: The output of the script, or the reason why it could not be run.
     detail: str = ""
 
     @classmethod
     def lacking(cls, why: str) -> Verification:
-        """There is no script to run."""
+        """Return the verification of a finding without a script; `why` is the reason."""
         return cls(State.LACKING, why)
 
     @property
     def holds(self) -> bool:
-        """Whether a fresh interpreter saw the finding."""
+        """Whether the script reproduced the finding in a fresh interpreter."""
         return self.state is State.VERIFIED
 
     @property
     def tried(self) -> bool:
-        """Whether anything is known of it."""
+        """Whether the state is another than ``UNTRIED``."""
         return self.state is not State.UNTRIED
 
     def __str__(self) -> str:
         return ": ".join(filter(None, (_WORDS[self.state], self.detail)))
 
     def as_data(self) -> list[str]:
-        """For JSON; `from_data` reads it."""
+        """Return the same as values that `json.dumps` accepts and `from_data` reads."""
         return [self.state.value, self.detail]
 
     @classmethod
     def from_data(cls, data: Sequence[str]) -> Verification:
-        """What `as_data` wrote; raises `ValueError` for anything else."""
+        """Return the verification for the return value of `as_data`.
+
+        Raises:
+            ValueError: `data` is something else.
+        """
         state, detail = data
         return cls(State(state), detail)

@@ -1,4 +1,4 @@
-"""Stores a finding below the run's folder, or in a temporary one where that cannot be written, and finds it again."""
+"""Store a finding below the run's folder, or in a temporary one if that cannot be written, and find it again."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ from autotest.results.tasks import Found, Where
 from autotest.storage.store import Store, Stored, StoreUnwritable
 from autotest.storage.store_format import to_files
 
-#: The files of a finding that is put into this folder, since it could not be put into its own for this reason.
+#: Returns the files of a finding. It is called with the folder of the finding, and with the reason why this is not the
+#: proper folder, which is empty if it is.
 FilesWritten = Callable[[Path, str], Mapping[str, bytes]]
 
 
 def keep(finding: Finding, where: Where, directory: Path) -> Found:
-    """Put a finding into the store below `directory`, or where it can be written."""
+    """Write a finding to the store below `directory`, or to a temporary store if that cannot be written.
+
+    Raises:
+        StoreUnwritable: neither store can be written.
+    """
 
     def report(folder: Path, trouble: str) -> str:
         return text.divergence(finding, shortened(folder), trouble)
@@ -44,10 +49,18 @@ def keep(finding: Finding, where: Where, directory: Path) -> Found:
 
 
 def put(directory: Path, key: str, written: FilesWritten) -> tuple[Path, str]:
-    """Put the files of the failure `key` into the store below `directory`, or elsewhere where it cannot be written.
+    """Write the files of a failure to the store below `directory`, or to a temporary store if that cannot be written.
 
-    Returns their folder, and what stood in the way of the proper one. Raises `StoreUnwritable` where neither can be
-    written.
+    Args:
+        directory: the root of the store.
+        key: the key of the failure.
+        written: returns the files; see `FilesWritten`.
+
+    Returns:
+        The folder of the files, and why it is not the proper one; empty if it is.
+
+    Raises:
+        StoreUnwritable: neither store can be written.
     """
     proper = Store(directory)
     try:
@@ -60,17 +73,26 @@ def put(directory: Path, key: str, written: FilesWritten) -> tuple[Path, str]:
 
 
 def latest(directory: Path, key: str) -> Stored:
-    """What `put` kept last of the failure `key`; raises `UsageError` and `StoreDamaged` as `Store.load` does."""
+    """Return the failure `key` as `put` stored it last.
+
+    Raises:
+        UsageError: there is no such failure.
+        StoreDamaged: the failure cannot be read.
+    """
     return _holding(directory, key).load(key)
 
 
 def latest_files(directory: Path, key: str) -> dict[str, bytes]:
-    """Its files; raises `UsageError` when there is none."""
+    """Return the files of the failure `key` as `put` stored them last.
+
+    Raises:
+        UsageError: there is no such failure.
+    """
     return _holding(directory, key).files(key)
 
 
 def forget(directory: Path, key: str) -> None:
-    """Remove the failure `key` wherever `put` kept it, if it did."""
+    """Remove the failure `key` from every store that `put` uses, if it is there."""
     proper = Store(directory)
     with contextlib.suppress(AutotestError):
         proper.remove(key)
@@ -78,7 +100,10 @@ def forget(directory: Path, key: str) -> None:
 
 
 def _holding(directory: Path, key: str) -> Store:
-    """The store that `put` used last for `key`: what is elsewhere is gone as soon as the proper place has it."""
+    """Return the store that `put` used last for `key`.
+
+    This is the temporary store if it contains the key, since `put` removes it there when it writes the proper store.
+    """
     proper = Store(directory)
     other = _elsewhere(proper, make=False)
     return proper if other is None or not (other.failures / key).is_dir() else other
@@ -92,13 +117,13 @@ def _forget_elsewhere(proper: Store, key: str) -> None:
 
 
 def _elsewhere(proper: Store, *, make: bool = True) -> Store | None:
-    """The one store that every process uses instead of `proper`; None where there is none that is this user's own."""
+    """Return the temporary store that every process uses instead of `proper`; None if none belongs to this user."""
     name = hashlib.sha256(os.fsencode(proper.root)).hexdigest()[:16]
     root = Path(tempfile.gettempdir()) / f"autotest-{os.geteuid()}-{name}"
     with contextlib.suppress(OSError):
         if make:
             root.mkdir(mode=0o700, exist_ok=True)
-        # Its scripts are run: not one that somebody else has put there.
+        # The scripts in the store are executed, so do not use a folder that another user has created.
         found = root.lstat()
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
             return Store(root)
@@ -106,7 +131,7 @@ def _elsewhere(proper: Store, *, make: bool = True) -> Store | None:
 
 
 def shortened(place: Path) -> str:
-    """The path from here, which is what people will type, where there is one."""
+    """Return `place` relative to the working directory, as users type it, if it is inside; else the whole path."""
     with contextlib.suppress(ValueError):
         return str(place.relative_to(Path.cwd()))
     return str(place)

@@ -1,4 +1,4 @@
-"""A file of pickled records behind a header in JSON, of which a run that is killed loses the last record at most."""
+"""A file of pickled records after a JSON header; a run that is killed loses at most the last record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import IO, Any, Final, TypeVar
 
 from autotest.base.errors import UsageError
 
-#: A dataclass of what a run was asked for.
+#: A dataclass of the arguments of a run.
 A = TypeVar("A")
 
 _LENGTH: Final = struct.Struct("<Q")
@@ -20,20 +20,25 @@ _LENGTH: Final = struct.Struct("<Q")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Format:
-    """What the records of a file are."""
+    """The type of the records of a file."""
 
     name: str
-    #: Raised when what is written changes, such as a field of a record.
+    #: Increased by each change of the records, such as of their fields.
     version: int
 
     def header(self, asked: Any) -> Mapping[str, Any]:
-        """The first line of a file for what the dataclass `asked` says."""
+        """Return the header of a file for a run with the arguments `asked`, a dataclass."""
         return {"format": self.name, "version": self.version, **dataclasses.asdict(asked)}
 
     def resumed(self, path: Path, asked: type[A]) -> tuple[A, Iterator[Any]]:
-        """What the run that wrote `path` was asked for, and its records.
+        """Return the arguments of the run that wrote `path`, and its records.
 
-        Raises `UsageError` where there is no such file, or one that this version cannot read.
+        Args:
+            path: the file.
+            asked: the dataclass of the arguments.
+
+        Raises:
+            UsageError: there is no such file, or this version cannot read it.
         """
         try:
             header, written = read(path)
@@ -50,15 +55,15 @@ class Format:
 
 
 class Records:
-    """Appends records to a file. Where that fails, it says why and writes nothing more.
+    """Appends records to a file. After an error it sets `trouble` and writes nothing more.
 
-    Records are pickles: the file is read by its writer's own user and version only, and never sent anywhere.
+    Records are pickles: only the user and the version that wrote the file read it, and it is never sent anywhere.
     """
 
     def __init__(self, path: Path, *, resumed: bool = False) -> None:
-        """Records go behind those that `path` has if it is `resumed`, and replace them otherwise."""
+        """Open the file at `path`; append to its records if `resumed`, else replace them."""
         self._file: IO[bytes] | None = None
-        #: Why it lacks what happened last; empty if it does not.
+        #: Why the latest records could not be written; empty if they were.
         self.trouble = ""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +75,7 @@ class Records:
             self.trouble = f"it cannot be resumed: {path} cannot be written ({error.strerror})"
 
     def begin(self, header: Mapping[str, Any]) -> None:
-        """Say what the records are of, in values that JSON has."""
+        """Write the header, which must be values that `json.dumps` accepts."""
         self._write((json.dumps(header) + "\n").encode())
 
     def add(self, value: object) -> None:
@@ -95,7 +100,11 @@ class Records:
 
 
 def read(path: Path) -> tuple[Any, Iterator[Any]]:
-    """The header of a file, None where it has none that can be read, and its records; raises `OSError`."""
+    """Return the header of a file and its records; the header is None if it cannot be parsed.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
     first, _, rest = path.read_bytes().partition(b"\n")
     try:
         header = json.loads(first)
@@ -105,7 +114,7 @@ def read(path: Path) -> tuple[Any, Iterator[Any]]:
 
 
 def _records(data: bytes) -> Iterator[Any]:
-    """The records in `data`; what a run that was killed wrote halfway is left out."""
+    """Yield the records in `data`, without an incomplete one at the end, which a killed run may leave."""
     at = 0
     while at + _LENGTH.size <= len(data):
         (size,) = _LENGTH.unpack_from(data, at)
@@ -114,7 +123,7 @@ def _records(data: bytes) -> Iterator[Any]:
             return
         try:
             yield pickle.loads(data[at : at + size])
-        except Exception:  # noqa: BLE001 - a damaged pickle may raise anything; what comes after it is damaged, too
+        except Exception:  # noqa: BLE001 - a damaged pickle may raise anything, and the data after it is damaged, too
             return
         at += size
 

@@ -1,4 +1,4 @@
-"""Whether a kept finding still happens."""
+"""Check whether a stored finding still happens."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from autotest.results.finding import Finding
 
 
 class Reproduction(NamedTuple):
-    """What became of a finding."""
+    """The result of running the script of a finding again."""
 
     state: Literal["still diverges", "fixed", "changed", "cannot tell"]
-    #: What the script printed, or why it could not be run.
+    #: The output of the script, or the reason why it could not be run.
     output: str
 
 
 def reproduce(finding: Finding) -> Reproduction:
-    """Run the script of `finding`. ``changed``: it diverges, but no more in what the finding was about."""
+    """Run the script of `finding`.
+
+    The state is ``changed`` if the script still shows a divergence, but not the one of the finding.
+    """
     if finding.script is None:
         why = finding.verified if finding.verified.tried else "the program is no data"
         return Reproduction("cannot tell", f"there is no script: {why}")

@@ -1,9 +1,8 @@
-"""Failures on disk: a finding is a folder that people and programs can read.
+"""The store of failures on disk. Each finding is a folder that users and programs can read.
 
-A folder is written beside its place under a hidden name and put there by one rename, so that nobody sees half
-of it. When the place is taken, the old folder is moved aside first (``.old-<token>~<key>``); a process that
-dies between these two renames leaves it there, and the next reader puts it back. What a reader cannot
-make sense of is `Damaged`: named, and skipped.
+A folder is written under a hidden name next to its place and then renamed, so that no reader finds an incomplete one.
+If the place is taken, the old folder is first renamed to ``.old-<token>~<key>``. If a process dies between these two
+renames, the next reader restores the old folder. A folder that cannot be read is reported as `Damaged` and skipped.
 """
 
 from __future__ import annotations
@@ -29,9 +28,10 @@ from autotest.storage.store_format import FILES, Stored, from_files, to_files
 __all__ = ["Damaged", "Store", "StoreUnwritable", "Stored"]
 
 _KEY = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
-#: Seconds after which a hidden folder belongs to nobody any more.
+#: Seconds after which the process that wrote a hidden folder must have died; a living one needs it only for moments.
 _STALE = 24 * 3600
-#: Nanoseconds after which a folder's time of change is sure to tell of the next change: its clock ticks.
+#: Nanoseconds after a change of a folder after which the next change is sure to set another modification time, since
+#: the clock of the file system is coarse.
 _SETTLED = 2_000_000_000
 
 
@@ -44,31 +44,41 @@ class Damaged:
 
 
 class Store:
-    """The failures below one folder. Holds no open file; made anew at no cost."""
+    """The failures below one folder. A store has no open files and is cheap to create."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.failures = _places(root, "" if root.is_absolute() else os.getcwd())  # noqa: PTH109 - as below
 
     @classmethod
     def temporary(cls) -> Store:
-        """A store in a new folder of the system's temporary one, for when the proper place cannot be written."""
+        """Return a store in a new temporary folder, for use when the proper folder cannot be written."""
         return cls(Path(tempfile.mkdtemp(prefix="autotest-")))
 
     # -- writing ----------------------------------------------------------------------------------------
 
     def save(self, finding: Finding, report: str | Callable[[Path], str] | None = None) -> Path:
-        """Keep `finding` in place of what its key held; returns its folder.
+        """Write `finding` in place of the failure with the same key; return its folder.
 
-        `report` is the text of ``report.txt``, or makes it from the folder's path; the mismatches' messages
-        when left out. Raises `StoreUnwritable` when the folder cannot be written.
+        Args:
+            finding: the finding.
+            report: the text of ``report.txt``, or a function that returns it for the folder; by default the messages of
+                the mismatches.
+
+        Raises:
+            StoreUnwritable: the folder cannot be written.
         """
         final = self.failures / finding.identity.key
         return self.put(finding.identity.key, to_files(finding, report(final) if callable(report) else report))
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Path:
-        """Keep the files of a failure, such as `files` gives, in place of what `key` held; returns their folder.
+        """Write the files of a failure in place of the failure `key`; return their folder.
 
-        Raises `StoreUnwritable` when the folder cannot be written.
+        Args:
+            key: the key of the failure.
+            files: the contents of the files by name, as the method `files` returns them.
+
+        Raises:
+            StoreUnwritable: the folder cannot be written.
         """
         final = self._place(key)
         fresh = self.failures / f".new-{os.getpid()}-{secrets.token_hex(4)}"
@@ -89,14 +99,23 @@ class Store:
         return final
 
     def files(self, key: str) -> dict[str, bytes]:
-        """The files of the failure `key`, for `put` on another machine; raises `UsageError` when there is none."""
+        """Return the files of the failure `key`, for `put` on another machine.
+
+        Raises:
+            UsageError: there is no such failure.
+        """
         try:
             return _read(self._place(key))
         except FileNotFoundError:
             raise self._unknown(key) from None
 
     def remove(self, key: str) -> None:
-        """Forget the failure `key`; raises `UsageError` when there is none."""
+        """Delete the failure `key`.
+
+        Raises:
+            UsageError: there is no such failure.
+            StoreUnwritable: the failure cannot be removed.
+        """
         try:
             self._discard(self._place(key))
         except FileNotFoundError:
@@ -105,7 +124,7 @@ class Store:
             raise StoreUnwritable(f"{key} cannot be removed from {self.failures}: {error}") from error
 
     def _discard(self, folder: Path) -> None:
-        """Delete `folder`, which is gone in one step before it is emptied."""
+        """Delete `folder`; rename it first, so that readers see it disappear in one step."""
         gone = self.failures / f".gone-{secrets.token_hex(4)}"
         folder.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
@@ -116,13 +135,13 @@ class Store:
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
         for path in self.failures.glob(".*-*"):
-            # What a process that died left behind; a living one needs its folder for moments only.
+            # Remove folders that dead processes left behind; a living process needs its folder only for moments.
             with contextlib.suppress(OSError):
                 if not path.name.startswith(".old-") and time.time() - path.stat().st_mtime > _STALE:
                     shutil.rmtree(path, ignore_errors=True)
 
     def _put(self, fresh: Path, final: Path) -> None:
-        """Rename `fresh` to `final`, moving aside what is there, as often as others get in between."""
+        """Rename `fresh` to `final` and move an existing folder aside; retry if another process writes `final`."""
         aside = []
         while True:
             try:
@@ -136,18 +155,23 @@ class Store:
                 final.rename(old)
                 aside.append(old)
         for old in aside:
-            # Under its present name a reader may put it back at any moment: it must be whole until it has another.
+            # A reader may restore a folder of this name at any moment, so `_discard` renames it before it is emptied.
             with contextlib.suppress(FileNotFoundError):
                 self._discard(old)
 
     # -- reading ----------------------------------------------------------------------------------------
 
     def list(self) -> Sequence[Stored | Damaged]:
-        """Every entry by key, those that cannot be read among them."""
+        """Return every entry sorted by key, including those that cannot be read."""
         return [self._entry(key) for key in self._keys()]
 
     def load(self, key: str) -> Stored:
-        """The failure `key`; raises `UsageError` when there is none, `StoreDamaged` when it cannot be read."""
+        """Return the failure `key`.
+
+        Raises:
+            UsageError: there is no such failure.
+            StoreDamaged: the failure cannot be read.
+        """
         if not self._place(key).exists() and key not in self._keys():
             raise self._unknown(key)
         entry = self._entry(key)
@@ -156,19 +180,19 @@ class Store:
         return entry
 
     def for_test(self, test: str) -> Sequence[Stored]:
-        """The readable failures of one test, by key."""
+        """Return the readable failures of the test with this id, sorted by key."""
         try:
             changed = self.failures.stat().st_mtime_ns
         except OSError:
             return []
-        # Every test asks, and after a sweep there are hundreds of failures, none of them a test's.
+        # Every test calls this, and after a sweep the store contains hundreds of failures that belong to no test.
         settled = time.time_ns() - changed > _SETTLED
         keys = (_settled_keys(self.root, changed) if settled else self._keys_by_test()).get(test, ())
         entries = [self._entry(key) for key in keys]
         return [entry for entry in entries if isinstance(entry, Stored)]
 
     def _keys_by_test(self) -> Mapping[str, Sequence[str]]:
-        """The keys of the failures of each test, by their names alone: their arrays may be large."""
+        """Return the keys of the failures of each test; this reads no arrays, which may be large."""
         found: dict[str, list[str]] = {}
         for key in self._keys():
             with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
@@ -178,14 +202,14 @@ class Store:
 
     def _keys(self) -> Sequence[str]:
         try:
-            names = sorted(os.listdir(self.failures))  # noqa: PTH208 - names are all that is wanted
+            names = sorted(os.listdir(self.failures))  # noqa: PTH208 - only the names are needed
         except OSError:
             return []
         found = {name for name in names if not name.startswith(".")}
         for name in names:
             _, mark, key = name.partition("~")
             if name.startswith(".old-") and mark and key not in found:
-                # Its writer died, or is between its two renames and will find the place taken again.
+                # Its writer died, or is between its two renames; then it moves this folder aside again.
                 with contextlib.suppress(OSError):
                     (self.failures / name).rename(self.failures / key)
                 found.add(key)
@@ -213,17 +237,20 @@ class Store:
         )
 
 
-@functools.lru_cache(maxsize=4)  # every run of a test asks
+@functools.lru_cache(maxsize=4)  # every run of a test calls it
 def _places(root: Path, working: str) -> tuple[Path, Path]:
-    """The folder of the store at `root`, and that of its failures."""
+    """Return the absolute folder of the store at `root`, and that of its failures."""
     absolute = working / root
     return absolute, absolute / "failures"
 
 
 @functools.lru_cache(maxsize=4)
 def _settled_keys(root: Path, changed: int) -> Mapping[str, Sequence[str]]:
-    """The keys by test of the store at `root`, whose folder was last `changed` then: each change moves a folder in it,
-    and so makes this another question."""
+    """Return the keys of the failures of each test in the store at `root`.
+
+    `changed` is the modification time of its folder. Each change of the store renames a folder in it and so changes
+    this time, which makes the cached result invalid.
+    """
     return Store(root)._keys_by_test()
 
 
@@ -238,7 +265,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make the names in `folder` survive a power cut."""
+    """Flush the directory `folder` to disk, so that the names in it survive a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -247,15 +274,15 @@ def _sync(folder: Path) -> None:
 
 
 def _read(folder: Path, tries: int = 20) -> dict[str, bytes]:
-    """The files of a folder, all of the same version of it, although another process may replace it meanwhile."""
+    """Return the files of a folder, all of the same version of it, even if another process replaces it meanwhile."""
     for left in reversed(range(tries)):
         try:
-            # Files are opened relative to the folder itself, which stays the same when its name goes to another.
+            # Open files relative to the handle, which refers to the same folder even after another one has its name.
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
-                present = os.listdir(handle)  # noqa: PTH208 - of the folder that is open, whatever its name now
+                present = os.listdir(handle)  # noqa: PTH208 - of the open folder, which may have another name now
                 files = {name: _read_at(handle, name) for name in FILES if name in present}
-                # A folder that has been replaced is emptied next: what was read of it may be a part only.
+                # A folder that was replaced is emptied afterwards, so only a part of its files may have been read.
                 if os.path.samestat(folder.stat(), os.fstat(handle)):
                     return files
             finally:

@@ -1,4 +1,4 @@
-"""One stored failure as files: bytes by name, and back."""
+"""Convert a finding to the files of a stored failure, and back."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from autotest.results.layers import ByLayer
 from autotest.results.verification import Verification
 
 VERSION = 1
-#: What a folder may hold; the last three only where the finding has a script and a program.
+#: The files of a failure's folder; the last three exist only if the finding has a script and a program.
 FILES = ("failure.json", "report.txt", "repro.py", "program.json", "arrays.npz")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stored:
-    """A failure as it was kept."""
+    """A stored failure."""
 
     key: str
     path: Path
     finding: Finding
     report: str
-    #: When it was kept, UTC, ISO 8601.
+    #: When it was stored, as UTC in ISO 8601.
     date: str
 
     @property
@@ -46,7 +46,12 @@ class Stored:
 
 
 def to_files(finding: Finding, report: str | None) -> dict[str, bytes]:
-    """The files of a failure's folder by name; without `report` the mismatches' messages stand in its place."""
+    """Return the files of a failure's folder by name.
+
+    Args:
+        finding: the finding.
+        report: the text of ``report.txt``; if empty, the messages of the mismatches are used.
+    """
     program = finding.program
     files = {"report.txt": (report or "\n".join(item.message for item in finding.mismatches)).rstrip() + "\n"}
     if finding.script is not None:
@@ -87,9 +92,16 @@ def to_files(finding: Finding, report: str | None) -> dict[str, bytes]:
 
 
 def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
-    """The failure that `files`, read from `path`, hold; raises `ValueError` saying what is wrong with them.
+    """Return the failure that `files` contain.
 
-    `KeyError`, `TypeError`, `AttributeError` and `IndexError` mean that ``failure.json`` lacks something.
+    Args:
+        key: the key of the failure.
+        path: the folder of the files.
+        files: the contents of the files by name.
+
+    Raises:
+        ValueError: the files are damaged; the message says how.
+        KeyError, TypeError, AttributeError, IndexError: ``failure.json`` lacks something.
     """
     _require(files, "failure.json", "report.txt")
     facts = _parsed(files, "failure.json")
@@ -142,14 +154,14 @@ def _parsed(files: Mapping[str, bytes], name: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Tuples with field names, as choices are, become lists: what they mean goes by position."""
+    """Return `value` with tuples as lists; choices are named tuples, whose fields are then identified by position."""
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value
 
 
 def _encoded(value: Any) -> Any:
-    """`value` as JSON; what is no data is told by its repr, since a failure must not be lost over it."""
+    """Return `value` as JSON, or its repr if it cannot be written as data: the failure must be stored in any case."""
     try:
         return serialisation.encode(value)
     except NotReplayable:

@@ -1,4 +1,4 @@
-"""The gradient account of a suite, on disk test by test while it is made, so that another run can go on."""
+"""The gradient account of a suite, written to disk after each test, so that another run can resume it."""
 
 from __future__ import annotations
 
@@ -17,46 +17,55 @@ FORMAT: Final = Format("autotest gradients under way", 2)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AccountRequest:
-    """What an account was asked for: so many trials of each test, and of whom."""
+    """The arguments of an account: the number of trials of each test, and the candidate."""
 
     trials: int
     candidate: str
 
 
 class StoredAccount:
-    """Appends the account of one test after the other, with the group of machines that ran it."""
+    """Appends the account of each test, with the group of machines that ran it, to a file."""
 
     def __init__(self, directory: Path, asked: AccountRequest, *, resume: bool = False) -> None:
-        """Raises `UsageError` where there is nothing to resume, or what was asked for something else."""
+        """Read the accounts of an earlier run if `resume`.
+
+        Args:
+            directory: the folder of the run.
+            asked: the arguments of this run.
+            resume: whether to continue the last run.
+
+        Raises:
+            UsageError: there is nothing to resume, or the last run had other arguments.
+        """
         self._path, self._asked, self._resume = directory / "gradients" / "last", asked, resume
-        #: Group and test -> what an earlier run came to.
+        #: Group, file and test -> the account of an earlier run.
         self.known: Mapping[tuple[str, str, str], GradientAccount] = _read(self._path, asked) if resume else {}
         self._records: Records | None = None
 
     def begin(self) -> None:
-        """Write from now on, behind what is resumed, or in place of an earlier run's, which stay until then."""
+        """Open the file for writing: append to a resumed one, else replace that of an earlier run."""
         self._records = Records(self._path, resumed=self._resume)
         if not self._resume:
             self._records.begin(FORMAT.header(self._asked))
 
     @property
     def trouble(self) -> str:
-        """Why it lacks what happened last; empty if it does not."""
+        """Why the latest accounts could not be written; empty if they were."""
         return "" if self._records is None else self._records.trouble
 
     def account(self, test: Where, group: str = "") -> GradientAccount | None:
-        """What an earlier run came to of a test; None where it did not come to it."""
+        """Return the account of a test from an earlier run; None if that run did not get to the test."""
         return self.known.get(_key(test, group))
 
     def all_of(self, tests: Sequence[Where], group: str = "") -> GradientAccount:
-        """What an earlier run came to of all of `tests`."""
+        """Return the sum of the accounts of `tests` from an earlier run."""
         whole = GradientAccount()
         for test in tests:
             whole.take(self.account(test, group) or GradientAccount())
         return whole
 
     def add(self, test: Where, account: GradientAccount, group: str = "") -> None:
-        """Note the account of one test, after `begin`."""
+        """Write the account of one test; call `begin` first."""
         assert self._records is not None
         self._records.add((_key(test, group), account))
 

@@ -1,4 +1,4 @@
-"""The counts that earlier runs came to, a line each, for a page that shows how they changed."""
+"""The counts of earlier runs, one line for each run, for a page that shows how they changed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-#: Runs that a page shows.
+#: Number of latest runs that a page shows.
 SHOWN: Final = 30
 _FILE: Final = "runs.jsonl"
 
 
 def noted(directory: Path, what: str, date: str, counts: Mapping[Any, int]) -> Sequence[Mapping[str, Any]]:
-    """Note what a run came to; returns the last runs of the same `what`, this one included, the oldest first.
+    """Append the counts of a run to the history; return the latest runs of the same kind, oldest first.
 
-    A history that cannot be read or written costs no run: what there is of it is returned.
+    If the history cannot be read or written, the runs that are known are returned; this run is always the last.
+
+    Args:
+        directory: the folder of the history.
+        what: the kind of run.
+        date: the date of the run.
+        counts: the counts of the run by name; zeros are left out.
     """
     runs = [run for run in _read(directory / _FILE) if run["what"] == what]
     run = {"what": what, "date": date, "counts": {name: count for name, count in counts.items() if count}}

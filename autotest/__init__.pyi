@@ -62,7 +62,7 @@ def autotest(
     check_dtype: bool = True,
     check_errors: bool = False,
     special_values: bool = True,
-    check_grad: Literal["dual", "numeric", "forward"] = "dual",
+    check_grad: Literal["dual", "intermediate", "numeric", "forward"] = "dual",
     grad_order: Literal[1, 2] = 1,
     seed: int | None = None,
     deadline: float | str | None = None,

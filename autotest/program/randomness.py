@@ -33,7 +33,13 @@ _DRAWING_IN_PLACE = frozenset(
 )
 #: Functions that draw random numbers inside a computation, whatever their arguments.
 _ALWAYS_DRAWING = frozenset(
-    ("rsample", "fractional_max_pool2d", "fractional_max_pool3d", "fractional_max_pool2d_with_indices")
+    (
+        "rsample",
+        "gumbel_softmax",
+        "fractional_max_pool2d",
+        "fractional_max_pool3d",
+        "fractional_max_pool2d_with_indices",
+    )
 )
 _UNINITIALISED = frozenset(("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"))
 #: Legacy constructors: with sizes they return uninitialised memory, with data a tensor of these data.
@@ -43,18 +49,17 @@ _CONSTRUCTORS = frozenset(
         *("ByteTensor", "CharTensor", "BoolTensor", "new"),
     )
 )
-#: Functions that drop or replace random elements while training -> position of the argument `training`; None if the
-#: function has none and is always random.
+#: Functions that drop or replace random elements while training -> position of the argument `training`, and its default
+#: in `torch.nn.functional`. The forms below `torch` call it `train` and have no default.
 _MASKING = {
-    "dropout": 2,
-    "dropout1d": 2,
-    "dropout2d": 2,
-    "dropout3d": 2,
-    "alpha_dropout": 2,
-    "feature_alpha_dropout": 2,
-    "feature_dropout": 2,
-    "rrelu": 3,
-    "gumbel_softmax": None,
+    "dropout": (2, True),
+    "dropout1d": (2, True),
+    "dropout2d": (2, True),
+    "dropout3d": (2, True),
+    "alpha_dropout": (2, False),
+    "feature_alpha_dropout": (2, False),
+    "feature_dropout": (2, True),
+    "rrelu": (3, False),
 }
 #: Calls that overwrite all contents of a tensor, independently of its old contents.
 FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
@@ -76,14 +81,12 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         sizes = bool(args) and all(type(item) is int for item in args)
         return KnownContents.UNDEFINED if sizes else KnownContents.DEFINED
     if name in _MASKING:
-        position = _MASKING[name]
-        default = name != "rrelu"
-        training = kwargs.get("training", default)
-        if position is not None and len(args) > position and "training" not in kwargs:
-            training = args[position]
+        position, default = _MASKING[name]
+        given = args[position] if len(args) > position else default
+        training = kwargs.get("training", kwargs.get("train", given))
         probability = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
-        idle = name not in ("rrelu", "gumbel_softmax") and probability in (0, 1)  # it drops no elements, or all
-        return KnownContents.DEFINED if idle or (not training and name != "gumbel_softmax") else KnownContents.UNDEFINED
+        idle = name != "rrelu" and probability in (0, 1)  # It drops no elements, or all.
+        return KnownContents.UNDEFINED if training and not idle else KnownContents.DEFINED
     return KnownContents.DEFINED
 
 

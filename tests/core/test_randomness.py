@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 import torch as real
 
@@ -33,6 +35,10 @@ def test_fresh_memory_is_undefined(target):
         ("nn.functional.dropout", ("x",), {"p": 0.0}, KnownContents.DEFINED),
         ("nn.functional.dropout", ("x", 1.0), {}, KnownContents.DEFINED),
         ("nn.functional.alpha_dropout", ("x",), {"p": 1}, KnownContents.DEFINED),
+        ("nn.functional.alpha_dropout", ("x",), {}, KnownContents.DEFINED),
+        ("nn.functional.feature_alpha_dropout", ("x", 0.5, True), {}, KnownContents.UNDEFINED),
+        ("dropout", ("x",), {"p": 0.5, "train": False}, KnownContents.DEFINED),
+        ("dropout", ("x",), {"p": 0.5, "train": True}, KnownContents.UNDEFINED),
         ("nn.functional.rrelu", ("x",), {}, KnownContents.DEFINED),
         ("nn.functional.rrelu", ("x",), {"training": True}, KnownContents.UNDEFINED),
         ("nn.functional.gumbel_softmax", ("x",), {}, KnownContents.UNDEFINED),
@@ -79,3 +85,13 @@ def test_filling_makes_contents_defined_again():
 )
 def test_modules_draw_masks_in_training_only(module, draws):
     assert TorchFramework().draws(module()) is draws
+
+
+@pytest.mark.parametrize(
+    "name", ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "rrelu"]
+)
+def test_dropout_that_is_not_asked_to_train_is_what_torch_says(name):
+    function = getattr(real.nn.functional, name)
+    default = inspect.signature(function).parameters["training"].default
+    expected = KnownContents.UNDEFINED if default else KnownContents.DEFINED
+    assert contents_of(f"nn.functional.{name}", ("x",), {}) is expected

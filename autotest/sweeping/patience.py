@@ -1,4 +1,4 @@
-"""Decides how long a sweep waits for one sample: the whole deadline, or less if a longer wait is known to be useless."""
+"""Decides how long a sweep waits for one sample: the deadline, or less if a longer wait is known to be useless."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def extended(program: Program, expected: Replayed, calls: Sequence[Call], arrays
     try:
         for call in calls[len(values) :]:
             values.append(perform(call, expected.framework, values, tuple(arrays), {}))
-    except Exception:  # noqa: BLE001 - torch raises exceptions of several types where it has no derivative
+    except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return program
     expected.values = values
     return Program(tuple(calls), tuple(arrays), program.undefined)

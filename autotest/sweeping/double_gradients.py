@@ -68,7 +68,7 @@ def _depends(calls: Sequence[Call], arrays: Sequence[Array], expected: Replayed,
     try:
         for call in [*calls[len(values) :], again]:
             values.append(perform(call, expected.framework, values, tuple(arrays), {}))
-    except Exception:  # noqa: BLE001 - torch raises exceptions of several types where it has no derivative
+    except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return False
     tensors = [value for value in values[-1] if isinstance(value, expected.framework.tensor_types)]
     return any(value.data.any() for value in expected.framework.values(tensors))

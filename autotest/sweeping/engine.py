@@ -55,7 +55,7 @@ class _Worker:
 
 
 def preloaded(own: bool) -> tuple[str, ...]:
-    """Return the modules to preload besides the frameworks. Reading the reference's own databases takes seconds."""
+    """Return the modules to preload, besides the frameworks. Reading the reference's own databases takes seconds."""
     return _PRELOADED if own else _WITHOUT_DATABASES
 
 

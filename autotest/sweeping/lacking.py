@@ -51,7 +51,7 @@ class Lacking:
             try:
                 there = self._pair.resolve(call.target).actual is not ABSENT
             except AttributeError:
-                return None  # the reference lacks it, too: judged as a refusal by the reference
+                return None  # the reference itself lacks it, which is judged as its refusal
             return None if there else self._absent(call.target)
         if call.kind in ("method", "getattr") and not call.target.startswith("__"):
             return None if candidate.declares(call.target, modules=True) else self._absent(f"Tensor.{call.target}")

@@ -60,7 +60,7 @@ def marked(program: Program, *, drawn: bool) -> Program:
 
 
 def _in_any_order(call: Call) -> bool:
-    """Whether `call` was told to return its results unsorted."""
+    """Whether `call` has ``sorted=False``, so that the order of its results is unspecified."""
     place = _SORTED.get(call.target)
     if place is None:
         return False

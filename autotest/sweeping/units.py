@@ -17,6 +17,7 @@ DEATHS: Final = 12
 HANGS: Final = 3
 #: The basic forms, which every operator has; the other forms come later.
 FIRST: Final = frozenset(("function", "module", "reflected", "optimizer"))
+#: Kind of samples -> round in which its units of the basic forms and float32 are judged.
 _KINDS: Final[Mapping[SampleKind, int]] = {
     "sample": 0,
     "error": 1,

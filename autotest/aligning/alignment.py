@@ -1,4 +1,4 @@
-"""Lays a port of a model beside the model: the same weights, the same inputs, and every module's output compared."""
+"""Compares a model with its port: with the same weights and inputs, the output of every module."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from autotest.report.layers import aligned
 from autotest.results.divergence import Divergence
 from autotest.results.layers import ByLayer
 
-#: What counts as gone in double precision: a hundredth of what is tolerated in single precision. Less is no sign of
-#: anything, since some frameworks keep rates and momenta in single precision there, too.
+#: Tolerance of the comparison in double precision: a hundredth of that for single precision. Smaller differences mean
+#: nothing, because some frameworks keep learning rates and momenta in single precision even then.
 _WIDE = Tolerance(1e-6, 1e-7)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alignment:
-    """How two models compare.
+    """The result of comparing two models.
 
     Attributes:
         sides: the names of the two frameworks.
-        matched: the parameters and buffers that are each other's.
-        unmatched: names of those of the reference, and of the candidate, that have no counterpart.
-        mismatches: what differs, of the first step in which anything does.
+        matched: the pairs of corresponding parameters and buffers.
+        unmatched: names in the reference, and in the candidate, without a counterpart.
+        mismatches: the differences of the first step that has any.
         step: the number of that step, from 0.
-        network: where it begins ("" is the whole model, if it is wrong alone), and how far apart the sides are in each
-            module.
-        notes: a sentence for each way in which the models are set up otherwise, such as their modes.
-        rounding: how many times what is tolerated the models were apart where that proved to be rounding; 0 for never.
+        network: the module where the divergence begins ("" is the whole model, if it is wrong alone), and the
+            difference of each module.
+        notes: a sentence for each difference in how the models are set up, such as their modes.
+        rounding: the largest difference, as a multiple of the tolerance, that proved to be rounding; 0 for none.
     """
 
     sides: tuple[str, str]
@@ -56,17 +56,21 @@ class Alignment:
 
     @property
     def passed(self) -> bool:
-        """Whether all was matched and nothing differs."""
+        """Whether everything was matched and nothing differs."""
         return not (self.mismatches or any(self.unmatched))
 
     def report(self) -> str:
-        """All of it as text."""
+        """Return the whole result as text."""
         return aligned(self)
 
     __str__ = report
 
     def check(self) -> Alignment:
-        """Raise `Divergence` with the report unless it passed; returns itself."""
+        """Return this alignment if it passed.
+
+        Raises:
+            Divergence: It did not pass; the message is the report.
+        """
         if not self.passed:
             raise Divergence(self.report())
         return self
@@ -88,26 +92,26 @@ def align(
     """Compare a model of the reference with a port of it, module by module.
 
     The reference's weights are copied into the candidate's model, both are called on `inputs`, and the outputs of every
-    module are compared in the order of execution; then gradients, then parameters and buffers after each step. What is
-    gone in double precision, where every step begins with the reference's weights, is rounding.
+    module are compared in the order of execution; then gradients, then parameters and buffers after each step.
+    Differences that disappear in double precision, where every step begins with the reference's weights, are rounding.
 
     Args:
         reference_model: a module of the reference, such as a ``torch.nn.Module``.
         candidate_model: a module of the candidate, or another one of the reference.
-        inputs: what to call both with: an array or tensor, or a tuple or list of such.
-        mapping: the reference's names -> the candidate's, of parameters, buffers or whole modules; a value may be
-            ``(name, "transpose")`` or ``(name, axes)`` where the candidate holds a parameter with other axes.
-        loss: ``loss(output)`` or ``loss(namespace, output)`` -> a scalar to push back; left out, cotangents of fixed
-            numbers are pushed into all outputs.
-        optimizer: ``optimizer(parameters)`` or ``optimizer(namespace, parameters)`` -> what is stepped after each
-            backward; left out, nothing is.
-        steps: how many times; more than once with an `optimizer` only.
-        rtol, atol: tolerance; by dtype when left out.
-        pair: the frameworks of the two models; those that the environment names when left out.
+        inputs: the arguments for both models: an array or tensor, or a tuple or list of these.
+        mapping: the reference's names of parameters, buffers or whole modules -> the candidate's. A value may also be
+            ``(name, "transpose")`` or ``(name, axes)`` if the candidate's parameter has its axes in another order.
+        loss: ``loss(output)`` or ``loss(namespace, output)``, which returns a scalar for the backward; if left out,
+            fixed cotangents are used for all outputs.
+        optimizer: ``optimizer(parameters)`` or ``optimizer(namespace, parameters)``, which returns an optimizer whose
+            ``step()`` is called after each backward; if left out, there are no updates.
+        steps: number of steps; more than one requires an `optimizer`.
+        rtol, atol: tolerance; the default depends on the dtype.
+        pair: the frameworks of the two models; the default is the pair that the environment selects.
 
     Raises:
-        UsageError: the models are of other frameworks, draw random numbers, hold no numbers or return none, or what is
-            given beside them does not fit; says which, and what is expected.
+        UsageError: the models belong to other frameworks, draw random numbers, have no values yet or return none, or
+            another argument is invalid; the message says which one, and what is expected.
     """
     mistakes.check_numbers(steps, rtol, atol, optimizer)
     pair = _pair(chosen() if pair is None else pair, reference_model, candidate_model)
@@ -139,19 +143,19 @@ def align(
 
 
 def _without_rounding(found: Alignment, wide: Port, training: running.Training, arrays: Sequence[Array]) -> Alignment:
-    """What of `found` is left in double precision, in which `wide` holds the models and `arrays` the inputs."""
+    """Return the part of `found` that remains in double precision, with the models in `wide` and inputs `arrays`."""
     try:
-        # Rates in single precision would grow into a difference from step to step where nothing is wrong.
+        # `together`: rounding of single-precision rates would accumulate over the steps without any fault.
         again = _compared(wide, training, arrays, _WIDE, together=True)
-    except UsageError:  # a layer that its module does not hold, such as one in a list, stays in single precision
+    except UsageError:  # a layer that is not registered, such as one in a list, stays in single precision
         return found
     if lacking := tuple(item for item in found.mismatches if item.statistics is None):
-        # Which no precision explains, such as a gradient that is missing.
+        # Mismatches that no precision explains, such as a missing gradient.
         return found if again.mismatches else dataclasses.replace(found, mismatches=lacking)
     if not again.mismatches:
         network = None if found.network is None else dataclasses.replace(found.network, path="", alone=False)
         return dataclasses.replace(found, mismatches=(), network=network, rounding=_worst(found))
-    # What comes first in single precision may be rounding or come of it, and hide what is wrong.
+    # The first mismatch in single precision may be rounding, or a consequence of it, and hide the real one.
     same = again.step == found.step and found.mismatches[0].name in {one.name for one in again.mismatches}
     return found if same else again
 
@@ -159,7 +163,7 @@ def _without_rounding(found: Alignment, wide: Port, training: running.Training, 
 def _compared(
     port: Port, training: running.Training, arrays: Sequence[Array], tolerance: Tolerance, *, together: bool = False
 ) -> Alignment:
-    """The first step in which they differ, or the last one; each begins with the same weights when `together`."""
+    """Compare step by step until one differs; with `together`, each step begins with the same weights."""
     found = Alignment(port.pair.sides, port.matches.pairs, port.matches.unmatched)
     runs = [
         running.run(framework, side, model, arrays, training)
@@ -178,13 +182,13 @@ def _compared(
 
 
 def _network(compared: StepComparison, own: TrainingStep, port: Port, tolerance: Tolerance) -> ByLayer:
-    """Where a step begins to differ: the innermost module that differs on what the reference's was given."""
+    """Locate the divergence of a step: the innermost module that differs when given the reference's inputs."""
     found = ByLayer(compared.path, bool(compared.path), compared.stage, compared.layers)
     if compared.call is None and not compared.suspects:
-        # A buffer is its module's own doing, where all that was computed agrees.
+        # All computed values agree, so a buffer differs by its module's own fault.
         return found
     calls = {one.path: one for one in reversed(own.calls)}
-    # Where a module only hands on what it was given, the forward of one that holds it is wrong.
+    # If a module only passes on its inputs, the forward of a module that contains it is wrong.
     tried = compared.suspects or tuple(calls[path] for path in _holders(compared.path) if path in calls)
     with port.as_before(own):
         for call in tried:
@@ -194,7 +198,7 @@ def _network(compared: StepComparison, own: TrainingStep, port: Port, tolerance:
 
 
 def _holders(path: str) -> Iterator[str]:
-    """`path`, and those of all that hold what is there, the innermost first."""
+    """Yield `path` and the paths of all modules that contain it, the innermost first."""
     while path:
         yield path
         path = path.rpartition(".")[0]
@@ -211,7 +215,11 @@ def _worst(found: Alignment) -> float:
 
 
 def _pair(pair: Pair, reference_model: Any, candidate_model: Any) -> Pair:
-    """`pair`, or the reference beside itself where both models are its own; raises `UsageError` for other models."""
+    """Return the pair for the models: `pair`, or the reference with itself if both models belong to it.
+
+    Raises:
+        UsageError: A model belongs to another framework.
+    """
     reference = pair.reference
     if not isinstance(reference_model, reference.module_types):
         raise UsageError(f"align: expected a module of {reference.name} first, got a {type(reference_model).__name__}")

@@ -1,4 +1,4 @@
-"""Tries one module of two aligned models by itself, on what the reference's was given."""
+"""Compares one module of two aligned models by itself, on the inputs that the reference's module was given."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from autotest.replaying.module_alone import call_alone
 
 
 def differs_alone(call: ModuleCall, port: Port, stage: Stage, tolerance: Tolerance) -> bool:
-    """Whether the two modules of `call` differ on what the reference's was given: in gradients, if `stage` says so."""
+    """Whether the two modules of `call` differ on the reference's inputs; for `stage` backward, in their gradients."""
     try:
         own, other = (
             call_alone(side, module, call.inputs, call.output_gradients, backward=stage == "backward")
             for side, module in zip(port.frameworks, port.modules_at(call.path), strict=True)
         )
-    except Exception:  # noqa: BLE001 - it may be called with more than tensors
+    except Exception:  # noqa: BLE001 - the module may need arguments that are not tensors
         return False
     how = Comparison(stage, tolerance)
     if stage != "backward":

@@ -1,4 +1,4 @@
-"""Compares what two aligned models did, module by module in the order of execution."""
+"""Compares the runs of two aligned models, module by module in the order of execution."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from autotest.results.layers import Layer
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StepComparison:
-    """What was found in one step, in order: outputs of modules, gradients, then what the step left."""
+    """The mismatches of one step, in order: outputs of modules, gradients, then parameters and buffers."""
 
     mismatches: tuple[Mismatch, ...]
     layers: tuple[Layer, ...]
-    #: Path of the module where the first of them begins, and which of its calls that is; "" for none of the modules.
+    #: Path of the module where the first mismatch begins, and the index of its call; "" if it begins in no module.
     path: str = ""
     call: int | None = None
     stage: Stage = "forward"
-    #: The calls, of the reference, in which gradients may go wrong, likelier ones first.
+    #: The reference's calls in which gradients may go wrong, the likeliest first.
     suspects: tuple[ModuleCall, ...] = ()
 
 
 def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: Tolerance) -> StepComparison:
-    """Compare one step of the reference with the same of the candidate."""
+    """Compare one step of the reference with the same step of the candidate."""
     matches, paths = port.matches.pairs, port.paths
     pairs = [*_paired(own.calls, other.calls, paths)]
 
@@ -81,7 +81,7 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
     if backward:
         suspects = tuple(_suspects(pairs, own, other, matches, unlike))
         return StepComparison(mismatches, layers, suspects[0].path if suspects else "", None, "backward", suspects)
-    # A parameter is what the optimizer made of it.
+    # A differing parameter is the optimizer's doing, so no module is named.
     name = state[0].name
     owner = name.rpartition(".")[0]
     return StepComparison(mismatches, layers, owner if name not in own.gradients and owner in paths else "", None)
@@ -90,7 +90,7 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
 def _paired(
     own: Sequence[ModuleCall], other: Sequence[ModuleCall], paths: Mapping[str, str]
 ) -> Iterator[tuple[ModuleCall, ModuleCall]]:
-    """Calls of modules that are each other's, the first with the first of the same module."""
+    """Yield pairs of calls of matched modules: the first call with the first call of the other module, and so on."""
     waiting: dict[str, list[ModuleCall]] = {}
     for call in other:
         waiting.setdefault(call.path, []).append(call)
@@ -107,9 +107,9 @@ def _suspects(
     matches: Sequence[Match],
     unlike: Any,
 ) -> Iterator[ModuleCall]:
-    """The calls whose incoming gradients agree and whose outgoing do not, in the order of the backward.
+    """Yield the calls whose incoming gradients agree and whose outgoing gradients differ, in backward order.
 
-    First those of modules that hold no other; of those that do, the inner ones before the outer.
+    Modules without called submodules come first; of the others, the inner modules come before the outer.
     """
     inner = [pair for pair in pairs if not _holds(pair[0].path, pairs)]
     outer = [pair for pair in reversed(pairs) if _holds(pair[0].path, pairs)]
@@ -128,7 +128,7 @@ def _suspects(
 
 
 def _holds(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) -> bool:
-    """Whether a module inside of that at `path` was called, too."""
+    """Whether a module inside the one at `path` was also called."""
     beginning = f"{path}." if path else ""
     return any(call.path != path and call.path.startswith(beginning) for call, _ in pairs)
 

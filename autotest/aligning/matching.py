@@ -1,4 +1,4 @@
-"""Which parameter of a model is which of its port: by what the caller says, by name, by shape and order."""
+"""Matches the parameters of a model with those of its port: by the caller's mapping, by name, by shape and order."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from autotest.program import Array
 from autotest.program.values import TensorValue
 from generators.shapes import Shape
 
-#: The reference's name (of a parameter, a buffer or a module) -> the candidate's; with how axes go, where they move.
+#: The reference's name of a parameter, buffer or module -> the candidate's, with the order of axes if it differs.
 Mapping_: TypeAlias = Mapping[str, str | tuple[str, str | Sequence[int]]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Match:
-    """One parameter or buffer of the reference and the one of the candidate that it is."""
+    """A parameter or buffer of the reference, and its counterpart in the candidate."""
 
     reference: str
     candidate: str
-    #: The reference's axes in the candidate's order; None where they are the same.
+    #: The reference's axes in the candidate's order; None if the order is the same.
     axes: tuple[int, ...] | None = None
 
     def to_candidate(self, value: TensorValue) -> Array:
-        """What the reference holds, as the candidate holds it; a copy."""
+        """Return a copy of the reference's `value` with the candidate's order of axes."""
         data = value.data if self.axes is None else value.data.transpose(self.axes)
         return Array(np.array(data, order="C"), value.dtype)
 
     def to_reference(self, value: TensorValue | None) -> TensorValue | None:
-        """What the candidate holds, as the reference holds it."""
+        """Return the candidate's `value` with the reference's order of axes."""
         if value is None or self.axes is None or value.data.ndim != len(self.axes):
             return value
         return dataclasses.replace(value, data=np.ascontiguousarray(value.data.transpose(np.argsort(self.axes))))
@@ -40,14 +40,23 @@ class Match:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Matches:
-    """All that was matched, and what on either side was not."""
+    """The matched names, and the unmatched names of both sides."""
 
     pairs: tuple[Match, ...]
     unmatched: tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: Mapping_) -> Matches:
-    """Match names with shapes; raises `UsageError` for a `mapping` that is none, or names what is not there."""
+    """Match names by the mapping, by equal names, and then by shapes.
+
+    Args:
+        reference: the reference's names of parameters and buffers -> their shapes.
+        candidate: the same of the candidate.
+        mapping: the names that the caller has matched.
+
+    Raises:
+        UsageError: The mapping is invalid, or contains an unknown name.
+    """
     if not isinstance(mapping, Mapping):
         raise UsageError(
             "align(mapping=...): expected a dictionary of the reference's names and the candidate's, got "
@@ -62,7 +71,7 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
     left: list[str] = []
     for name, shape in reference.items():
         other = renamed.get(name, name)
-        if said.get(other, name) != name:  # which is another one's, as the caller says
+        if said.get(other, name) != name:  # the caller's mapping gives `other` to another name
             left.append(name)
             continue
         order = axes.get(name)
@@ -79,7 +88,7 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
             left.append(name)
     rest = [name for name in candidate if name not in taken]
     for name in [*left]:
-        # What is left goes by shape, and in order: the first of that shape on one side is the first on the other.
+        # Match the rest by shape and in order: the first of a shape on one side is the first of it on the other.
         alike = [other for other in rest if candidate[other] == reference[name] and _may_be(name, other, reference)]
         found = min(alike, key=lambda other: (_last(other) != _last(name), rest.index(other)), default=None)
         if found is not None:
@@ -91,7 +100,7 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
 
 
 def _check(key: object, value: object) -> None:
-    """Raise `UsageError` for an item of a mapping that is no name and what it is on the other side."""
+    """Raise `UsageError` if an item of a mapping is not a name with its counterpart."""
     how = value[1] if isinstance(value, tuple) and len(value) == 2 else ()
     moves = how == "transpose" or (not isinstance(how, str) and isinstance(how, Sequence))
     named = value if isinstance(value, str) else value[0] if isinstance(value, tuple) and len(value) == 2 else None
@@ -102,7 +111,7 @@ def _check(key: object, value: object) -> None:
 
 
 def _said(renamed: Mapping[str, str], candidate: Mapping[str, Shape], mapping: Mapping_) -> dict[str, str]:
-    """The reference's name of each of the candidate's that `mapping` speaks of."""
+    """Return the reference's name for each of the candidate's names that `mapping` determines."""
     found: dict[str, str] = {}
     for name, other in renamed.items():
         if not any(name == key or name.startswith(f"{key}.") for key in mapping):
@@ -120,7 +129,7 @@ def _said(renamed: Mapping[str, str], candidate: Mapping[str, Shape], mapping: M
 
 
 def _may_be(name: str, other: str, reference: Mapping[str, Shape]) -> bool:
-    """Whether the candidate's `other` may be another word for `name`: a ``running_mean`` is not for a ``bias``."""
+    """Whether `other` may be the candidate's word for `name`: ``running_mean`` is not one for ``bias``."""
     return _last(other) == _last(name) or _last(other) not in set(map(_last, reference))
 
 
@@ -131,13 +140,13 @@ def _last(name: str) -> str:
 def module_names(
     matches: Matches, mapping: Mapping_, reference: Sequence[str], candidate: Sequence[str]
 ) -> dict[str, str]:
-    """The candidate's name of each of the reference's modules that has one: by `mapping`, parameters, or name."""
+    """Return the reference's module names with the candidate's, as found by `mapping`, parameters or equal names."""
     found = {name: other for name in reference if (other := _rename(name, mapping)[0]) in candidate}
     for pair in matches.pairs:
         one, other = pair.reference.rpartition(".")[0], pair.candidate.rpartition(".")[0]
         if one in reference and other in candidate:
             found[one] = other
-            # What holds them is matched as far as the last parts of the names are alike.
+            # Parent modules are matched while the last parts of their names are equal.
             while one and other and one.rpartition(".")[2] == other.rpartition(".")[2]:
                 one, other = one.rpartition(".")[0], other.rpartition(".")[0]
                 found.setdefault(one, other)
@@ -167,7 +176,7 @@ def _renamed(
 
 
 def _rename(name: str, mapping: Mapping_) -> tuple[str, Any]:
-    """`name` on the candidate, by the longest part of it that `mapping` knows; and how its axes go."""
+    """Return the candidate's `name` by the longest prefix in `mapping`, and the order of its axes."""
     for key in sorted(mapping, key=len, reverse=True):
         if name == key or name.startswith(f"{key}."):
             value = mapping[key]

@@ -1,4 +1,4 @@
-"""Says in a sentence what is wrong with a call of `align`, and in what two models are set up otherwise."""
+"""Checks the arguments of `align`, and describes differences in the setup of two models."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework
 from autotest.replaying.module_alone import state_of
 
-#: Names that are listed, at most.
+#: Maximum number of names that are listed.
 _LISTED = 6
 
 
 def check_numbers(steps: Any, rtol: Any, atol: Any, optimizer: Any) -> None:
-    """Raise `UsageError` for what is no number of steps, or no tolerance."""
+    """Raise `UsageError` for an invalid number of steps or an invalid tolerance."""
     if type(steps) is not int or steps < 1:
         raise UsageError(f"align(steps={steps!r}): expected a whole number, at least 1")
     if steps > 1 and optimizer is None:
@@ -34,7 +34,11 @@ def check_numbers(steps: Any, rtol: Any, atol: Any, optimizer: Any) -> None:
 
 
 def state(framework: Framework, side: str, model: Any) -> dict[str, TensorValue]:
-    """What `model` holds by name; raises `UsageError` where something has no shape or no numbers yet."""
+    """Return the parameters and buffers of `model` by name.
+
+    Raises:
+        UsageError: One of them has no shape or no values yet.
+    """
     held = framework.state(model)
     lacking = next((found for found in (_lacking(framework, *item) for item in held.items()) if found), None)
     if lacking is not None:
@@ -48,13 +52,13 @@ def state(framework: Framework, side: str, model: Any) -> dict[str, TensorValue]
 def _lacking(framework: Framework, name: str, value: Any) -> str | None:
     try:
         framework.values([value])
-    except Exception as error:  # noqa: BLE001 - each framework says so in another way
+    except Exception as error:  # noqa: BLE001 - frameworks raise various exceptions here
         return f"{name} holds no numbers ({first_line(error)})"
     return None
 
 
 def check_returned(side: str, step: TrainingStep) -> None:
-    """Raise `UsageError` where there is nothing to compare in what the model of the reference returned."""
+    """Raise `UsageError` if the reference's model returned nothing that can be compared."""
     outputs = step.calls[-1].outputs if step.calls else []
     if not outputs:
         raise UsageError(
@@ -69,9 +73,11 @@ def check_returned(side: str, step: TrainingStep) -> None:
 
 
 def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, TensorValue]]) -> tuple[str, ...]:
-    """A sentence for each way in which the models are set up otherwise: mode, dtype, what is frozen, what is tied.
+    """Return a sentence for each difference in the setup of the models: modes, dtypes, frozen and tied parameters.
 
-    `states` is what both held before they shared weights.
+    Args:
+        port: the two models.
+        states: the parameters and buffers of both models before they shared weights.
     """
     sides, paths = port.pair.sides, port.paths
     own, other = port.modules
@@ -106,7 +112,7 @@ def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, T
 
 
 def _mode(framework: Framework, module: Any) -> bool | None:
-    """Whether `module` is training; None for one that has no such mode."""
+    """Whether `module` is in training mode; None if it has no modes."""
     try:
         return framework.is_training(module)
     except AttributeError:
@@ -125,7 +131,7 @@ def _listed(names: Sequence[str]) -> str:
 def _tied(
     framework: Framework, modules: Mapping[str, Any], held: Mapping[str, Any], others: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Names of the other model that are here, too, for what has another name already."""
+    """Yield the other model's names that this model also has, but as second names of a tied parameter."""
     for name in others:
         owner, _, last = name.rpartition(".")
         if name in held or owner not in modules:

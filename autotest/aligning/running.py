@@ -1,4 +1,4 @@
-"""Runs one model for some steps and writes down what each of its modules gave, with gradients."""
+"""Runs one model for some steps, and records the outputs and gradients of each of its modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autotest.replaying.module_alone import cotangent, fields_of, flat, gradient
 
 @dataclasses.dataclass(slots=True)
 class ModuleCall:
-    """One call of a module: what it was given and gave, and the gradients of both, by position."""
+    """One call of a module: its inputs and outputs, and the gradients of both, by position."""
 
     path: str
     kind: str
@@ -33,9 +33,9 @@ class ModuleCall:
 
 @dataclasses.dataclass(slots=True)
 class TrainingStep:
-    """One step: the calls in the order in which they ended, and what parameters and buffers were left with.
+    """One step: the calls in the order in which they ended, and the parameters and buffers after the step.
 
-    `before` is what these held when it began.
+    `before` contains the parameters and buffers at the beginning.
     """
 
     before: dict[str, TensorValue]
@@ -43,12 +43,12 @@ class TrainingStep:
     gradients: dict[str, TensorValue | None]
     state: dict[str, TensorValue]
     input_gradients: list[TensorValue | None]
-    #: What the model returned, in words: ``"a tuple of 2 (a tensor, a tensor)"``.
+    #: Description of the model's output: ``"a tuple of 2 (a tensor, a tensor)"``.
     returned: str = ""
 
 
 class Training(NamedTuple):
-    """What a model is put through: so many steps of a forward, a backward from a loss, and an optimizer's step."""
+    """How a model is trained: the number of steps, each a forward, a backward from a loss, and an optimizer step."""
 
     steps: int
     loss: Callable[..., Any] | None
@@ -58,7 +58,7 @@ class Training(NamedTuple):
 def run(
     framework: Framework, side: str, model: Any, inputs: Sequence[Array], training: Training
 ) -> Iterator[TrainingStep]:
-    """Call `model`, that of `side`, on `inputs`, push back, and step, as often as `training` says."""
+    """Train `model`, that of `side`, on `inputs`; yield each step as it ends."""
     _, loss, optimizer = training
     parameters = framework.parameters(model)
     stepping = None if optimizer is None else _stepping(optimizer, framework, side, list(parameters.values()))
@@ -84,21 +84,21 @@ def run(
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
         returned = in_words(framework, output)
-        del tensors, output  # with the graph that hangs on them, while the other side runs and both are compared
+        del tensors, output  # frees the graph before the other side runs and both are compared
         yield TrainingStep(before, watched.calls, gradients, left, of_inputs, returned)
 
 
 class _Watched:
-    """The calls of modules in one forward, with the live tensors of each until these have their gradients.
+    """Records the calls of modules in one forward, and keeps their live tensors until they have gradients.
 
-    What one module gives is what the next, and the module around it, is given and gives: it is kept once.
+    The output of one module is the input of the next, and the output of the module around it, so it is copied once.
     """
 
     def __init__(self, framework: Framework) -> None:
         self._framework = framework
         self.calls: list[ModuleCall] = []
         self._live: list[tuple[list[Any], list[Any]]] = []
-        #: The last copy of each tensor, which is alive and so has its id for itself.
+        #: id of a tensor -> its last copy. The tensor is alive, so its id is unique.
         self._kept: dict[int, Any] = {}
 
     def seen(self, path: str, module: Any, given: Any, result: Any) -> None:
@@ -112,7 +112,7 @@ class _Watched:
         self._live.append(ends)
 
     def _copies(self, tensors: Sequence[Any]) -> list[Any]:
-        """Copies of `tensors`; one that was written into since has another."""
+        """Return copies of `tensors`; a tensor that was written into since the last copy is copied again."""
         for tensor, value in zip(tensors, freeze(self._framework, tensors), strict=True):
             kept = self._kept.get(id(tensor))
             if kept is None or not np.array_equal(kept.data, value.data):
@@ -120,7 +120,7 @@ class _Watched:
         return [self._kept[id(tensor)] for tensor in tensors]
 
     def pushed_back(self) -> None:
-        """Give each call the gradients of what it was given and gave, and let go of the tensors."""
+        """Set the gradients of the inputs and outputs of each call, and release the tensors."""
         live = {id(tensor): tensor for ends in self._live for end in ends for tensor in end}
         found = dict(zip(live, gradients_of(self._framework, [*live.values()]), strict=True))
         for call, (given, result) in zip(self.calls, self._live, strict=True):
@@ -165,7 +165,7 @@ def _stepping(optimizer: Callable[..., Any], framework: Framework, side: str, pa
 
 
 def _given(what: str, function: Callable[..., Any], framework: Framework, side: str, value: Any) -> Any:
-    """What a function of the caller makes of `value`; one that takes two arguments is given the namespace first."""
+    """Call a function of the caller on `value`; if it takes two arguments, the first is the namespace."""
     given = "output" if what == "loss" else "parameters"
     if not callable(function):
         raise UsageError(f"align({what}=...): expected a function of the {given}, got {function!r:.60}")
@@ -195,7 +195,7 @@ def _given(what: str, function: Callable[..., Any], framework: Framework, side: 
 
 
 class _Names:
-    """The namespace of a framework, as functions of the caller see it."""
+    """The namespace of a framework, as passed to functions of the caller."""
 
     def __init__(self, framework: Framework) -> None:
         self._framework = framework
@@ -205,7 +205,7 @@ class _Names:
 
 
 def in_words(framework: Framework, value: Any) -> str:
-    """What `value` is made of: ``"a dict (aux: a tensor, out: a tensor)"``."""
+    """Describe the structure of `value`: ``"a dict (aux: a tensor, out: a tensor)"``."""
     if isinstance(value, framework.tensor_types):
         return "a tensor"
     kind, value = type(value).__name__, fields_of(value)

@@ -1,4 +1,4 @@
-"""What takes seconds is told in one line of a terminal while it lasts, and the line goes away with it."""
+"""Shows a long operation in one line of a terminal while it runs, and erases the line afterwards."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import IO
 
-#: Seconds until the line appears, and between two looks at the clock.
+#: Seconds until the line appears, and between updates.
 _PATIENCE, _TICK = 0.5, 1.0
-#: Back to the beginning of the line, whose rest is erased.
+#: Moves the cursor to the start of the line, and erases the rest of it.
 _CLEARED = "\r\x1b[K"
 
 _terminal: ContextVar[IO[str] | None] = ContextVar("autotest_terminal", default=None)
 
 
 def shown_on(stream: IO[str] | None) -> contextlib.AbstractContextManager[None]:
-    """Let `doing` write to `stream` inside of the block if that is a terminal, unless it writes to another already."""
+    """Let `doing` write to `stream` inside the block, if that is a terminal and no other terminal is set."""
     if stream is None or _terminal.get() is not None or not stream.isatty():
         return contextlib.nullcontext()
     return _written_to(stream)
@@ -35,7 +35,7 @@ def _written_to(stream: IO[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Tell that `what` is going on, and for how long, until the block is left; nothing where nobody could see it."""
+    """Show `what` and its elapsed seconds until the block is left; show nothing if no terminal is set."""
     terminal = _terminal.get()
     if terminal is None:
         yield
@@ -53,7 +53,7 @@ def doing(what: str) -> Iterator[None]:
 def _tell(terminal: IO[str], what: str, over: threading.Event) -> None:
     begin = time.monotonic()
     wait = _PATIENCE
-    with contextlib.suppress(OSError, ValueError):  # a terminal that went away is no reason to fail
+    with contextlib.suppress(OSError, ValueError):  # a closed terminal must not fail the operation
         while not over.wait(wait):
             terminal.write(f"{_CLEARED}{what}... {time.monotonic() - begin:.0f} s")
             terminal.flush()

@@ -1,4 +1,4 @@
-"""What to write instead of calls that the reference refuses whatever is drawn."""
+"""Advises on calls that the reference refuses regardless of the drawn values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ARRAY: Final = (
 )
 _DTYPE: Final = "A dtype is no text here: write torch.float16."
 
-#: What a reason says, and what a test may write instead; the first that fits counts.
+#: Patterns of refusal reasons, and what a test may write instead; the first match counts.
 _INSTEAD: Final = (
     (r"leaf Variable that requires grad", "Write random_tensor(..., requires_grad=False), or change x.clone()."),
     (r"^(?!numpy:).*Can't call numpy\(\)|not implemented for NumPy arrays|operand.*'numpy\.ndarray'", _ARRAY),
@@ -67,10 +67,10 @@ _INSTEAD: Final = (
 
 
 def refused_at(reason: str, place: str) -> str:
-    """Why the reference refused, and at which line of the test, where that is known."""
+    """Return why the reference refused, and at which line of the test if that is known."""
     return reason.removesuffix(".") + (f", at {place}" if place else "")
 
 
 def advice_on(reason: str) -> str:
-    """What to write instead of the call that is refused for `reason`."""
+    """Return what to write instead of a call that is refused for `reason`."""
     return next((instead for pattern, instead in _INSTEAD if re.search(pattern, reason)), _FITTING)

@@ -15,14 +15,14 @@ from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Found
 from autotest.results.verification import State
 
-#: Of tests and reasons, how many are listed.
+#: Maximum number of tests and of reasons that are listed.
 LISTED = 12
-#: Columns of a message, and how many of its lines are shown after the first.
+#: Columns of a message, and maximum number of its lines after the first.
 WIDTH, CONTINUED = 108, 3
 
 
 def summary(progress: CampaignProgress, width: int = WIDTH) -> str:
-    """All of it, in at most `width` columns but for what is to be copied: paths, commands, names of tests."""
+    """Return the whole summary, in at most `width` columns except for text to copy: paths, commands, names of tests."""
     parts = [
         _numbers(progress, width),
         *_groups(progress),
@@ -39,7 +39,7 @@ def _wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
 
 
 def progress_line(progress: CampaignProgress) -> str:
-    """How far a campaign has come, in one line."""
+    """Return the progress of a campaign in one line."""
     rate = progress.trials / progress.seconds if progress.seconds else 0.0
     return (
         f"{progress.seconds:4.0f} s: {several(progress.trials, 'trial')} ({rate:.0f}/s), {progress.rejected} rejected, "
@@ -49,13 +49,13 @@ def progress_line(progress: CampaignProgress) -> str:
 
 
 def announcement(found: Found) -> str:
-    """One line for a finding when it is kept."""
+    """Return the line that announces a new finding."""
     identity = found.identity
     return f"found {found.key}: {identity.operator}, {identity.symptom} ({identity.stage}) in {found.where.test}"
 
 
 def renaming(key: str, other: str) -> str:
-    """One line for a finding that is kept under another key, or by the ledger, after it was looked into."""
+    """Return the line for a finding that, after its diagnosis, is kept under another key or expected by the ledger."""
     return f"{key} turned out to be {other}"
 
 
@@ -89,13 +89,13 @@ def _numbers(progress: CampaignProgress, width: int) -> str:
 
 
 def _groups(progress: CampaignProgress) -> list[str]:
-    """A column for each group of machines that it ran on."""
+    """Return the table with a column for each group of machines that the campaign ran on, if there are any."""
     groups = of_campaign(progress)
     return [by_group.text(groups, seen_by_groups(progress))] if groups else []
 
 
 def seen_by_groups(progress: CampaignProgress) -> list[tuple[str, dict[str, int]]]:
-    """Every finding, with how often each group of machines saw it."""
+    """Return every finding with the number of times each group of machines saw it."""
     return [
         (f"{number}. {identity.operator}: {identity.symptom} ({identity.stage})", progress.seen_on(identity))
         for number, identity in enumerate(progress.found, start=1)
@@ -123,7 +123,7 @@ def _findings(progress: CampaignProgress, width: int) -> list[str]:
 
 
 def _message(text: str, width: int) -> list[str]:
-    """The first line of a message in full, where it is not very long; of what follows, the beginnings of a few."""
+    """Return the first line of a message, up to 300 characters, and the beginnings of a few more lines."""
     first, *more = [" ".join(line.split()) for line in text.splitlines() if line.strip()] or [""]
     lines = textwrap.wrap(textwrap.shorten(first, 300, placeholder=" ..."), width)
     lines += ["  " + textwrap.shorten(line, width - 2, placeholder=" ...") for line in more[:CONTINUED]]
@@ -168,7 +168,7 @@ def _troubles(progress: CampaignProgress) -> list[str]:
         blocks.append("\n".join(["Not explorable:", *shown, *([f"  and {more} more"] if more > 0 else [])]))
     if progress.set_aside:
         blocks.append("Set aside, for killing too many workers: " + ", ".join(sorted(progress.set_aside)))
-    # A death is a result, too: of the ledger's, or a finding that is told above.
+    # A test with a death has a result, too: expected by the ledger, or a finding listed above.
     never = [test for test in progress.tests if not (test.accepted or test.died or test.skips)]
     if never:
         head = f"{several(len(never), 'test')} never had an accepted trial:"
@@ -194,7 +194,7 @@ def _commonest(counts: collections.Counter[str]) -> str:
 
 
 def _commonest_refusal(test: TestProgress) -> str:
-    """What the reference refused most often, and at which line of the test."""
+    """Return the most frequent reason for a refusal by the reference, and its line of the test."""
     reason = _commonest(test.rejections)
     return refused_at(reason, test.places.get(reason, ""))
 
@@ -219,7 +219,7 @@ def _forgetful(progress: CampaignProgress) -> str:
 
 
 def verdict(progress: CampaignProgress) -> str:
-    """The last line of the summary: whether anything new was found."""
+    """Return the last line of the summary: whether anything new was found."""
     if progress.found:
         return f"{several(len(progress.found), 'distinct finding')} that the ledger does not expect."
     return f"Nothing new found, but {_forgetful(progress)}." if progress.forgetful else "Nothing new found."

@@ -1,4 +1,4 @@
-"""A campaign as plain data, for whoever wants to go on with it: what `--json` writes."""
+"""Converts a campaign to plain data for further processing; `--json` writes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VERSION = 1
 
 
 def as_data(progress: CampaignProgress) -> dict[str, Any]:
-    """Everything that the summary is made from."""
+    """Return everything that the summary contains."""
     return {
         "format": "autotest campaign",
         "version": VERSION,
@@ -58,7 +58,7 @@ def as_data(progress: CampaignProgress) -> dict[str, Any]:
 
 
 def finding(found: Found, times: int) -> dict[str, Any]:
-    """One finding as JSON, and in how many trials it was seen."""
+    """Return one finding as data for JSON, with the number of trials that saw it."""
     return {
         "key": found.key,
         **found.identity._asdict(),

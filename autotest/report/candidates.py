@@ -1,4 +1,4 @@
-"""One line for each candidate of a test, and the reports of those that differ under each other."""
+"""Formats the results of a test with several candidates: a line for each, then the reports of those that differ."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import NamedTuple
 from autotest.report.commands import reproduce
 from autotest.report.plural import several
 
-#: Columns of what is said of one candidate.
+#: Maximum columns for the text about one candidate.
 _WIDTH = 160
 
 
 class CandidateResult(NamedTuple):
-    """What the trials of one candidate came to."""
+    """The outcome of the trials of one candidate."""
 
     name: str
     accepted: int
-    #: Trials that need something which the candidate does not have, and trials that differ as the ledger expects.
+    #: Trials that need something the candidate does not have, and trials that differ as the ledger expects.
     absent: int
     expected: int
-    #: What is against it, of which the beginning is shown; empty where nothing is.
+    #: Its failure, of which the beginning is shown; empty if there is none.
     against: str = ""
-    #: The folder of its finding; empty where it has none.
+    #: The folder of its finding; empty if there is none.
     place: str = ""
 
 
 def lines(results: Sequence[CandidateResult]) -> list[str]:
-    """One line for each candidate."""
+    """Return a heading and one line for each candidate."""
     width = max(len(one.name) for one in results)
     return ["Candidates:", *(f"  {one.name.ljust(width)}  {_said(one)}" for one in results)]
 
@@ -44,8 +44,13 @@ def _said(result: CandidateResult) -> str:
 
 
 def report(table: Sequence[str], headline: str, divergences: Sequence[str]) -> str:
-    """The text of a test that some candidates fail: how many, and the first one's `headline`; the line of each; then
-    the report of each that differs."""
+    """Return the text of a test that some candidates fail.
+
+    Args:
+        table: the lines of all candidates, below a heading.
+        headline: the headline of the first divergence.
+        divergences: the reports of the candidates that differ.
+    """
     count, total = len(divergences), len(table) - 1
     differ = f"{count} of {total} candidates {'differ' if count > 1 else 'differs'}"
     rule = "-" * 80

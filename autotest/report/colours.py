@@ -1,4 +1,4 @@
-"""Which parts of a report a terminal may show in colour."""
+"""Finds the parts of a report that a terminal may show in colour."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 LineRole = Literal["", "headline", "verdict", "divergent", "expected", "actual"]
 
-#: Lines by their role, and the two values of a mismatch, between which a line may have been broken.
+#: Lines by their role, and the two values of a mismatch, which may be wrapped over several lines.
 _MARKED = re.compile(
     r"\A(?P<headline>\S+ diverges from \S+: [^\n]*)$"
     r"|^(?P<verdict>Verdict: [^\n]*)$"
@@ -19,7 +19,7 @@ _MARKED = re.compile(
 
 
 def pieces(report: str) -> Iterator[tuple[str, LineRole]]:
-    """`report` in pieces, none of them empty."""
+    """Split `report` into non-empty pieces, each with its role."""
     begin = 0
     for found in _MARKED.finditer(report):
         for role in _ROLES:

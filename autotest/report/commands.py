@@ -1,4 +1,4 @@
-"""Commands to copy, as a shell takes them."""
+"""Shell commands to copy."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import shlex
 
 
 def reproduce(place: str) -> str:
-    """What runs the script of the finding that is kept in the folder `place`."""
+    """Return the command that runs the script of the finding in the folder `place`."""
     return f"python {shlex.quote(f'{place}/repro.py')}"

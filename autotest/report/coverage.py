@@ -1,18 +1,18 @@
-"""What operators were never given, in lines and as a table."""
+"""Formats which values operators were never given, as lines and as a table."""
 
 from __future__ import annotations
 
 from autotest.results.coverage import TRIALS, Coverage, gaps, values_of
 
-#: Operators told at the end of a run; the table has all of them.
+#: Number of operators listed at the end of a run; the table has all of them.
 SHOWN = 8
 _COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", "broadcast", "gradient")
 
 
 def closing(coverage: Coverage, more: str = " (see --autotest-coverage)") -> list[str]:
-    """The operators whose domain was poorly covered; nothing where there is nothing to say.
+    """Return lines about the operators whose domain was poorly covered; none if there are no such operators.
 
-    `more` is where there is more of it.
+    `more` tells the reader where to find the rest.
     """
     found = gaps(coverage)
     if not found:
@@ -25,7 +25,7 @@ def closing(coverage: Coverage, more: str = " (see --autotest-coverage)") -> lis
 
 
 def table(coverage: Coverage) -> list[str]:
-    """For each operator in how many trials it was given what, then its gaps."""
+    """Return the number of trials in which each operator was given each kind of value, and its gaps."""
     width = max((len(operator) for operator in coverage), default=8)
     lines = [f"{'operator':{width}}  trials  " + "  ".join(_COLUMNS) + "  dtypes, layouts, ranks, arguments"]
     found = gaps(coverage)

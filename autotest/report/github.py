@@ -1,4 +1,4 @@
-"""Annotations that GitHub shows beside the lines of a change."""
+"""Formats findings as annotations that GitHub shows next to the lines of a change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autotest.results.progress import CampaignProgress
 
 
 def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
-    """One error for each finding, at the file of its test as seen from `root`."""
+    """Return an error for each finding, at the file of its test relative to `root`, and warnings about tests."""
     lines = []
     for found in progress.found.values():
         identity = found.identity

@@ -1,4 +1,4 @@
-"""Gradients told as text: the table of one check, and the account of a whole suite."""
+"""Formats gradients as text: the table of one check, and the account of a whole suite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADINGS = ("Input", "Output", "Max abs", "Max rel", "At input", "At output", "
 
 
 def table(rows: Sequence[GradientRow]) -> str:
-    """A line for each input/output pair: the largest differences, and the worst element with both its values."""
+    """Return a line for each input/output pair: the largest differences, and the worst element with both values."""
     return columns(_HEADINGS, [_cells(row) for row in rows])
 
 
@@ -28,7 +28,7 @@ def _cells(row: GradientRow) -> tuple[str, ...]:
 
 
 def failure(rows: Sequence[GradientRow], of: str) -> str:
-    """Which row failed, and the table; `of` says whose gradient it is."""
+    """Return the first failed row and the table; `of` names the function whose gradient was checked."""
     row = next(row for row in rows if not row.passed)
     where = f"input {row.input}, output {row.output}"
     if row.note and not row.input_index:
@@ -43,7 +43,7 @@ def failure(rows: Sequence[GradientRow], of: str) -> str:
 
 
 def by_group(groups: Mapping[str, GradientAccount]) -> str:
-    """What became of each operator's gradient on each group of machines, a column each, and which group is which."""
+    """Return the gradient state of each operator, with a column for each group of machines, and the groups' names."""
     names = letters([Group(name, 0, account.trials, 0) for name, account in groups.items()])
     accounts = groups.values()
     operators = sorted({operator for account in accounts for operator in account.operators})
@@ -64,7 +64,7 @@ def _state(one: OperatorAccount | None) -> str:
 
 
 def account_table(account: GradientAccount) -> str:
-    """Every operator of a suite with what became of its gradient, the forgotten ones first, and a line of totals."""
+    """Return every operator of a suite with its gradient state, the forgotten ones first, and a line of totals."""
     rows = [_operator(one) for state in GRADIENT_STATES for one in account.of(state)]
     lines = [columns(("Operator", "Gradient", "Trials", "Why, or where"), rows), ""]
     lines += [f"forgot its gradients: {test}: {complaint}" for test, complaint in sorted(account.refused.items())]

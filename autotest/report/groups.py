@@ -1,4 +1,4 @@
-"""A table with a column for each group of machines of a cluster: workers, trials, findings, and who saw which."""
+"""Formats a table with a column for each group of machines of a cluster: workers, trials and findings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from autotest.report.columns import columns
 from autotest.results.groups import Group
 
-#: Letters of a finding's name in a table.
+#: Maximum number of characters of a finding's name in a table.
 _WIDEST = 60
-#: Of findings that not every group saw, how many are listed.
+#: Maximum number of listed findings that not every group saw.
 LISTED = 100
 
 
 def letters(groups: Sequence[Group]) -> Mapping[str, str]:
-    """A short name for each group by its long one: A, B, and so on."""
+    """Return a short name for each group by its full name: A, B, and so on."""
     return {group.name: _letter(number) for number, group in enumerate(groups)}
 
 
@@ -23,9 +23,12 @@ def _letter(number: int) -> str:
 
 
 def rows(groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int]]], unit: str) -> list[tuple[str, ...]]:
-    """The rows below a row of headings, each with its own.
+    """Return the rows of the table below the headings, each with its title first.
 
-    `seen` is a finding's name and in how many trials, or whatever `unit` says, each group saw it.
+    Args:
+        groups: the groups of machines, one for each column.
+        seen: findings, each as its name and the number of times that each group saw it.
+        unit: what the groups' trials are called, such as samples.
     """
     found = [("workers", *(f"{group.workers:,}" for group in groups))]
     found.append((unit, *(f"{group.trials:,}" for group in groups)))
@@ -37,7 +40,7 @@ def rows(groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int]]],
 
 
 def text(groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int]]], unit: str = "trials") -> str:
-    """The table, and below it which group is which."""
+    """Return the table, followed by the full names of the groups."""
     names = letters(groups)
     table = columns(("Group", *names.values()), rows(groups, seen, unit))
     told = [f"{names[group.name]}: {group.name}" + (f" ({group.stopped})" if group.stopped else "") for group in groups]
@@ -45,7 +48,7 @@ def text(groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int]]],
 
 
 def markdown(groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int]]], unit: str = "trials") -> list[str]:
-    """The table as lines of Markdown, with whole names."""
+    """Return the table as lines of Markdown, with the groups' full names."""
     table = [("", *(group.name for group in groups)), *rows(groups, seen, unit)]
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
     return [lines[0], "|---" * (len(groups) + 1) + "|", *lines[1:], ""]
@@ -54,12 +57,12 @@ def markdown(groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int
 def differing(
     groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int]]]
 ) -> list[tuple[str, Mapping[str, int]]]:
-    """Of very many findings, those that not every group saw, and no more than are read."""
+    """Return the findings that not every group saw, at most `LISTED`: too many would not be read."""
     return [(name, times) for name, times in seen if not all(times.get(group.name) for group in groups)][:LISTED]
 
 
 def where(times: Mapping[str, int], groups: Sequence[Group]) -> str:
-    """Which groups saw a finding, by their letters: ``on A and B``; "" where there are no groups."""
+    """Return the groups that saw a finding, by their letters, such as ``on A and B``; empty if there are no groups."""
     names = letters(groups)
     return f"on {' and '.join(names[name] for name in names if times.get(name))}" if groups and times else ""
 

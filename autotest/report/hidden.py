@@ -1,4 +1,4 @@
-"""What known divergences hid: which entries of a ledger were met in a trial that began with another one."""
+"""Reports what known divergences hide: entries of a ledger met in a trial after another entry was met first."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from autotest.report.plural import several
 
 
 def hidden(behind: Mapping[str, Mapping[str, int]], expected: Mapping[str, int]) -> list[str]:
-    """The lines: each entry behind which others were met, with these and in how many trials, most of them first.
+    """Return the lines: each entry with the entries met behind it and their numbers of trials, the most first.
 
     Args:
-        behind: by entry, how often others were met in trials that it was the first of.
-        expected: how often each entry was met at all.
+        behind: entry met first in a trial -> other entries met in these trials, with their numbers of trials.
+        expected: entry -> number of times it was met at all.
     """
     hiding = {key: others for key, others in behind.items() if others}
     found = {key for others in hiding.values() for key in others}

@@ -1,4 +1,4 @@
-"""A campaign as JUnit XML, which CI systems show: one test case a test, failed by each of its findings."""
+"""Formats a campaign as JUnit XML for CI systems: a test case for each test, with a failure for each finding."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Found
 
-#: What XML 1.0 cannot hold at all, not even escaped.
+#: Characters that XML 1.0 cannot contain, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-#: What of a campaign stands among the properties.
+#: Attributes of a campaign that become properties.
 _PROPERTIES = ("base_seed", "trials", "accepted", "rejected", "workers_lost")
 
 
 def as_xml(progress: CampaignProgress) -> str:
-    """The report, a suite for each group of machines; findings stand at the test that showed them first."""
+    """Return the report, with a suite for each group of machines; a finding is listed at its first test."""
     suites = ET.Element("testsuites")
     for name, part in progress.groups.items() or [("", progress)]:
         _suite(suites, f"autotest fuzz on {name}" if name else "autotest fuzz", part)
@@ -47,7 +47,7 @@ def _suite(suites: ET.Element, name: str, progress: CampaignProgress) -> None:
 def opened(
     name: str, seconds: float, counts: Mapping[str, int], properties: Mapping[str, object]
 ) -> tuple[ET.Element, ET.Element]:
-    """The root of a report, and its one suite, to which test cases are added."""
+    """Return the root element of a report, and its only suite, to which test cases are added."""
     suites = ET.Element("testsuites")
     return suites, begun(suites, name, seconds, counts, properties)
 
@@ -55,7 +55,7 @@ def opened(
 def begun(
     suites: ET.Element, name: str, seconds: float, counts: Mapping[str, int], properties: Mapping[str, object]
 ) -> ET.Element:
-    """A further suite of a report, with what was counted, and properties."""
+    """Add a suite with counts and properties to a report, and return it."""
     counted = {key: str(count) for key, count in counts.items()}
     suite = ET.SubElement(suites, "testsuite", {"name": name, **counted, "time": f"{seconds:.3f}"})
     listed = ET.SubElement(suite, "properties")
@@ -65,7 +65,7 @@ def begun(
 
 
 def closed(suites: ET.Element) -> str:
-    """`suites` as the text of a JUnit file."""
+    """Return `suites` as the text of a JUnit file."""
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -88,5 +88,5 @@ def _case(suite: ET.Element, test: TestProgress, found: list[Found]) -> None:
 
 
 def clean(text: str) -> str:
-    """`text` without what XML cannot hold."""
+    """Return `text` with the characters that XML cannot contain replaced by ``?``."""
     return _UNWRITABLE.sub("?", text)

@@ -1,4 +1,4 @@
-"""Lines that tell of a divergence in a network by its modules."""
+"""Formats a divergence in a network by modules."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Protocol
 from autotest.comparison import Mismatch
 from autotest.results.layers import ByLayer, Layer, begins
 
-#: Rows of the table, and mismatches of two models, at most.
+#: Maximum numbers of rows of the table, and of mismatches of two models.
 ROWS = 16
 SHOWN = 8
 
 
 def layer_lines(told: ByLayer | None) -> list[str]:
-    """Which module is wrong, and a table by module of the greatest error over what is tolerated."""
+    """Return which module is wrong, and a table of the largest error of each module relative to the tolerance."""
     if told is None:
         return []
     lines = []
@@ -42,7 +42,7 @@ def layer_lines(told: ByLayer | None) -> list[str]:
 
 
 class MatchedNames(Protocol):
-    """What the two models call one parameter or buffer."""
+    """The names of one parameter or buffer in two models."""
 
     @property
     def reference(self) -> str: ...
@@ -53,7 +53,7 @@ class MatchedNames(Protocol):
 
 
 class AlignedModels(Protocol):
-    """How two models compare, as `autotest.aligning.Alignment` has it."""
+    """The comparison of two models, as in `autotest.aligning.Alignment`."""
 
     @property
     def sides(self) -> tuple[str, str]: ...
@@ -74,7 +74,7 @@ class AlignedModels(Protocol):
 
 
 def aligned(models: AlignedModels) -> str:
-    """The report on two models that were laid beside each other."""
+    """Return the report on two aligned models."""
     reference, candidate = models.sides
     found = models.mismatches
     differ = "differs from" if found else "agrees with"
@@ -101,7 +101,7 @@ def aligned(models: AlignedModels) -> str:
 
 
 def _around(told: ByLayer) -> Sequence[Layer]:
-    """All rows, or those about the one where it begins."""
+    """Return all rows, or the `ROWS` rows around the one where the divergence begins."""
     if len(told.layers) <= ROWS:
         return told.layers
     start = begins(told.layers, told.stage)

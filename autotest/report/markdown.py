@@ -1,4 +1,4 @@
-"""Markdown: a bug report of one finding ready to paste, and the summary of a campaign for CI."""
+"""Formats Markdown: a bug report of one finding ready to paste, and the summary of a campaign for CI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autotest.results.progress import CampaignProgress
 
 
 def bug_report(finding: Finding, date: str) -> str:
-    """What the developers of the candidate need: what is wrong, versions, expected and seen, the script."""
+    """Return a report for the candidate's developers: the difference, versions, expected and actual values, script."""
     reference, candidate = finding.sides
     lines = [f"# {finding.operator}: {_title(finding)}", ""]
     if finding.verdict:
@@ -39,7 +39,7 @@ def _title(finding: Finding) -> str:
 
 
 def _fenced(text: str, language: str = "") -> list[str]:
-    """A code block whose fence is longer than any run of backticks in it."""
+    """Return a code block whose fence is longer than any run of backticks in it."""
     fence = "```"
     while fence in text:
         fence += "`"
@@ -47,7 +47,7 @@ def _fenced(text: str, language: str = "") -> list[str]:
 
 
 def campaign(progress: CampaignProgress) -> str:
-    """A job's summary: the numbers, and a row for each finding."""
+    """Return a job's summary: the numbers, and a row for each finding."""
     lines = [
         f"## autotest fuzz: {several(len(progress.found), 'distinct finding')}",
         "",

@@ -1,4 +1,4 @@
-"""What pytest shows of a session: header, summary, and how to bring one failure back."""
+"""Formats what pytest shows about a session: header, summary, and how to reproduce one failure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from autotest.report import coverage
 from autotest.report.plural import rounding, several
 from autotest.results.coverage import Coverage, merged
 
-#: Reasons and findings told one by one; the rest of a long list is counted.
+#: Maximum number of reasons and findings that are listed; the rest is counted.
 SHOWN = 10
 
 
 class FindingSummary(TypedDict):
-    """A finding, as far as one line needs it."""
+    """A finding, with the fields that one line needs."""
 
     candidate: str
     what: str
     place: str
-    #: Where there is a script.
+    #: The command that runs its script; empty if there is no script.
     reproducer: str
     verified: str
     seed: int
@@ -30,51 +30,51 @@ class FindingSummary(TypedDict):
 
 
 class CandidateSummary(TypedDict):
-    """What one item came to against one candidate."""
+    """The outcome of one item with one candidate."""
 
     accepted: int
-    #: Trials that need what it does not have.
+    #: Trials that need something the candidate does not have.
     absent: int
-    #: The folder of what was found against it; empty where nothing was.
+    #: The folder of its finding; empty if there is none.
     found: str
 
 
 class TestSummary(TypedDict):
-    """What one item came to. Only what JSON can hold, for reports go through pytest-xdist."""
+    """The outcome of one item. It contains only JSON values, because reports pass through pytest-xdist."""
 
-    #: The test's own id, and what its trials came to.
+    #: The test's own id, and the outcome of its trials.
     test: str
     accepted: int
     rejections: dict[str, int]
     expected: dict[str, int]
-    #: Mismatches that the referee says are rounding.
+    #: Mismatches that the referee explains by rounding.
     cleared: int
     base_seed: int
     versions: dict[str, str]
-    #: One of each candidate that differs.
+    #: One finding for each candidate that differs.
     found: list[FindingSummary]
-    #: What operators were given, see `autotest.results.coverage`.
+    #: The values that operators were given, see `autotest.results.coverage`.
     covered: Coverage
-    #: The same by candidate.
+    #: The outcome by candidate.
     candidates: dict[str, CandidateSummary]
-    #: Whether pytest itself says that it failed or was skipped.
+    #: Whether pytest itself reports that it failed or was skipped.
     told: bool
 
 
 def header(tests: int, others: int, sides: Sequence[str], base_seed: str, isolated: bool) -> str:
-    """The line under the collected tests."""
+    """Return the line below the number of collected tests."""
     counted = several(tests, "test") + (f" (and {several(others, 'test')} of other kinds)" if others else "")
     where = ", trials in a worker process" if isolated else ""
     return f"autotest: {counted} of {' against '.join(reversed(sides))}, base seed {base_seed}{where}"
 
 
 def summary(items: Sequence[TestSummary], width: int = 120) -> list[str]:
-    """The lines of the closing section, in `width` columns but for commands, which are to be copied."""
+    """Return the lines of the closing section, in `width` columns except for commands, which are to be copied."""
     return [part for line in _summary(items) for part in _fitted(line, max(width, 40))]
 
 
 def _told(versions: Mapping[str, str]) -> list[str]:
-    """The frameworks with their versions in one piece, or nothing where none could be imported."""
+    """Return the frameworks with their versions as one item; none if no framework could be imported."""
     return [", ".join(" ".join(pair).rstrip() for pair in versions.items())] if versions else []
 
 
@@ -110,7 +110,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     if found:
         several_sides = len({name for item in items for name in item["candidates"]}) > 1
         lines += _findings(found, several_sides=several_sides)
-    # What failed says so by itself; what never had a trial that counts would be lost in silence.
+    # pytest reports failures itself; a test without an accepted trial would pass unnoticed.
     lost = (item for item in items if not (item["accepted"] or item["found"] or item["told"]))
     never = list(dict.fromkeys(item["test"] for item in lost))
     if never:
@@ -120,7 +120,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
 
 
 def _findings(found: Sequence[FindingSummary], *, several_sides: bool) -> list[str]:
-    """A line for each distinct finding, however many tests it was met in."""
+    """Return a line for each distinct finding, with the number of tests that met it."""
     met: collections.Counter[str] = collections.Counter()
     for one in found:
         whose = f"{one['candidate']}, " if several_sides else ""
@@ -131,7 +131,7 @@ def _findings(found: Sequence[FindingSummary], *, several_sides: bool) -> list[s
 
 
 def _by_candidate(items: Sequence[TestSummary]) -> list[str]:
-    """A line for each candidate, where there are several."""
+    """Return a line for each candidate if there are several."""
     names = list(dict.fromkeys(name for item in items for name in item["candidates"]))
     if len(names) < 2:
         return []
@@ -147,8 +147,8 @@ def _by_candidate(items: Sequence[TestSummary]) -> list[str]:
 
 
 def bring_back(found: Sequence[FindingSummary], node: str, candidate: str = "") -> str:
-    """What a failed test's own section says; `candidate` is what the run was asked for by its option."""
-    lines: dict[str, None] = {}  # of what differs in one trial, that trial is told once
+    """Return a failed test's own section; `candidate` is the value of the run's option for it."""
+    lines: dict[str, None] = {}  # ordered and unique: the commands for one trial are listed once
     for one in found:
         state = f"  ({one['verified']})" if one["verified"] else ""
         if one["reproducer"]:
@@ -167,7 +167,7 @@ def bring_back(found: Sequence[FindingSummary], node: str, candidate: str = "") 
 
 
 def properties(item: TestSummary) -> list[tuple[str, str]]:
-    """What goes into JUnit files as properties of the test."""
+    """Return the properties of the test for JUnit files."""
     rows = [
         ("seed", item["base_seed"]),
         ("trials", _trials(item)),
@@ -183,7 +183,7 @@ def properties(item: TestSummary) -> list[tuple[str, str]]:
 
 
 def _trials(item: TestSummary) -> int:
-    """A trial that ends in a finding is no more counted among those that agreed."""
+    """Return the number of trials. A trial that ends in a finding is not counted among the accepted ones."""
     return item["accepted"] + sum(item["rejections"].values()) + len(item["found"])
 
 

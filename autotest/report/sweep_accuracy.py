@@ -1,4 +1,4 @@
-"""Tables of how accurate both sides are, and of names without samples, for the Markdown page of a sweep."""
+"""Formats tables of both sides' accuracy, and of names without samples, for the Markdown page of a sweep."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autotest.results.sweep_coverage import of_modules, of_names
 
 
 def accuracy(swept: SweepMap) -> list[str]:
-    """Where the candidate agrees and is yet several times less accurate; how many elements were looked at."""
+    """Return the cells in which the candidate agrees but is several times less accurate, and the number of elements."""
     measured = [row for row in swept.rows.values() if row.cell.accuracy is not None]
     if not measured:
         return []
@@ -39,7 +39,7 @@ def accuracy(swept: SweepMap) -> list[str]:
 
 
 def coverage(swept: SweepMap) -> list[str]:
-    """Of the names that both sides have, how many have accepted samples, and the others with their reasons."""
+    """Return how many of the shared names have accepted samples, and the other names with their reasons."""
     if not swept.shared:
         return []
     lines = ["## Shared names with accepted samples", ""]

@@ -1,4 +1,4 @@
-"""Whether the operators of one program would work on the candidate, as plain text."""
+"""Reports as plain text whether the operators of one program would work on the candidate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autotest.report.plural import several
 from autotest.results.sweep import Status, SweepMap, SweepRow
 from autotest.results.sweep_findings import SweepFinding
 
-#: What each status means for the program. All but the first are told, in this order.
+#: The meaning of each status for the program, in the order of the report.
 _MEANS: Final[Mapping[Status, str]] = {
     "agrees": "working",
     "vacuous": "working, as far as their contents are specified",
@@ -23,14 +23,17 @@ _MEANS: Final[Mapping[Status, str]] = {
     "refused by the reference": "refused by the reference, too",
     "not run": "not run",
 }
-#: Of one operator, how many findings are told.
+#: Maximum number of findings listed for one operator.
 _SHOWN: Final = 3
 
 
 def answer(swept: SweepMap, findings: Sequence[SweepFinding], inside: Mapping[str, str] = MappingProxyType({})) -> str:
-    """One line for each state, then every operator that does not simply work: why, and what shows it.
+    """Return a line of counts by state, then each operator that does not simply work, with the reason and evidence.
 
-    `inside` says of a cell which of torch's modules alone calls it.
+    Args:
+        swept: the map of the program's calls.
+        findings: the findings of the sweep.
+        inside: cell -> the modules of torch that call it, if nothing else does.
     """
     candidate = swept.sides[1]
     counts = {status: count for status, count in swept.counts().items() if count}

@@ -1,4 +1,4 @@
-"""One operator's findings of a sweep, as the text of a failed test."""
+"""Formats one operator's findings of a sweep as the text of a failed test."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from autotest.report.commands import reproduce
 from autotest.report.plural import several
 from autotest.results.sweep_findings import SweepFinding
 
-#: Findings that are told in full, and in one line each.
+#: Number of findings reported in full, and of those reported in one line each.
 IN_FULL, SHOWN = 1, 8
 
 
 def failure(found: Sequence[SweepFinding], sides: tuple[str, str], command: str) -> str:
-    """The first finding as a test would report it, then the others."""
+    """Return the first finding as a test would report it, then the others in short."""
     lines = [whole(finding, sides) for finding in found[:IN_FULL]]
     others = found[IN_FULL:]
     if others:
@@ -26,7 +26,7 @@ def failure(found: Sequence[SweepFinding], sides: tuple[str, str], command: str)
 
 
 def whole(finding: SweepFinding, sides: tuple[str, str]) -> str:
-    """The report of one finding."""
+    """Return the report of one finding."""
     if finding.report:
         return finding.report
     reference, candidate = sides

@@ -1,4 +1,4 @@
-"""The map of a sweep as one offline HTML file."""
+"""Formats the map of a sweep as one HTML file that works offline."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _TEMPLATE: Final = "sweep_map.html"
 
 
 def page(document: Mapping[str, Any]) -> str:
-    """The page of a map as `results.sweep_format.as_data` gives it. It asks nothing of any network.
+    """Return the page for a map given as `results.sweep_format.as_data` returns it. It makes no network requests.
 
-    The data stands in it compressed, and the browser unpacks them (`DecompressionStream`).
+    The page contains the data compressed; the browser decompresses them (`DecompressionStream`).
     """
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
     packed = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()

@@ -1,4 +1,4 @@
-"""A sweep as JUnit XML: one test case an operator, failed by each of its findings."""
+"""Formats a sweep as JUnit XML: a test case for each operator, with a failure for each finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.results.sweep_findings import SweepFinding
 
 
 def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
-    """The report. What the ledger knows is no failure; an operator of which nothing can be said is skipped."""
+    """Return the report. Divergences in the ledger are not failures; operators without a judgement are skipped."""
     operators = swept.operators()
     failed = {finding.operator for finding in findings if not finding.known}
     unsaid = {

@@ -1,4 +1,4 @@
-"""The map of a sweep as a Markdown page."""
+"""Formats the map of a sweep as a Markdown page."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, STATUSES, Cell, Check, SweepMap, SweepRow, worst
 from autotest.results.sweep_findings import SweepFinding
 
-#: Of the ways in which an operator differs, the one that matters most is told first.
+#: Checks by importance: an operator's row shows the finding of the most important one.
 _BY_WEIGHT: Final[tuple[Check, ...]] = (
     "survives", "value", "dtype", "shape", "gradient", "nonfinite", "alias", "repeat", "double gradient", "errors",
     "signature", "exists", "strides",
 )  # fmt: skip
-#: Letters of the longest message in a table.
+#: Maximum number of characters of a message in a table.
 _WIDEST = 150
 
 
 def page(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
-    """The whole page: numbers, families, and a row for each operator that does not agree."""
+    """Return the whole page: numbers, families, and a row for each operator that does not agree."""
     reference, candidate = swept.sides
     versions = ", ".join(f"{name} {version}" for name, version in swept.versions.items())
     lines = [
@@ -108,7 +108,7 @@ def _operators(swept: SweepMap, findings: Sequence[SweepFinding]) -> list[str]:
 
 
 def _others(swept: SweepMap) -> list[str]:
-    """Operators that agree wherever they are there, that are absent, and that have no accepted input."""
+    """Return lists of the operators that agree in all existing cells, are absent, or have no accepted input."""
     lists: dict[str, list[str]] = {}
     for operator, rows in sorted(swept.operators().items()):
         there = [row.cell.status for row in rows if row.cell.status != "absent"]

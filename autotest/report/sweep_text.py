@@ -1,4 +1,4 @@
-"""The summary of a sweep as plain text."""
+"""Formats the summary of a sweep as plain text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from autotest.results.sweep_coverage import of_modules, of_names
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.sweep_gate import Change, Changes
 
-#: Of operators and changes, how many are listed.
+#: Maximum number of operators and of changes that are listed.
 LISTED = 20
-#: Of reasons why samples were left out.
+#: Maximum number of listed reasons why samples were left out.
 _REASONS = 5
 
 
 def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
-    """The numbers, and how often each check fails."""
+    """Return the numbers of cells, checks, samples and findings."""
     reference, candidate = swept.sides
     samples = sum(row.cell.samples for row in swept.rows.values())
     rate = f", {(samples - swept.earlier) / swept.seconds:,.0f} a second" if swept.seconds else ""
@@ -71,7 +71,7 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
 
 
 def _left_out(swept: SweepMap) -> list[str]:
-    """The commonest reasons why samples were not judged."""
+    """Return the most frequent reasons why samples were not judged."""
     reasons: collections.Counter[str] = sum((row.cell.left_out for row in swept.rows.values()), collections.Counter())
     if not reasons:
         return []
@@ -85,7 +85,7 @@ def _percent(passed: int, total: int) -> str:
 
 
 def changed(found: Changes, flaky: Sequence[Change]) -> str:
-    """What a gate found changed since the earlier map, as text."""
+    """Return the changes since the earlier map, as text."""
     parts: list[str] = list(found.notes)
     for title, listed in (
         ("got worse", found.worse),

@@ -1,4 +1,4 @@
-"""Plain text for terminals and logs."""
+"""Formats plain text for terminals and logs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from autotest.report.layers import layer_lines
 from autotest.results.finding import Finding
 from autotest.results.ledger import LedgerEntry
 
-#: Mismatches told in full; the rest of a long list is counted.
+#: Maximum number of mismatches reported in full; the rest is counted.
 SHOWN = 8
-#: Columns; lines of a program; elements of an input that is shown.
+#: Columns of text, maximum lines of a program, and maximum elements of an input that is printed.
 WIDTH = 100
 LINES = 40
 SMALL = 8
 
 
 def divergence(finding: Finding, place: str, trouble: str) -> str:
-    """The text of a failed test: verdict, program, mismatches, and what brings it back."""
+    """Return the text of a failed test: verdict, program, mismatches, and how to reproduce it."""
     lines = [
         headline(finding),
         "",
@@ -47,7 +47,7 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
 
 
 def headline(finding: Finding) -> str:
-    """What a report begins with: who diverges in which operator and in what."""
+    """Return the first line of a report: the sides, the operator and the kind of mismatch."""
     reference, candidate = finding.sides
     return f"{candidate} diverges from {reference}: {finding.operator}, {finding.first.heading} ({finding.first.stage})"
 
@@ -73,7 +73,7 @@ def _program(finding: Finding) -> list[str]:
 
 
 def _held(program: Program) -> list[str]:
-    """What small inputs hold, which is the other half of a program."""
+    """Return the contents of small inputs, which the program text does not show."""
     own, pushed = names(program), cotangents(program)
     lines = []
     for call in program.inputs():
@@ -110,7 +110,7 @@ def _origin(finding: Finding) -> list[str]:
 
 
 def own_failure(index: int, base_seed: int) -> str:
-    """The note on an exception of the test body itself."""
+    """Return the note on an exception raised by the test body itself."""
     return (
         f"autotest: raised by the test itself in trial {index} of base seed {base_seed}. "
         f"Only this: {_alone(index, base_seed)}"
@@ -118,12 +118,12 @@ def own_failure(index: int, base_seed: int) -> str:
 
 
 def _alone(index: int, base_seed: int) -> str:
-    """What runs one trial alone."""
+    """Return how to run one trial alone."""
     return f"AUTOTEST_SEED={base_seed} AUTOTEST_TRIAL={index} and the test's own command"
 
 
 def nothing_compared(seed: int, index: int, other_tests: Sequence[str] = ()) -> str:
-    """What to say of a trial without a comparison, whose body called these other tests."""
+    """Return the message about a trial that compared nothing; `other_tests` are tests that its body called."""
     if other_tests:
         other = other_tests[0]
         instead = (
@@ -139,7 +139,7 @@ def nothing_compared(seed: int, index: int, other_tests: Sequence[str] = ()) -> 
 
 
 def gradient_not_compared(seed: int, index: int, complaint: str) -> str:
-    """What the gradient gate has against a trial."""
+    """Return the message about a trial that forgot its gradients."""
     return f"trial {index} (seed {seed}) forgot its gradients: {complaint}."
 
 
@@ -149,7 +149,7 @@ def too_few_accepted(
     rejections: collections.Counter[str],
     places: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Why a test gave up: what the reference refused most often, and at which lines of the test."""
+    """Return why a test gave up: the most frequent reasons for refusals, and their lines of the test."""
     total = sum(rejections.values())
     told = rejections.most_common(5)
     lines = [f"the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:"]
@@ -158,7 +158,7 @@ def too_few_accepted(
 
 
 def stale_entries(entries: Sequence[LedgerEntry]) -> str:
-    """What to do about entries of the ledger that nothing met."""
+    """Return the message about ledger entries that no trial met."""
     listed = [f"  {entry.key}: {entry.symptom}, {entry.reason}" for entry in entries]
     return "\n".join(
         [

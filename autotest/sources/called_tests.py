@@ -1,4 +1,4 @@
-"""What a test is called, and the seeds of its trials: the same under unittest, under pytest and in campaigns."""
+"""Names of tests and seeds of their trials, which are the same under unittest, under pytest and in campaigns."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from generators import TRIAL_BITS
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CollectedAs:
-    """How a collector calls a test: by the place where it found it, which is not always where it was written."""
+    """The name of a test, given by the place where a collector found it. The test may be written elsewhere."""
 
-    #: What the collector found there: the decorated function, or something that wraps it.
+    #: The object that the collector found: the decorated function, or a wrapper around it.
     function: Any
     file: Path
     #: ``Class.attribute``, or the name of a global.
     name: str
-    #: The file's name, with a folder before it where two files share one.
+    #: The file's name, preceded by folders if two files share a name.
     label: str = ""
-    #: What stands for arguments whose own repr holds an address.
+    #: Replacements for the reprs of arguments whose own repr contains an address.
     arguments: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    #: Arguments that are no part of its name: a fixture's value is another in every run.
+    #: Arguments that are not part of the name, because a fixture's value changes from run to run.
     fixtures: frozenset[str] = frozenset()
-    #: Which one it is of several that would have one id: 2 for the second.
+    #: Number among several tests with the same id: 2 for the second.
     number: int = 1
 
     def id(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        """``file.py::Class.method[arguments]``."""
+        """Return ``file.py::Class.method[arguments]``."""
         return f"{self.label or self.file.name}::{self.within_file(args, kwargs)}"
 
     def within_file(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        """``Class.method[arguments]``."""
+        """Return ``Class.method[arguments]``."""
         shown = [_shown(item) for item in args]
         shown += [
             f"{key}={_shown(value, self.arguments.get(key))}"
@@ -53,13 +53,13 @@ class CollectedAs:
         return written if self.number == 1 else f"{written}#{self.number}"
 
 
-#: The path of a file's name, which every test of that file asks for, and pathlib takes long to make.
+#: Cached conversion of file names to paths: every test of a file needs the path, and pathlib is slow.
 path_of: Final = functools.lru_cache(maxsize=256)(Path)
 
 
 def _shown(value: Any, label: str | None = None) -> str:
     text = repr(value)
-    # An object whose repr is an address would give other seeds in every run.
+    # An address in the repr would change the seeds in every run.
     return text if " at 0x" not in text else label or "object"
 
 
@@ -68,7 +68,7 @@ _collected: ContextVar[CollectedAs | None] = ContextVar("autotest_called", defau
 
 @contextlib.contextmanager
 def collected_as(called: CollectedAs | None) -> Iterator[None]:
-    """Inside the block, the test that `called` speaks of has its collector's name for it; None changes nothing."""
+    """Inside the block, use the collector's name `called` for its test; None changes nothing."""
     if called is None:
         yield
         return
@@ -80,10 +80,16 @@ def collected_as(called: CollectedAs | None) -> Iterator[None]:
 
 
 def called_now(run: Callable[..., Any], written: Callable[..., Any], file: Path, args: tuple[Any, ...]) -> CollectedAs:
-    """How the decorated function `run` is called while it is called with `args`.
+    """Return the name of the decorated function `run` during a call with `args`.
 
-    `written` is the function as it stands in `file`. Where no collector has said what it found, the name is looked up:
-    in the class of the object that a method is given, or among the globals of the function's module.
+    If no collector has set a name with `collected_as`, the name is looked up in the class of the object that a method
+    is called on, or among the globals of the function's module.
+
+    Args:
+        run: the decorated function.
+        written: the undecorated function.
+        file: the file that defines `written`.
+        args: the positional arguments of the call.
     """
     found = _collected.get()
     if found is not None and leads_to(found.function, run):
@@ -100,7 +106,7 @@ def called_now(run: Callable[..., Any], written: Callable[..., Any], file: Path,
 
 
 def owner_of(run: Callable[..., Any], args: tuple[Any, ...]) -> type | None:
-    """The class that `run` is a method of, when its first argument is an object of that class, or the class."""
+    """Return the class that `run` is a method of, given by its first argument, an object or class; None if none is."""
     if not args:
         return None
     first = args[0]
@@ -109,8 +115,8 @@ def owner_of(run: Callable[..., Any], args: tuple[Any, ...]) -> type | None:
 
 
 def leads_to(value: Any, run: Callable[..., Any]) -> bool:
-    """Whether `value` is `run`, or wraps it as `functools.wraps` does, as a static or class method, or bound."""
-    for _ in range(100):  # what wraps itself ends here
+    """Whether `value` is `run`, or wraps it: by `functools.wraps` or `partial`, as a static, class or bound method."""
+    for _ in range(100):  # limited, because a wrapper may wrap itself
         if value is run:
             return True
         value = _inner(value)
@@ -120,7 +126,7 @@ def leads_to(value: Any, run: Callable[..., Any]) -> bool:
 
 
 _BOUND: Final = (staticmethod, classmethod, types.MethodType)
-#: What may lead to a function.
+#: Types of objects that may wrap a function.
 _LEADING: Final = (types.FunctionType, functools.partial, *_BOUND)
 
 
@@ -129,12 +135,12 @@ def _inner(value: Any) -> Any:
         return vars(value).get("__wrapped__")
     if isinstance(value, functools.partial):
         return value.func
-    # Of anything else nothing is asked: a module's globals may be objects that answer to every name.
+    # Attributes of other objects are not read: a module's globals may include objects that have every attribute.
     return value.__func__ if isinstance(value, _BOUND) else None
 
 
 def _attribute(owner: type, run: Callable[..., Any], wanted: str = "") -> str | None:
-    """The attribute of `owner` under which `run` is found; `wanted` if it is one of several."""
+    """Return the attribute of `owner` that contains `run`; prefer `wanted` if there are several."""
     first = (wanted, getattr(run, "__name__", ""))
     rest = (name for kind in owner.__mro__ for name in vars(kind))
     for name in itertools.chain(first, rest):
@@ -144,11 +150,11 @@ def _attribute(owner: type, run: Callable[..., Any], wanted: str = "") -> str | 
 
 
 def _global_name(run: Callable[..., Any], written: Callable[..., Any]) -> str | None:
-    """The name under which `run` stands in the module that it was written in."""
+    """Return the name of the global that contains `run` in the module that defines it."""
     module = sys.modules.get(written.__module__)
     if module is None:
         return None
-    if leads_to(vars(module).get(written.__name__), run):  # nearly always, and every test asks
+    if leads_to(vars(module).get(written.__name__), run):  # fast path, nearly always taken
         return written.__name__
     found = _globals(written.__module__).items()
     return next((name for name, value in found if isinstance(value, _LEADING) and leads_to(value, run)), None)
@@ -159,7 +165,7 @@ def _globals(module: str) -> dict[str, Any]:
 
 
 def class_name(owner: type) -> str:
-    """The name by which a class is found in its module; for one that was made in a function, the global's."""
+    """Return the name of a class in its module; for a class defined in a function, the name of a global."""
     if "<locals>" not in owner.__qualname__:
         return owner.__qualname__
     names = _globals(owner.__module__)
@@ -167,9 +173,13 @@ def class_name(owner: type) -> str:
 
 
 def labels(found: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
-    """File labels for those tests, of files and names, that would share an id with one of another file.
+    """Return labels for the files of those tests that would share an id with a test of another file.
 
-    Of files that share a name, the first keeps it; the others stand with as many of their folders as tell them apart.
+    Of several files with the same name, the first keeps it. The labels of the others include as many of their folders
+    as needed to distinguish them.
+
+    Args:
+        found: the tests, each as its file and its name in the file.
     """
     taken: dict[tuple[str, str], Path] = {}
     given: dict[tuple[Path, str], str] = {}
@@ -185,9 +195,9 @@ def labels(found: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
 
 
 def trial_seed(base: int, test: str, index: int) -> int:
-    """The seed of one trial: the same on every machine and in every process.
+    """Return the seed of one trial, which is the same on every machine and in every process.
 
-    Its upper bits are `index`, by which `generators` finds the features that the trial is to have.
+    The upper bits are `index`; `generators` uses them to choose the features of the trial.
     """
     digest = hashlib.blake2b(f"{base}\0{test}\0{index}".encode(), digest_size=TRIAL_BITS // 8).digest()
     return index << TRIAL_BITS | int.from_bytes(digest, "big")

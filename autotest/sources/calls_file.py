@@ -1,4 +1,4 @@
-"""Reads a file of harvested calls: what is whole, and what was wrong with the rest."""
+"""Reads a file of harvested calls, and reports the lines that are damaged."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ _FORMS = frozenset(get_args(Form))
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HarvestedCall:
-    """One distinct call that a program made, its arguments still as JSON."""
+    """One distinct call of the harvested program. Its arguments are still JSON."""
 
     name: str
     form: Form
     args: list[Any]
     kwargs: Mapping[str, Any]
-    #: Whether autograd was on.
+    #: Whether gradients were enabled.
     gradients: bool
-    #: The module in whose forward it was made; empty outside of all.
+    #: The module whose forward made the call; empty outside of modules.
     within: str
-    #: Where it stands in its file.
+    #: Its line number in the file.
     line: int
-    #: Of a module: how it was made, its parameters and buffers, and its mode.
+    #: For a module: its constructor call, its parameters and buffers, and its mode.
     constructor: Mapping[str, Any] | None = None
     state: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     training: bool = False
-    #: How often it was made, by processes that came to their end.
+    #: How many times it was made, counting only processes that exited normally.
     times: int = 0
 
     @property
     def signature(self) -> str:
-        """The same for two calls that differ in the contents of tensors only."""
+        """A key that is equal for calls that differ only in the contents of tensors."""
         return json.dumps([self.name, self.form, _plain(self.args), _plain(self.kwargs), self.gradients,
                            _plain(self.constructor), _plain(self.state), self.training], sort_keys=True)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Harvest:
-    """What a file of harvested calls holds."""
+    """The contents of a file of harvested calls."""
 
     calls: list[HarvestedCall]
-    #: What the program was run by, and its version of torch.
+    #: The command that ran the program, and its version of torch.
     command: list[str]
     torch: str
-    #: Numbers of lines that could not be read, with what is wrong with the first of them.
+    #: Line numbers of unreadable lines, and the error of the first one.
     broken: list[int]
     why: str
-    #: name -> calls that were not kept
+    #: name -> number of calls that were not recorded
     left_out: Mapping[str, int]
 
     def notes(self, path: Path) -> list[str]:
-        """What of the program is not among the calls, for a report."""
+        """Return what is missing from the calls, as sentences for a report."""
         notes = []
         if self.broken:
             first = f"line {self.broken[0]}: {self.why}"
@@ -72,7 +72,11 @@ class Harvest:
 
 
 def read(path: Path) -> Harvest:
-    """The calls in `path`, each once; raises `UsageError` that says what is wrong where there is none to be had."""
+    """Return the distinct calls in `path`.
+
+    Raises:
+        UsageError: The file cannot be read, or is not written by this version of ``autotest harvest``.
+    """
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
@@ -94,14 +98,14 @@ def read(path: Path) -> Harvest:
                 header = header or found
             elif "times" in found:
                 made = {(found["process"], int(key)): count for key, count in found["times"].items()}
-                # A line that is lost has no name any more.
+                # The line of the call may be missing, and with it the call's name.
                 times.update({numbers[key]: count for key, count in made.items() if key in numbers})
                 left_out.update(found["left_out"])
             else:
                 call = _call(found, number)
                 calls.setdefault(call.signature, call)
                 numbers[found["process"], found["call"]] = call.signature
-        except UsageError:  # noqa: PERF203 - each line may be broken by itself
+        except UsageError:  # noqa: PERF203 - each line may be damaged independently
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             broken.append(number)
@@ -144,7 +148,7 @@ def _call(found: Mapping[str, Any], number: int) -> HarvestedCall:
 
 
 def _plain(value: Any) -> Any:
-    """`value` without what is in tensors."""
+    """Return `value` without the contents of tensors."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):

@@ -32,12 +32,16 @@ class Collected:
     id: str
     file: Path
     settings: Settings
-    #: Runs it with everything that stands around it.
+    #: Runs the test with its set-up and tear-down.
     body: Callable[[], None] = dataclasses.field(repr=False, compare=False)
     called: CollectedAs | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def call(self) -> None:
-        """Run it, under the name that it has here; raises `SkipsItself` where it does."""
+        """Run the test under its collected name.
+
+        Raises:
+            SkipsItself: The test skips itself.
+        """
         try:
             with collected_as(self.called):
                 self.body()
@@ -49,30 +53,34 @@ class Collected:
 
     @property
     def name(self) -> str:
-        """What it is called in its file: ``Class.attribute``, or the name of a global."""
+        """The name within the file: ``Class.attribute``, or the name of a global."""
         return self.id if self.called is None else self.called.name
 
-    def renamed(self, id: str, **changes: Any) -> Collected:  # noqa: A002 - the test's id is what it is called everywhere
-        """The same test under another id, with what makes it so in the fields of `CollectedAs`."""
+    def renamed(self, id: str, **changes: Any) -> Collected:  # noqa: A002 - the test's id is called so everywhere
+        """Return the same test under another id, with `changes` to the fields of its `CollectedAs`."""
         assert self.called is not None
         return dataclasses.replace(self, id=id, called=dataclasses.replace(self.called, **changes))
 
 
 @dataclasses.dataclass(slots=True)
 class Collection:
-    """What was found below some paths."""
+    """The tests found below some paths, and the problems met."""
 
     tests: list[Collected] = dataclasses.field(default_factory=list)
     left_out: list[LeftOut] = dataclasses.field(default_factory=list)
     broken: list[LeftOut] = dataclasses.field(default_factory=list)
-    #: Tests that would share an id with another one, and what they are called instead.
+    #: Messages about tests that would share an id with another test, and their new ids.
     renamed: list[str] = dataclasses.field(default_factory=list)
 
 
 def collect(paths: Sequence[Path]) -> Collection:
-    """The decorated tests below `paths`: files, or folders that are searched for ``test_*.py`` and ``*_test.py``.
+    """Return the decorated tests below `paths`.
 
-    Raises `UsageError` for a path that does not exist.
+    Args:
+        paths: files, or folders that are searched for ``test_*.py`` and ``*_test.py``.
+
+    Raises:
+        UsageError: A path does not exist.
     """
     found = Collection()
     modules: dict[Path, ModuleType] = {}
@@ -94,7 +102,7 @@ def collect(paths: Sequence[Path]) -> Collection:
 
 
 def _loaded(file: Path, found: Collection) -> ModuleType | None:
-    """The module of a test file, or what keeps it from being imported, noted in `found`."""
+    """Import a test file and return its module; if that fails, record the reason in `found` and return None."""
     try:
         return load(file)
     except KeyboardInterrupt:
@@ -108,7 +116,7 @@ def _loaded(file: Path, found: Collection) -> ModuleType | None:
 
 
 def _said(error: BaseException, file: Path) -> str:
-    """What is wrong with a file, and in which of its lines."""
+    """Describe what is wrong with a file, and in which of its lines."""
     told = traceback.format_exception_only(type(error), error)[-1].strip()
     if isinstance(error, SyntaxError):
         return f"{told} ({error.filename}, line {error.lineno}: {(error.text or '').strip()})"
@@ -116,8 +124,12 @@ def _said(error: BaseException, file: Path) -> str:
     return f"{told} (line {inside[-1].lineno}: {inside[-1].line})" if inside else told
 
 
-def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is what it is called everywhere
-    """The test `id` of one file; raises `UsageError` when it is not there any more."""
+def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is called so everywhere
+    """Return the test `id` of one file.
+
+    Raises:
+        UsageError: The file has no such test any more.
+    """
     label, _, rest = id.partition("::")
     folders = label != file.name and file.as_posix().endswith(f"/{label}")
     wanted = f"{file.name}::{rest}" if folders else id
@@ -140,7 +152,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _in_module(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
-    """What stands in a module, each under an id of its own."""
+    """Yield the tests of a module; a second test with the same id gets a numbered one."""
     seen: collections.Counter[str] = collections.Counter()
     for item in _listed(module, file):
         if isinstance(item, Collected):
@@ -162,7 +174,7 @@ def _listed(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
 
 
 def _belongs_here(name: str, test: Any) -> bool:
-    """Whether a test from another module is to be run where it was found: not where another test file runs it."""
+    """Whether a test from another module is to be run here: only if no test file of its own runs it."""
     home = sys.modules.get(test.__module__)
     place = Path(getattr(home, "__file__", None) or "")
     runs_there = any(place.match(pattern) for pattern in _PATTERNS) and any(
@@ -226,7 +238,7 @@ def _calling(function: Any, kwargs: dict[str, Any]) -> Callable[[], None]:
 
 
 def _debugging(owner: type[unittest.TestCase], name: str) -> Callable[[], None]:
-    """A method of a TestCase, with its class's own set-up once and the test's around every call."""
+    """Return a function that calls a TestCase method, with `setUpClass` once and the test's set-up around each call."""
     ready: list[bool] = []
 
     def call() -> None:
@@ -268,7 +280,7 @@ def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) ->
 
 
 def _missing(function: Any, method: bool, kwargs: dict[str, Any]) -> list[str]:
-    """Parameters that nobody gives a value: pytest looks for fixtures of these names."""
+    """Return the parameters without a value, for which pytest looks up fixtures of the same names."""
     parameters = list(inspect.signature(function).parameters.values())[1 if method else 0 :]
     plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return [

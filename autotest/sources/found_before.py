@@ -1,4 +1,4 @@
-"""Programs of what was found before, read from the store, as samples of the operators that they are about."""
+"""Provides the programs of stored failures as samples of the operators that they are about."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from autotest.program.serialisation import from_json, unpack_arrays
 
 
 class FoundBefore:
-    """The programs that failures below `directory` were shown by, by the cell that they belong into.
+    """A database of the programs of the failures below `directory`, by the cell that they belong to.
 
-    An entry that cannot be read is left out here: `autotest list` tells of it.
+    An entry that cannot be read is skipped here; `autotest list` reports it.
     """
 
     name = "found before"
@@ -47,7 +47,7 @@ class FoundBefore:
 
 
 def _read(folder: Path) -> tuple[Program, int]:
-    """The program of one failure, and the slot of the call that it is about."""
+    """Return the program of one failure, and the slot of the call that it is about."""
     facts: dict[str, Any] = json.loads((folder / "failure.json").read_bytes())
     arrays = unpack_arrays((folder / "arrays.npz").read_bytes())
     program = from_json(json.loads((folder / "program.json").read_bytes()), arrays)
@@ -56,7 +56,7 @@ def _read(folder: Path) -> tuple[Program, int]:
 
 
 def _called(program: Program, slot: int) -> tuple[str, Form]:
-    """The operator that `slot` is a result of, and in which form it is called."""
+    """Return the operator that computes the value in `slot`, and the form of the call."""
     name = operator_of(program.calls, slot)
     call = program.calls[min(slot, len(program.calls) - 1)]
     if call.kind != "method":

@@ -1,4 +1,4 @@
-"""Programs -> programs on inputs that are hard to compute with: cancellation, long sums, near zero, near overflow."""
+"""Gives programs inputs that are numerically hard: cancellation, long sums, near zero, near overflow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autotest.program import Program
 from autotest.sources.mutated_inputs import inputs, of_few, resized, with_array
 
 _Values = np.ndarray[Any, Any]
-#: What the values of every floating input become, computed in double precision.
+#: Changes to the values of every floating input, computed in double precision.
 PLAN: Final[Mapping[str, Callable[[_Values], _Values]]] = {
     "cancellation": lambda data: data + 1e3 * _signs(data),
     "almost equal": lambda data: 1.0 + 1e-4 * data,
@@ -24,14 +24,15 @@ PLAN: Final[Mapping[str, Callable[[_Values], _Values]]] = {
     "almost overflow": lambda data: _scaled(data, 1e38),
     "whose squares almost overflow": lambda data: _scaled(data, 1e19),
 }
-#: How long the dimensions of long sums are.
+#: Length of the dimensions of long sums.
 _LONG: Final = 2049
 
 
 def hard_inputs(programs: Sequence[Program], count: int) -> Iterator[tuple[str, Program]]:
-    """At most `count` programs on hard inputs, each with its name: every kind on one program, then on the next.
+    """Yield at most `count` programs on hard inputs, each with the name of the change.
 
-    Programs on several numbers come before those on one, where nothing is added up and few sizes meet.
+    All changes are applied to one program, then to the next. Programs with several elements come first: with one
+    element, nothing is summed, and values of different magnitudes hardly meet.
     """
     made = [
         (name, hard)

@@ -1,4 +1,4 @@
-"""Turns the calls that were harvested from a program into entries and samples of a sweep."""
+"""Turns the harvested calls of a program into entries and samples of a sweep."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from autotest.program.serialisation import decode
 from autotest.sources.calls_file import HarvestedCall, read
 from autotest.sources.harvested_tensors import array
 
-#: Initialisers that draw random numbers.
+#: Initializers that draw random numbers.
 _DRAWS: Final = re.compile(r"nn\.init\.(\w*uniform_|\w*normal_|orthogonal_|sparse_)")
-#: How often a harvested optimizer steps.
+#: Number of steps of a harvested optimizer.
 _STEPS: Final = 3
 
 
 class HarvestedCalls:
-    """The calls of one file, each a sample of the operator that it calls."""
+    """A database of the calls of one file, each a sample of the operator that it calls."""
 
     name = "calls"
 
@@ -45,7 +45,7 @@ class HarvestedCalls:
         return found
 
     def inside(self) -> Mapping[str, str]:
-        """The cells that only modules of torch call, by their names, and which module does."""
+        """Return the cells that are called only inside modules of torch, by name, with the modules that call them."""
         found = {"/".join(cell): {call.within for call in calls} for cell, calls in self._cells.items()}
         return {cell: ", ".join(sorted(modules)) for cell, modules in found.items() if "" not in modules}
 
@@ -76,12 +76,12 @@ def _family(operator: str, form: Form) -> str:
 
 
 def operator_of(call: HarvestedCall) -> str:
-    """What a cell of the map calls it."""
+    """Return the operator's name in the map."""
     return call.name.removeprefix("Tensor.")
 
 
 def dtype_of(call: HarvestedCall) -> str:
-    """The dtype of its first tensor of floating-point numbers, or else of its first tensor, or else of its result."""
+    """Return the dtype of the call's first floating-point tensor, else of its first tensor, else of its result."""
     found = [str(facts.get("dtype")) for facts in _tensors([call.args, *call.kwargs.values(), *call.state.values()])]
     floating = [dtype for dtype in found if dtype in DIFFERENTIABLE]
     asked = call.kwargs.get("dtype")
@@ -98,7 +98,7 @@ def _tensors(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def sample(call: HarvestedCall, seed: int) -> Sample:
-    """The program of one call; its random numbers depend on `seed` and the call only."""
+    """Return the program of one call; its random numbers depend only on `seed` and the call."""
     try:
         return Sample(_Lowering(call, seed).program())
     except NotReplayable as error:
@@ -108,7 +108,7 @@ def sample(call: HarvestedCall, seed: int) -> Sample:
 
 
 class _Lowering:
-    """Writes one harvested call as a program."""
+    """Converts one harvested call into a program."""
 
     def __init__(self, call: HarvestedCall, seed: int) -> None:
         self._call = call
@@ -116,7 +116,7 @@ class _Lowering:
         self._generator = np.random.default_rng(int.from_bytes(digest, "big"))
         self._calls: list[Call] = []
         self._arrays: list[Array] = []
-        #: What stands for each tensor, in the order in which they were written down.
+        #: The operands that refer to each tensor, in the order in which the tensors were recorded.
         self._tensors: list[Operand] = []
 
     def program(self) -> Program:
@@ -127,7 +127,7 @@ class _Lowering:
             self._optimizer(call)
         else:
             self._function(call)
-        # What an initialiser draws is nobody's to compare, nor what it is drawn into.
+        # The random numbers of an initializer cannot be compared, nor can the tensor that it fills.
         undefined = range(len(self._calls)) if _DRAWS.fullmatch(call.name) else ()
         return Program(tuple(self._calls), tuple(self._arrays), frozenset(undefined))
 
@@ -148,7 +148,7 @@ class _Lowering:
         self._add("method", "__call__", (Ref(slot), *operands), self._named(call.kwargs, apart=changes))
 
     def _optimizer(self, call: HarvestedCall) -> None:
-        """A few steps on parameters like those that it had, with drawn gradients."""
+        """Add a few steps with drawn gradients, on parameters like those of the harvested optimizer."""
         ((facts, *more),) = call.args
         parameters = [self._parameter(tree["tensor"]) for tree in (facts, *more)]
         optimizer = Ref(self._add("function", call.name, (list(parameters),), self._named(call.kwargs, apart=False)))
@@ -171,7 +171,7 @@ class _Lowering:
         changes = call.form in ("in-place", "in-place operator") or call.kwargs.get("inplace") is True
         written = dict(call.kwargs)
         if call.name.startswith("nn.init.") and not call.args and "tensor" in written:
-            # torch hands it on by name, which others may call otherwise.
+            # torch passes the tensor by keyword; a candidate may have another name for the parameter.
             call = dataclasses.replace(call, args=[written.pop("tensor")], kwargs=written)
         args = self._operands(call.args[:1], apart=changes or call.name.endswith("_"))
         args += self._operands(call.args[1:], apart=False)
@@ -226,7 +226,7 @@ class _Lowering:
         for kind, target, rest in views:
             slot = self._add(kind, target, (Ref(slot), *rest), {})
         if apart and wanted and not views:
-            # What is changed in place was no leaf in the program, either.
+            # A leaf that requires a gradient cannot be changed in place, so it was no leaf in the harvested program.
             slot = self._add("method", "clone", (Ref(slot),), {})
         self._tensors.append(Ref(slot))
         return Ref(slot)
@@ -237,7 +237,11 @@ def _without_gradient(facts: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def database(path: Path) -> HarvestedCalls:
-    """The calls in `path`; raises `UsageError` where there are none."""
+    """Return the calls in `path` as a database.
+
+    Raises:
+        UsageError: The file has no calls, or cannot be read.
+    """
     found = HarvestedCalls(path)
     if not found.entries():
         raise UsageError(f"{path} holds no call; was torch used in the program that was harvested?")

@@ -1,4 +1,4 @@
-"""Makes arrays like the tensors that were harvested: exact where their contents are known, else of their range."""
+"""Makes arrays like harvested tensors: exact if the contents were recorded, otherwise drawn from the same range."""
 
 from __future__ import annotations
 
@@ -13,16 +13,22 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.namespace import DTYPES
 
-#: Bytes of the largest tensor that is made.
+#: Bytes of the largest array that is made.
 LARGEST: Final = 1 << 28
-#: One in so many elements is made a NaN or an infinity where there were some.
+#: One in this many elements becomes NaN or infinity, if the harvested tensor contained any.
 _ONE_IN: Final = 100
 
 
 def array(facts: Mapping[str, Any], generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    """An array with the shape, strides and kind of values of a tensor; bfloat16 is carried as float32.
+    """Return an array with the shape, strides and kind of values of a tensor; bfloat16 is represented as float32.
 
-    Raises `NotReplayable` for a tensor that no array can stand for, and `ValueError` where the facts are damaged.
+    Args:
+        facts: the recorded properties of the tensor.
+        generator: draws the values if they were not recorded.
+
+    Raises:
+        NotReplayable: No array can represent the tensor, or it is too large.
+        ValueError: The facts are damaged.
     """
     dtype, shape = str(facts["dtype"]), tuple(int(size) for size in facts["shape"])
     if "layout" in facts:
@@ -62,12 +68,12 @@ def _drawn(facts: Mapping[str, Any], carrier: np.dtype[Any], generator: np.rando
 
 
 def _between(low: float, high: float, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    # The width of the range of the greatest numbers is not one of them.
+    # `high - low` may overflow, so both are halved before the subtraction.
     return np.clip(low + generator.random(shape) * (high / 2 - low / 2) * 2, low, high)
 
 
 def _laid_out(values: np.ndarray[Any, Any], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """`values` with these strides, in elements."""
+    """Return `values` with these strides, in elements."""
     if values.size == 0 or values.ndim == 0:
         return np.asarray(values, order="C")
     if len(strides) != values.ndim or min(strides) < 0:

@@ -1,4 +1,4 @@
-"""Whether a test is being called with an example of Hypothesis, which makes failing ones smaller itself."""
+"""Detects whether Hypothesis is calling a test with an example; Hypothesis shrinks failing examples itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autotest.base.options import Options
 
 
 class Example(enum.Enum):
-    """What Hypothesis calls a test for."""
+    """The reason why Hypothesis calls a test."""
 
     NONE = "it does not call it"
     TRIED = "to see whether it fails"
@@ -18,7 +18,7 @@ class Example(enum.Enum):
 
 
 def example_now() -> Example:
-    """What Hypothesis calls a test for now. It is not imported for this: whoever uses it has imported it."""
+    """Return why Hypothesis calls a test now. Hypothesis is not imported for this: if it is in use, it is imported."""
     control = sys.modules.get("hypothesis.control")
     if control is None or not control.currently_in_test_context():
         return Example.NONE
@@ -27,7 +27,7 @@ def example_now() -> Example:
 
 
 def options_for(example: Example, options: Options) -> Options:
-    """`options` for the trials of one example: what another one left must not count, nor is each looked into."""
+    """Return `options` for one example: no earlier failures are retried; only the last is verified and shrunk."""
     if example is Example.NONE:
         return options
     alone = dataclasses.replace(options, remembers=False)

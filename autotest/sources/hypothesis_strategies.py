@@ -1,4 +1,4 @@
-"""Generators as Hypothesis strategies, for tests under ``@given`` that call dual functions."""
+"""Offers generators as Hypothesis strategies, for tests under ``@given`` that call dual functions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 import generators
 from generators.strategies import ChosenElsewhere
 
-# Generators that are built here are the test's doing: their errors name its line.
+# Generators are built here on behalf of the test, so their errors name the test's line.
 __generators_hide__ = True
 
 
 def strategy(generator: generators.Generator) -> SearchStrategy[Any]:
-    """The Hypothesis strategy of what `generator` draws: Hypothesis shrinks it and keeps it in its database.
+    """Return a Hypothesis strategy for the values of `generator`; Hypothesis shrinks and stores them as its own.
 
-    Raises `generators.GeneratorError` for what is no generator.
+    Raises:
+        generators.GeneratorError: `generator` is not a generator.
     """
     if not isinstance(generator, generators.Generator):
         raise generators.GeneratorError(f"strategy({generator!r:.80}): expected a generator")
@@ -43,9 +44,9 @@ def arrays(
     contents: Any = None,
     layout: Any = None,
 ) -> SearchStrategy[Any]:
-    """The strategy of ndarrays as `autotest.random_tensor` fills its tensors with; the same arguments.
+    """Return a strategy for ndarrays with the contents of `autotest.random_tensor`; it takes the same arguments.
 
-    bfloat16 comes as float32. Every layout comes as a contiguous array.
+    bfloat16 values are represented as float32, and arrays of every layout are contiguous.
     """
     sizes = {f"dim{axis}": size for axis, size in enumerate((dim0, dim1, dim2, dim3, dim4))}
     said = {"ndim": ndim, **sizes, "low": low, "high": high, "dtype": dtype, "shape": shape}
@@ -54,7 +55,7 @@ def arrays(
 
 
 def _called(name: str) -> Callable[[Callable[..., Any]], Callable[..., SearchStrategy[Any]]]:
-    """Make a strategy that Hypothesis shows as `name` in what it prints."""
+    """Return a decorator that makes a strategy, which Hypothesis prints as `name`."""
 
     def named(function: Callable[..., Any]) -> Callable[..., SearchStrategy[Any]]:
         function.__name__ = name
@@ -74,12 +75,12 @@ def _of_arrays(draw: DrawFn, **said: Any) -> Any:
     dims = [said.pop(f"dim{axis}", None) for axis in range(5)]
     with _choices_of(draw):
         data = generators.explored_array(said.pop("ndim", None), dims, **said).data
-    simple = draw(strategies.integers(0, 15))  # the numbers come of a seed, which nobody can make smaller
+    simple = draw(strategies.integers(0, 15))  # the numbers are drawn from a seed, which Hypothesis cannot shrink
     return _simplified(data, simple) if "contents" not in said else data
 
 
 def _simplified(data: NDArray[Any], simple: int) -> NDArray[Any]:
-    """`data`, or where `simple` is 0 or 1 plainer numbers that lie between those that it holds: zeros, whole ones."""
+    """Return `data`; if `simple` is 0 or 1, zeros or rounded values instead, clipped to the range of `data`."""
     if simple > 1 or data.dtype.kind not in "fi" or not data.size or not np.isfinite(data).all():
         return data
     plainer = np.zeros_like(data) if simple == 0 else np.round(data)
@@ -88,7 +89,7 @@ def _simplified(data: NDArray[Any], simple: int) -> NDArray[Any]:
 
 @contextlib.contextmanager
 def _choices_of(draw: DrawFn) -> Iterator[None]:
-    """Let Hypothesis make the choices. An example that a filter refuses is none: Hypothesis tries another."""
+    """Let Hypothesis make the choices. If a filter rejects an example, Hypothesis tries another one."""
     source = ChosenElsewhere(
         lambda low, high: draw(strategies.integers(low, high - 1)),
         lambda low, high: draw(strategies.floats(low, high, exclude_max=True)),

@@ -1,4 +1,4 @@
-"""Imports a test file once a process, as part of the package that it lies in where it lies in one."""
+"""Imports each test file once per process, as part of its package if it is in one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from autotest.sources.pytest_paths import python_path
 
 
 def load(file: Path) -> ModuleType:
-    """The module of a test file, with its folder importable as a script's is, and its package as pytest has it.
+    """Import a test file, or find it among the imported modules, and return its module.
 
-    After the modules that ``AUTOTEST_IMPORT`` names; raises `UsageError` when one of these cannot be imported.
+    Its folder is importable, as for a script, and its package is determined as by pytest. The modules named in
+    ``AUTOTEST_IMPORT`` are imported first.
+
+    Raises:
+        UsageError: A module named in ``AUTOTEST_IMPORT`` cannot be imported, or `file` is not a Python file.
     """
     file = file.resolve()
     digest = hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]
@@ -32,13 +36,13 @@ def load(file: Path) -> ModuleType:
             sys.path.insert(0, str(place))
     for wanted in options.imports():
         _import(wanted)
-    # A package's own modules are found by its name; those beside the file must not come before everything else there.
+    # A package's modules are found by its name. Its folder goes last, so that its files do not shadow other modules.
     places = [(0, root), (len(sys.path), file.parent)] if package else [(0, file.parent)]
     for at, place in places:
         if str(place) not in sys.path:
             sys.path.insert(at, str(place))
     if package and _is_imported(package, file.parent):
-        name = f"{package}.{name}"  # by which relative imports know where they start
+        name = f"{package}.{name}"  # relative imports need the package in the name
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise UsageError(f"{file}: expected a Python file")
@@ -52,14 +56,14 @@ def load(file: Path) -> ModuleType:
 
 
 def _outside_of_packages(folder: Path) -> Path:
-    """The innermost folder, from `folder` upwards, that is no package."""
+    """Return the innermost folder that is not a package, starting with `folder` and going up."""
     while (folder / "__init__.py").is_file() and folder.name.isidentifier():
         folder = folder.parent
     return folder
 
 
 def _is_imported(package: str, folder: Path) -> bool:
-    """Import `package`; whether it is the one in `folder`, and not another of its name that was imported before."""
+    """Import `package`; return whether it is the one in `folder`, not a package of the same name imported before."""
     try:
         found = importlib.import_module(package)
     except ModuleNotFoundError as error:

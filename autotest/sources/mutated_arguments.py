@@ -1,4 +1,4 @@
-"""Changes the arguments of a program's calls: other numbers, flags and types, fewer of them, one tensor twice."""
+"""Changes the arguments of a program's calls: numbers, flags and types, missing arguments, one tensor twice."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from autotest.program import Call, Program, Ref, Root, leaves, map_operand
 from autotest.program.semantics import is_class, is_setting
 from autotest.sources.mutated_inputs import Mutation
 
-#: Calls that put an input into its place.
+#: Calls that only copy or lay out an input.
 _ARRANGING: Final = frozenset("clone permute expand as_strided view_as".split())
-#: Fractions that single precision does not hold exactly, limits, and nothing.
+#: Replacement floats: values that float32 must round, zero, very small and very large values, infinities and NaN.
 _FRACTIONS: Final = (0.0, 0.1, -0.1, 1.0, -1.0, 0.7, 1.1, 2.5, 1e-30, 1e30, float("inf"), float("-inf"), float("nan"))
-#: What a whole number is seldom and should not be, and whole numbers of one program that are each of them.
+#: Replacement integers, which are rare and often invalid, and the number of arguments per program that get them.
 _BOUNDS: Final = (0, -1, 100)
 _BOUNDED: Final = 4
-#: The dtypes that are asked for.
+#: Dtypes between which a dtype argument is changed.
 _DTYPES: Final = ("float32", "float64", "int64", "int32", "bool")
-#: Indices from the end, with a step, of nothing, of several, and of a flag; and up to the end.
+#: Replacement indices: negative, a range at the end, a step, empty, a list, and a bool; and ranges up to the end.
 INDICES: Final = (-1, slice(-2, None), slice(None, None, 2), slice(0, 0), [0, -1], True)
 UP_TO_THE_END: Final = (slice(None, -1), slice(-3, -1), slice(1, -1, 2))
-#: What makes of most fractions one that is half a unit of single precision off.
+#: Multiplied by this, most floats are up to half a unit in the last place away from a float32.
 _FACTOR: Final = 0.9876543210123
 
 
 def _subjects(program: Program) -> list[int]:
-    """The calls whose arguments are worth changing: those that compute something, and always the last.
+    """Return the calls whose arguments are worth changing: those that compute something, and always the last.
 
-    What makes a module is such a call where the module is given no parameters, whose sizes would not fit another one.
+    A call that constructs a module is excluded if the program loads the module's parameters, because their sizes would
+    not fit a module with other arguments.
     """
     last = len(program.calls) - 1
     loads = any(call.kind == "load_state" for call in program.calls)
@@ -49,7 +50,7 @@ def _subjects(program: Program) -> list[int]:
 def _changed(
     program: Program, source: random.Random, fits: Callable[[Any], bool], change: Callable[[Any], Sequence[Any]]
 ) -> Program | None:
-    """One argument that fits, of one call, set to one of what `change` offers for it."""
+    """Set one argument that `fits`, of one call, to one of the values that `change` offers; None if none fits."""
     places = [
         (slot, place)
         for slot in _subjects(program)
@@ -80,21 +81,21 @@ def _with_call(program: Program, call: Call) -> Program:
 
 
 def number(program: Program, source: random.Random) -> Program | None:
-    """One whole number, such as a dim, negative, zero, one off, or out of range."""
+    """Set one integer, such as a dim, to a negative, zero, off-by-one or out-of-range value."""
     return _changed(
         program, source, lambda item: type(item) is int, lambda old: (-1, 0, 1, 2, old - 1, old + 1, -old, 7, -7, 100)
     )
 
 
 def last_dimension(program: Program, source: random.Random) -> Program | None:
-    """One whole number set to -1: as a dim the last one, in whatever way it was given."""
+    """Set one integer to -1, which is the last dimension if it is a dim."""
     return _changed(program, source, lambda item: type(item) is int and item != -1, lambda old: (-1,))
 
 
 def at_bounds(program: Program) -> Iterator[Program]:
-    """Each of its first few whole numbers at each of `_BOUNDS` and as great as a size; a fraction at 0.0 and 2.
+    """Yield variants with one of the first few numbers at a bound: `_BOUNDS` or a size, or 0.0 or 2 instead of a float.
 
-    Two that follow one another are also 0 and a size: what begins and takes all.
+    Two adjacent integers are also set to 0 and a size, such as a start and a length that take everything.
     """
     shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs()][:1]
     bounds = dict.fromkeys([*_BOUNDS, *(size for shape in shapes for size in (*shape[:1], *shape[-1:]))])
@@ -115,14 +116,14 @@ def at_bounds(program: Program) -> Iterator[Program]:
 
 
 def _with_leaves(program: Program, call: Call, values: Mapping[int, Any]) -> Program:
-    """`program` with other leaves of the operands of `call`, by their places."""
+    """Return `program` with other leaves of the operands of `call`, by their positions."""
     counted = itertools.count()
     args, kwargs = map_operand((call.args, call.kwargs), lambda item: values.get(next(counted), item))
     return _with_call(program, call._replace(args=args, kwargs=kwargs))
 
 
 def moved(program: Program, source: random.Random) -> Program | None:
-    """In a list of whole numbers nothing in place of one, and another one greater by it: some lists must keep a sum."""
+    """Replace one integer of a list by 0 and add it to another: some lists must keep their sum."""
 
     def offered(old: Sequence[int]) -> Sequence[Sequence[int]]:
         gone, greater = source.sample(range(len(old)), 2)
@@ -132,7 +133,7 @@ def moved(program: Program, source: random.Random) -> Program | None:
 
 
 def listed(program: Program, source: random.Random) -> Program | None:
-    """A list of whole numbers, such as dims or sizes, backwards, one shorter, one longer, or of unlike ones."""
+    """Change a list of integers, such as dims or sizes: reversed, one shorter, one longer, or with distinct values."""
 
     def offered(old: Sequence[int]) -> Sequence[Sequence[int]]:
         return old[::-1], old[:-1], [*old, *old[-1:]], [value + place for place, value in enumerate(old)]
@@ -141,7 +142,7 @@ def listed(program: Program, source: random.Random) -> Program | None:
 
 
 def without_numbers(program: Program, source: random.Random) -> Program | None:
-    """A list of none in place of one of whole numbers, such as dims; or, where there is none, of a whole number."""
+    """Replace a list of integers, such as dims, by an empty list; if there is no such list, replace an integer."""
     emptied = _with_list(program, source, lambda old: len(old) > 0, lambda old: [[]])
     return emptied or _changed(program, source, lambda item: type(item) is int, lambda old: ([],))
 
@@ -152,7 +153,7 @@ def _with_list(
     fits: Callable[[Sequence[int]], bool],
     change: Callable[[Sequence[int]], Sequence[Sequence[int]]],
 ) -> Program | None:
-    """One list of whole numbers that fits set to one of those that `change` offers for it and that differ from it."""
+    """Set one list of integers that `fits` to one of the different lists that `change` offers; None if none fits."""
     places = [
         (slot, value)
         for slot in _subjects(program)
@@ -173,7 +174,7 @@ def _with_list(
 
 
 def exchanged(program: Program, source: random.Random) -> Program | None:
-    """Two numbers of one call, such as the bounds of an interval, each in the place of the other."""
+    """Exchange two numbers of one call, such as the bounds of an interval."""
     places = [
         (call, one, other)
         for call in (program.calls[slot] for slot in _subjects(program))
@@ -188,14 +189,14 @@ def exchanged(program: Program, source: random.Random) -> Program | None:
 
 
 def parts_of(others: Sequence[Any]) -> Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]:
-    """An index with one of its parts one of `others`."""
+    """Return a function that replaces one part of an index by one of `others`."""
     return lambda parts: [
         (*parts[:place], other, *parts[place + 1 :]) for place in range(len(parts)) for other in others
     ]
 
 
 def index(change: Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]) -> Mutation:
-    """Another index of what is read or assigned: one of what `change` offers for its parts."""
+    """Return a mutation that changes an index that is read or assigned to one that `change` offers for its parts."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         items = [call for call in program.calls if call.target in ("getitem", "setitem") and call.note != "view"]
@@ -209,14 +210,14 @@ def index(change: Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]) -> Mut
 
 
 def _parts(index: Any) -> tuple[Any, ...]:
-    """What an index says of each dimension. A list of anything but whole numbers says as much as a tuple of it."""
+    """Return the parts of an index by dimension. A list of anything but integers is equivalent to a tuple."""
     if type(index) is tuple or (type(index) is list and not all(isinstance(item, int) for item in index)):
         return tuple(index)
     return (index,)
 
 
 def from_the_end(program: Program, source: random.Random) -> Program | None:
-    """One whole number that may be a dim counted from behind: for an input's rank, or for one dimension more."""
+    """Count one integer that may be a dim from the end, for the rank of an input or a rank greater by one."""
     ranks = sorted({program.arrays[call.args[0].index].data.ndim for call in program.inputs()} - {0})
     if not ranks:
         return None
@@ -230,7 +231,7 @@ def from_the_end(program: Program, source: random.Random) -> Program | None:
 
 
 def dtype(program: Program, source: random.Random) -> Program | None:
-    """Another dtype where one is asked for, as in ``sum(x, dtype=torch.float64)``."""
+    """Change a dtype argument, as in ``sum(x, dtype=torch.float64)``."""
     return _changed(
         program,
         source,
@@ -246,7 +247,7 @@ def fraction(program: Program, source: random.Random) -> Program | None:
 
 
 def exact_fractions(program: Program, source: random.Random) -> Program | None:
-    """All fractions about as great as they were, and such that single precision rounds them."""
+    """Change all floats to values of similar size that float32 must round."""
 
     def leaf(item: Any) -> Any:
         return item * _FACTOR if type(item) is float and math.isfinite(item) else item
@@ -265,7 +266,7 @@ def flag(program: Program, source: random.Random) -> Program | None:
 
 
 def other_type(program: Program, source: random.Random) -> Program | None:
-    """A whole number where there was a fraction, a fraction or a flag where there was a whole number."""
+    """Change the type of a number: a float to an integer or a bool, an integer to a float or a bool."""
     return _changed(
         program,
         source,
@@ -275,7 +276,7 @@ def other_type(program: Program, source: random.Random) -> Program | None:
 
 
 def dropped(program: Program, source: random.Random) -> Program | None:
-    """An argument of a call left out: an optional one by its name, or the last one by its position."""
+    """Omit an argument of a call: a keyword argument, or the last positional one."""
     slots = [slot for slot in _subjects(program) if program.calls[slot].kwargs or len(program.calls[slot].args) > 1]
     if not slots:
         return None
@@ -294,7 +295,7 @@ def dropped(program: Program, source: random.Random) -> Program | None:
 
 
 def twice(count: int) -> Mutation:
-    """The same tensor in place of up to `count` of those that the last call reads; also of those in a list."""
+    """Return a mutation that passes one tensor in place of up to `count` of those of the last call, also in lists."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         last = program.calls[-1]
@@ -315,7 +316,7 @@ def twice(count: int) -> Mutation:
 
 
 def numbers_of_tensors(count: int) -> Mutation:
-    """Numbers in place of the last `count` of several tensors, or of all but the first."""
+    """Return a mutation that passes numbers in place of the last `count` tensors, but never of the first."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         last = program.calls[-1]

@@ -1,4 +1,4 @@
-"""Changes what the tensors of a program hold: shapes, dtypes and values."""
+"""Changes the tensors of a program: shapes, dtypes and values."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ import numpy as np
 from autotest.program import Array, Call, Program, Ref, leaves
 from autotest.program.semantics import in_place
 
-#: Elements of the greatest array that is changed: larger ones say no more and take longer.
+#: Elements of the largest array that is changed. Larger arrays show no more and take longer.
 _LARGEST: Final = 1 << 14
-#: Dimensions of a tensor of many.
+#: Rank of a tensor with many dimensions.
 _MANY: Final = 6
-#: What kernels compute at once at most, along one dimension.
+#: Largest number of elements along one dimension that kernels process as one block.
 _BLOCK: Final = 256
-#: Elements of the greatest result of several of them that is asked for.
+#: Largest number of elements that all inputs may broadcast to.
 _LARGEST_TOGETHER: Final = 1 << 20
 
 Mutation = Callable[[Program, random.Random], "Program | None"]
 
 
 def with_array(program: Program, index: int, data: np.ndarray[Any, Any], dtype: str | None = None) -> Program:
-    """`program` with another captured array `index`."""
+    """Return `program` with `data` as its captured array `index`."""
     arrays = list(program.arrays)
     arrays[index] = Array(np.ascontiguousarray(data).reshape(data.shape), dtype or arrays[index].dtype)
     calls = [
@@ -45,18 +45,18 @@ def _differentiable(call: Call, dtype: str | None) -> bool:
 
 
 def inputs(program: Program) -> list[int]:
-    """The captured arrays that tensors are made of, and that are small enough to be changed."""
+    """Return the indices of captured arrays that become tensors and are small enough to be changed."""
     found = [call.args[0].index for call in program.calls if call.kind == "tensor"]
     return [index for index in found if program.arrays[index].data.size <= _LARGEST]
 
 
 def of_few(program: Program) -> bool:
-    """Whether no small input holds more than one number."""
+    """Whether no small input has more than one element."""
     return max((program.arrays[index].data.size for index in inputs(program)), default=0) <= 1
 
 
 def one(program: Program, source: random.Random, fits: Callable[[Array], bool]) -> int | None:
-    """One of its small inputs that fits, if there is any."""
+    """Return one of the small inputs that `fits`; None if there is none."""
     fitting = [index for index in inputs(program) if fits(program.arrays[index])]
     return source.choice(fitting) if fitting else None
 
@@ -67,7 +67,7 @@ def one(program: Program, source: random.Random, fits: Callable[[Array], bool]) 
 def resized(
     program: Program, source: random.Random, change: Callable[[int], int], fits: Callable[[int], bool]
 ) -> Program | None:
-    """One size, wherever an input has it, changed: cut, or repeated."""
+    """Change one size wherever an input has it: the inputs are cut or repeated along that dimension."""
     shapes = [program.arrays[index].data.shape for index in inputs(program)]
     sizes = sorted({length for shape in shapes for length in shape if fits(length)})
     if not sizes:
@@ -86,7 +86,7 @@ def resized(
 
 
 def _broadcast(shapes: Sequence[tuple[int, ...]]) -> int:
-    """Elements of what shapes make together, whether they fit or not."""
+    """Return the number of elements that the shapes broadcast to, whether they are compatible or not."""
     sizes = itertools.zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
     return math.prod(max(lengths) for lengths in sizes)
 
@@ -96,7 +96,7 @@ def zero_size(program: Program, source: random.Random) -> Program | None:
 
 
 def no_rows(program: Program, source: random.Random) -> Program | None:
-    """The first dimension of all inputs that share it with the greatest one cut to nothing, and no other one."""
+    """Cut the first dimension to 0 in all inputs that share its size with the input of the highest rank."""
     shapes = [program.arrays[index].data.shape for index in inputs(program)]
     rank = max(map(len, shapes), default=0)
     rows = next((shape[0] for shape in shapes if rank and len(shape) == rank), 0)
@@ -118,12 +118,12 @@ def another_size(program: Program, source: random.Random) -> Program | None:
 
 
 def large(program: Program, source: random.Random) -> Program | None:
-    """One size past a block."""
+    """Change one size to more than one block."""
     return resized(program, source, lambda size: _BLOCK + 1, lambda size: 0 < size <= _BLOCK)
 
 
 def each_large(program: Program) -> Iterator[Program]:
-    """Each dimension of the first input, and of those of its shape, past a block of 256; the others as they were."""
+    """Yield variants with one dimension of the first input, and of inputs of its shape, longer than a block."""
     alike = [index for index in inputs(program) if program.arrays[index].data.size]
     shape = program.arrays[alike[0]].data.shape if alike else ()
     for dim, old in enumerate(shape):
@@ -138,7 +138,7 @@ def each_large(program: Program) -> Iterator[Program]:
 
 
 def last_cut(program: Program, source: random.Random) -> Program | None:
-    """The last of several inputs cut to one along a dimension: it is broadcast, or does not fit."""
+    """Cut the last of several inputs to size 1 along a dimension: it is broadcast, or does not fit."""
     several = inputs(program)
     data = program.arrays[several[-1]].data if len(several) > 1 else np.zeros(())
     dim = next((dim for dim, length in enumerate(data.shape) if length > 1), None)
@@ -146,7 +146,7 @@ def last_cut(program: Program, source: random.Random) -> Program | None:
 
 
 def one_empty(program: Program, source: random.Random) -> Program | None:
-    """A single input without elements, as an optional part or an `out=` may be."""
+    """Empty a single input, as an optional argument or an ``out=`` may be."""
     index = one(program, source, lambda array: array.data.size > 0)
     return None if index is None else with_array(program, index, program.arrays[index].data.reshape(-1)[:0])
 
@@ -157,7 +157,7 @@ def scalar(program: Program, source: random.Random) -> Program | None:
 
 
 def scalars(program: Program, source: random.Random) -> Program | None:
-    """All inputs without a dimension."""
+    """Make all inputs 0-dimensional."""
     changed = program
     for index in inputs(program):
         data = program.arrays[index].data
@@ -174,7 +174,7 @@ def more_dimensions(program: Program, source: random.Random) -> Program | None:
 
 
 def many_dimensions(program: Program, source: random.Random) -> Program | None:
-    """Six dimensions for the input of most and those of as many: kernels are often written for four or five at most."""
+    """Give the inputs of the highest rank six dimensions: kernels are often written for at most four or five."""
     rank = max((program.arrays[index].data.ndim for index in inputs(program)), default=0)
     if not 0 < rank < _MANY:
         return None
@@ -227,7 +227,7 @@ def all_dtypes(program: Program, source: random.Random) -> Program | None:
 
 
 def written_as(dtype: str) -> Mutation:
-    """What the last call writes into, by `out=` or in place, of another dtype."""
+    """Return a mutation that gives another dtype to the tensor that the last call writes into."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         last = program.calls[-1]
@@ -241,7 +241,7 @@ def written_as(dtype: str) -> Mutation:
     return mutated
 
 
-#: From where on fractions leave whole numbers out.
+#: dtype -> magnitude above which floats do not represent all its integers: float64 for int64, float32 for int32.
 BEYOND: Final[Mapping[str, int]] = {"int64": 1 << 53, "int32": 1 << 24}
 
 # -- values -----------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def _is_floating(array: Array) -> bool:
 
 
 def special(values: tuple[float, ...], *, everywhere: bool = False) -> Mutation:
-    """One element of an input, or all of them, set to one of `values`."""
+    """Return a mutation that sets one element of an input, or all elements, to one of `values`."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         index = one(program, source, _is_floating)
@@ -266,12 +266,12 @@ def special(values: tuple[float, ...], *, everywhere: bool = False) -> Mutation:
     return mutated
 
 
-#: Numbers of which two give something of their own: one that is equal to none, a difference, a product, a quotient.
+#: Special values with special results in pairs: comparisons, differences, products and quotients.
 _MEETING: Final = (float("nan"), float("inf"), float("-inf"), 0.0)
 
 
 def meeting(program: Program, source: random.Random) -> Program | None:
-    """The same special numbers at the first places of several inputs, where most operators bring them together."""
+    """Put the same special values at the start of several inputs, where most operators combine them."""
     chosen = [index for index in inputs(program) if _is_floating(program.arrays[index])]
     if len(chosen) < 2:
         return None
@@ -285,7 +285,7 @@ def meeting(program: Program, source: random.Random) -> Program | None:
 
 
 def computed(compute: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]], kinds: str = "f") -> Mutation:
-    """All values of an input computed from what they were."""
+    """Return a mutation that computes all values of an input from the old ones."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         index = one(program, source, lambda array: array.data.dtype.kind in kinds and array.data.size > 0)
@@ -312,7 +312,7 @@ def ties(program: Program, source: random.Random) -> Program | None:
 
 
 def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]], *, most: int = 1) -> Mutation:
-    """One element of a whole-numbered input, or `most`, set to what `choose` offers for it."""
+    """Return a mutation that sets `most` elements of an integer input to values that `choose` offers for it."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         index = one(program, source, lambda array: array.data.dtype.kind in "iu" and array.data.size > 0)
@@ -330,7 +330,7 @@ def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]], *, most:
 
 
 def repeated(program: Program, source: random.Random) -> Program | None:
-    """One element of a whole-numbered input, such as an index, where another one was before."""
+    """Set one element of an integer input, such as an index, to the value of another element."""
     index = one(program, source, lambda array: array.data.dtype.kind in "iu" and len(np.unique(array.data)) > 1)
     if index is None:
         return None
@@ -343,7 +343,7 @@ def repeated(program: Program, source: random.Random) -> Program | None:
 
 
 def beyond_fractions(program: Program, source: random.Random) -> Program | None:
-    """All whole numbers so great that some are one and the same fraction, of double precision or of single."""
+    """Make all integers so large that some of them become equal when converted to float64 or float32."""
     changed = program
     for index in inputs(program):
         array = program.arrays[index]
@@ -353,13 +353,13 @@ def beyond_fractions(program: Program, source: random.Random) -> Program | None:
 
 
 def no_gradient(program: Program, source: random.Random) -> Program | None:
-    """One input that does not require a gradient any more, beside others that do."""
+    """Let one of several inputs no longer require a gradient."""
     asking = _asking(program)
     return _not_asking(program, {source.choice(asking)}) if len(asking) > 1 else None
 
 
 def no_gradients(program: Program, source: random.Random) -> Program | None:
-    """No input that requires a gradient, so that what is written for inference is called."""
+    """Let no input require a gradient, so that code for inference runs."""
     asking = _asking(program)
     return _not_asking(program, asking) if asking else None
 

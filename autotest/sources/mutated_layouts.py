@@ -1,4 +1,4 @@
-"""Changes how the tensors of a program lie in memory: permuted, expanded, with gaps, as views that are written into."""
+"""Changes the memory layouts of a program's tensors: permuted, expanded, with gaps, and views that are written into."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from autotest.sources.mutated_inputs import inputs, one, with_array
 
 #: A call that makes a view: its kind, its target, and its operands after the first.
 ViewOperation = tuple[str, str, tuple[Any, ...]]
-#: The dimensions of images in the order of their memory, and where they then stand.
+#: Rank -> dimensions of images in memory order, and the permutation that restores their usual order.
 _CHANNELS_LAST: Final = {4: ((0, 2, 3, 1), (0, 3, 1, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
 def viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: ViewOperation) -> Program:
-    """`program` with a view between the input of array `index`, which becomes `data`, and all that reads it."""
+    """Return `program` with a view between the input of array `index`, set to `data`, and all calls that read it."""
     program = with_array(program, index, data)
     calls: list[Call] = []
     place: dict[int, int] = {}
@@ -73,7 +73,7 @@ def offset(program: Program, source: random.Random) -> Program | None:
 
 
 def gaps(program: Program, source: random.Random) -> Program | None:
-    """Every second element of a longer tensor, along the last dimension."""
+    """Make an input every second element of a longer tensor, along the last dimension."""
     index = one(program, source, lambda array: array.data.ndim > 0 and array.data.size > 0)
     if index is None:
         return None
@@ -82,7 +82,7 @@ def gaps(program: Program, source: random.Random) -> Program | None:
 
 
 def through_a_view(program: Program, source: random.Random) -> Program | None:
-    """A call in place on a view of a tensor, which is read afterwards."""
+    """Let a call in place write into a view of a tensor, and read the tensor afterwards."""
     last = program.calls[-1]
     if not in_place(last) or not last.args or type(last.args[0]) is not Ref:
         return None
@@ -95,7 +95,7 @@ def through_a_view(program: Program, source: random.Random) -> Program | None:
 
 
 def into_gaps(program: Program, source: random.Random) -> Program | None:
-    """A call in place on every second element of a tensor, which is read afterwards."""
+    """Let a call in place write into every second element of a tensor, and read the tensor afterwards."""
     last = program.calls[-1]
     copied = last.args[0] if in_place(last) and last.args else None
     copy = program.calls[copied.slot] if type(copied) is Ref else last
@@ -104,7 +104,7 @@ def into_gaps(program: Program, source: random.Random) -> Program | None:
         return None
     index = program.calls[given.slot].args[0].index
     data = program.arrays[index].data
-    # Nothing else may read it: what is written into is twice as long.
+    # No other call may read the input, because its array becomes twice as long.
     readers = sum(item == given for call in program.calls for item in leaves((call.args, call.kwargs)))
     if index not in inputs(program) or readers > 1 or not data.size or not data.ndim:
         return None
@@ -117,7 +117,7 @@ def into_gaps(program: Program, source: random.Random) -> Program | None:
 
 
 def out_permuted(program: Program, source: random.Random) -> Program | None:
-    """An `out=` whose dimensions lie in memory the other way round."""
+    """Make `out=` a tensor whose dimensions are laid out in reverse order."""
     index = _written_to(program)
     if index is None or program.arrays[index].data.ndim < 2:
         return None
@@ -127,7 +127,7 @@ def out_permuted(program: Program, source: random.Random) -> Program | None:
 
 
 def _written_to(program: Program) -> int | None:
-    """The array of the only tensor that the last call writes into by `out=`, if it has elements and is small."""
+    """Return the array of the only tensor passed as `out=` to the last call, if it is small and not empty."""
     given = program.calls[-1].kwargs.get("out")
     if type(given) is not Ref or program.calls[given.slot].kind != "tensor":
         return None
@@ -137,7 +137,7 @@ def _written_to(program: Program) -> int | None:
 
 
 def out_with_gaps(program: Program, source: random.Random) -> Program | None:
-    """An `out=` that is every second element of a tensor, which is read afterwards."""
+    """Make `out=` every second element of a tensor, and read the tensor afterwards."""
     index = _written_to(program)
     if index is None:
         return None

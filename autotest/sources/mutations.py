@@ -1,6 +1,6 @@
-"""Programs -> programs of one call more unusual: other shapes, layouts, dtypes, values and arguments.
+"""Mutates programs to make one of their calls less usual: other shapes, layouts, dtypes, values and arguments.
 
-The reference is asked first: its result or its refusal says what a mutation is worth.
+The reference runs each mutation first: its result, or its refusal, decides what the mutation shows.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from autotest.sources import mutated_inputs as inputs
 from autotest.sources import mutated_layouts as layouts
 from autotest.sources.mutated_inputs import Mutation
 
-#: How often a mutation that had a turn alone is followed by another one.
+#: Probability that a mutation is followed by another one, after it has been used once alone.
 _TWO: Final = 0.6
 
 
 def mutations(
     programs: Sequence[Program], seed: int, count: int, first: Collection[str] = ()
 ) -> Iterator[tuple[str, Program]]:
-    """At most `count` mutations of `programs`, each with its name; the same ones for the same `seed`.
+    """Yield at most `count` mutations of `programs`, each with its name; the same ones for the same `seed`.
 
-    Programs take turns, and every mutation has its turn before one comes again; those of the names in `first` begin.
-    None is given that was one of `programs`, or was given before: of small programs one in seven would be.
+    Programs take turns. Every mutation is used once before any is used again, and those named in `first` come first.
+    Results that equal one of `programs`, or an earlier result, are skipped: of small programs, one in seven would be.
     """
     source = random.Random(seed)
     names = list(MUTATIONS)
@@ -58,7 +58,7 @@ def mutations(
 
 
 def _again(name: str, program: Program, source: random.Random) -> tuple[str, Program]:
-    """Now and then, mutated once more."""
+    """Apply another mutation with probability `_TWO`."""
     if source.random() < _TWO:
         other = source.choice(list(MUTATIONS))
         twice = MUTATIONS[other](program, source)
@@ -67,7 +67,7 @@ def _again(name: str, program: Program, source: random.Random) -> tuple[str, Pro
     return name, program
 
 
-#: Of what shape tensors are, and how they lie in memory.
+#: Mutations of shapes, memory layouts and indices.
 PLACES: Final[Mapping[str, Mutation]] = {
     "zero-size": inputs.zero_size,
     "no rows": inputs.no_rows,
@@ -96,7 +96,7 @@ PLACES: Final[Mapping[str, Mutation]] = {
     "another index": arguments.index(arguments.parts_of(arguments.INDICES)),
     "an index up to the end": arguments.index(arguments.parts_of(arguments.UP_TO_THE_END)),
 }
-#: What tensors hold, and what calls are given besides.
+#: Mutations of the values of tensors and of other arguments.
 CONTENTS: Final[Mapping[str, Mutation]] = {
     "another dtype": inputs.one_dtype,
     "another dtype everywhere": inputs.all_dtypes,

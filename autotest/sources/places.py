@@ -1,4 +1,4 @@
-"""Where a test stands and where it returns what it returns, for those who have to look it up."""
+"""Finds the source lines of tests, for messages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 
 def where_it_is(function: Callable[..., Any]) -> str:
-    """``test_x.py:12``: where the function begins, its decorators with it."""
+    """Return the file and line of a function, such as ``test_x.py:12``, its decorators included."""
     code = inspect.unwrap(function).__code__
     return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
 
 def where_it_returns(function: Callable[..., Any]) -> str:
-    """``test_x.py:12``: the line of its only ``return`` with a value, or else where the function begins."""
+    """Return the file and line of a function's only ``return`` with a value, or else of its beginning."""
     written = inspect.unwrap(function)
     file = Path(inspect.getfile(written)).name
     try:
@@ -38,15 +38,17 @@ def _returns(node: ast.AST) -> Iterator[ast.Return]:
 
 
 def loses_its_name(function: Any, around: Mapping[str, Any]) -> str | None:
-    """What to say where `function` has the name of an earlier test of the same file and class, or top level, whose
-    names are `around`; None otherwise."""
-    if not ("__module__" in around or "__name__" in around):  # the locals of a function may well be made anew
+    """Return a warning if `function` replaces an earlier test of the same name in the namespace `around`.
+
+    Return None otherwise. `around` contains the names defined so far in the class or module of the function.
+    """
+    if not ("__module__" in around or "__name__" in around):  # the locals of a function: redefinition is legitimate
         return None
     earlier = around.get(getattr(function, "__name__", ""), None)
     old, new = getattr(inspect.unwrap(earlier), "__code__", None), getattr(function, "__code__", None)
     if old is None or new is None or not hasattr(earlier, "__autotest__") or old.co_filename != new.co_filename:
         return None
-    if old.co_firstlineno == new.co_firstlineno:  # the file is run once more
+    if old.co_firstlineno == new.co_firstlineno:  # the file is executed again
         return None
     at = f"{Path(old.co_filename).name}:{old.co_firstlineno}"
     return f"{at}: {new.co_name} is lost: the test at line {new.co_firstlineno} has the same name"

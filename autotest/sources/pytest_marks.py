@@ -1,4 +1,4 @@
-"""What a test says by pytest's own means: that it is skipped, or with which arguments it is called."""
+"""Reads pytest's marks of a test: whether it is skipped, and the arguments it is called with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 
 class Case(NamedTuple):
-    """One call of a test that `parametrize` asks for."""
+    """One call of a test, as requested by `parametrize`."""
 
     arguments: dict[str, Any]
-    #: What pytest calls an argument that has no name of its own: ``shape0``, ``shape1``.
+    #: pytest's names for arguments without a name of their own: ``shape0``, ``shape1``.
     labels: dict[str, str]
-    #: Why it is not to be run; None where it is.
+    #: Why it is not to be run; None if it is.
     why: str | None
 
 
@@ -23,7 +23,7 @@ def marks_of(holder: Any) -> list[Any]:
 
 
 def skip_mark(marks: Sequence[Any]) -> str | None:
-    """What pytest's own marks have against running it."""
+    """Return why pytest's marks skip the test; None if they do not."""
     for mark in marks:
         name, args = getattr(mark, "name", ""), getattr(mark, "args", ())
         if name == "skip":
@@ -34,7 +34,7 @@ def skip_mark(marks: Sequence[Any]) -> str | None:
 
 
 def own_skip(error: BaseException) -> str | None:
-    """Why a test that raised `error` skips itself; None where that is no skip, of pytest's or unittest's."""
+    """Return why the test that raised `error` skips itself; None if `error` is no skip of pytest or unittest."""
     for kind in type(error).__mro__:
         if (kind.__module__, kind.__name__) in _SKIPS:
             return str(error) or "without a reason"
@@ -43,12 +43,12 @@ def own_skip(error: BaseException) -> str | None:
     return None
 
 
-#: By name: neither is imported where nobody uses it. pytest says of its own that it is Python's.
+#: By name, because neither module is imported unless it is used. pytest claims that its own class is a builtin.
 _SKIPS = frozenset((("unittest.case", "SkipTest"), ("_pytest.outcomes", "Skipped"), ("builtins", "Skipped")))
 
 
 def cases(marks: list[Any]) -> Iterator[Case]:
-    """Every case that `parametrize` marks make; one without arguments where there are no such marks."""
+    """Yield the cases that `parametrize` marks define; one without arguments if there are no such marks."""
     axes: list[list[Case]] = []
     for mark in marks:
         if getattr(mark, "name", "") != "parametrize":

@@ -1,4 +1,4 @@
-"""Reads pytest's setting `pythonpath`: the folders that a project's tests import from."""
+"""Reads pytest's setting `pythonpath`, the folders that a project's tests import from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-#: In this order pytest looks in a folder, with the section that makes a file its own; the first two are in any case.
+#: pytest's configuration files by precedence, with the section that makes a file one; the first two always are.
 _FILES = (
     ("pytest.ini", "pytest"),
     (".pytest.ini", "pytest"),
@@ -28,7 +28,7 @@ _FILES = (
 
 @functools.lru_cache(maxsize=64)
 def python_path(folder: Path) -> tuple[Path, ...]:
-    """The folders that the nearest settings of pytest at `folder` or above it put first on the path, in order."""
+    """Return the folders that pytest's settings, in `folder` or the nearest parent with any, put on the path."""
     for place in (folder, *folder.parents):
         for name, section in _FILES:
             found = _settings(place / name, section)
@@ -38,7 +38,7 @@ def python_path(folder: Path) -> tuple[Path, ...]:
 
 
 def _settings(file: Path, section: str) -> dict[str, Any] | None:
-    """What `file` tells pytest; None where it is no file of pytest's, or cannot be read: pytest says why."""
+    """Return pytest's settings in `file`; None if it has none or cannot be read, which pytest itself reports."""
     with contextlib.suppress(OSError, ValueError, configparser.Error):
         text = file.read_text(encoding="utf-8")
         if not section:

@@ -1,4 +1,4 @@
-"""Programs from the scripts of reproducers: the function that a script runs on either side, as the body of a test."""
+"""Turns a reproducer's script into the body of a test, which runs the script's function on both sides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autotest.recording.recorder import current
 
 
 class _Namespace:
-    """The dual namespace, in which arrays become inputs of the program as those that a test draws do."""
+    """The dual namespace, except that arrays become inputs of the recorded program, like those that a test draws."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(torch, name)
@@ -31,10 +31,16 @@ class _Namespace:
 
 
 def body_of(script: str, place: str) -> Callable[[], None]:
-    """A test body that does what the function ``program`` of a reproducer does, on both sides at once.
+    """Return a test body that does what the function ``program`` of a reproducer does, on both sides at once.
 
-    Of the script nothing else is run but imports of other modules than frameworks, and the arrays and functions
-    beside ``program``. Raises `UsageError` that names `place` where there is no such function.
+    The rest of the script is not run, except for top-level imports, which name no frameworks, arrays and functions.
+
+    Args:
+        script: the source of the reproducer.
+        place: the script's name in error messages.
+
+    Raises:
+        UsageError: The script has no function ``program``.
     """
     tree = ast.parse(script)
     if not any(isinstance(node, ast.FunctionDef) and node.name == "program" for node in tree.body):
@@ -50,15 +56,16 @@ def body_of(script: str, place: str) -> Callable[[], None]:
 
 
 def tolerance_of(script: str) -> tuple[float, float] | None:
-    """``(rtol, atol)`` with which a short reproducer compares; None where it has them by dtype, or none."""
+    """Return ``(rtol, atol)`` of a short reproducer; None if it has tolerances by dtype, or none."""
     found = re.search(r"np\.allclose\(actual, expected, ([-\d.e]+), ([-\d.e]+)", script)
     return (float(found[1]), float(found[2])) if found else None
 
 
 def with_shared_state(program: Program) -> Program:
-    """`program` with what a script writes into new modules by ``copy_`` given to them as a trial gives it.
+    """Return `program` with each ``copy_`` of an input into a new module or tensor replaced by a shared state.
 
-    ``copy_`` is itself an operator under test, and would be compared; so are gradients, read or not.
+    A trial shares states without ``copy_``, which is an operator under test and would be compared. Reads of gradients
+    are removed, because gradients are compared in any case.
     """
     calls = {call.slot: call for call in program.calls}
     inside = 0
@@ -87,7 +94,7 @@ def with_shared_state(program: Program) -> Program:
 
 
 def _member(calls: Mapping[int, Call], slot: int) -> tuple[int, str]:
-    """The slot of the object that the value in `slot` is a member of, and by which path: ``(0, "1.weight")``."""
+    """Return the slot of the object that the value in `slot` is a member of, and the path: ``(0, "1.weight")``."""
     call = calls[slot]
     if call.kind == "getattr" or (call.kind == "operator" and call.target == "getitem" and type(call.args[1]) is int):
         root, path = _member(calls, call.args[0].slot)

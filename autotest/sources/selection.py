@@ -1,4 +1,4 @@
-"""Expressions that choose tests by name, as ``pytest -k`` takes them."""
+"""Parses expressions that select tests by name, in the syntax of ``pytest -k``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ _TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
 
 
 def selection(expression: str, option: str = "-k ") -> Predicate:
-    """The predicate that `expression` describes.
+    """Return the predicate that `expression` describes.
 
-    Raises `UsageError` saying what was expected where; `option` is how it was given.
+    Args:
+        expression: words joined by ``and``, ``or``, ``not`` and parentheses.
+        option: the option that the expression was given by, for error messages.
+
+    Raises:
+        UsageError: The expression is invalid; the message says what was expected.
     """
     asked = f"{option}{expression!r}"
     tokens = _TOKEN.findall(expression)

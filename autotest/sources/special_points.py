@@ -1,4 +1,4 @@
-"""Programs -> the same calls where results and gradients are special: at zero and limits, among equals, of nothing."""
+"""Calls programs at points where results and gradients are special: zeros, limits, ties, empty inputs."""
 
 from __future__ import annotations
 
@@ -25,76 +25,77 @@ from autotest.sources.mutated_inputs import (
 )
 
 _Values = np.ndarray[Any, Any]
-#: What the values of the input of this number become.
+#: Computes the new values of an input from the old ones and the input's position.
 _Compute = Callable[[_Values, int], _Values]
 
 
 class Point(NamedTuple):
-    """One way to change the values of some of the inputs that hold numbers."""
+    """A change to the values of some of the numeric inputs."""
 
     compute: _Compute
-    #: Which of the inputs it changes, as a slice of them.
+    #: Which of the inputs it changes.
     inputs: slice = slice(None)
-    #: How many of them there must be.
+    #: Minimum number of inputs.
     least: int = 1
 
 
 def _limits(data: _Values, place: int) -> _Values:
-    """The limits of a dtype, such that those of several inputs meet one another: the greatest the smallest, too."""
+    """Return `data` with limits of its dtype. Different limits meet across inputs, such as greatest and smallest."""
     limits: tuple[float, ...]
     if data.dtype.kind == "f":
-        # The last is subnormal: a number that is not zero, and whose reciprocal overflows.
+        # The last one is subnormal: not zero, but its reciprocal overflows.
         great, small = float(np.finfo(data.dtype).max), float(np.finfo(data.dtype).smallest_subnormal) * 64
         limits = (great, -great, 1.0, small) if place == 0 else (small, great, great, -great)
     else:
         least, greatest = np.iinfo(data.dtype).min, np.iinfo(data.dtype).max
-        # The least by -1 is no int, and ends torch itself.
+        # The least integer divided by -1 overflows and crashes torch itself, so these two never meet in this order.
         limits = (least, greatest, -1, 0) if place == 0 else (greatest, 1, least, greatest)
         if data.dtype.name in BEYOND:
-            # One and the same fraction, and not the same number.
+            # Two integers that are different but become the same float.
             beyond = BEYOND[data.dtype.name]
             limits += (beyond + 1, beyond) if place == 0 else (beyond, beyond + 1)
     return _holding(data, *limits)
 
 
-#: What becomes of inputs that hold fractions, or of all that hold numbers where none does.
+#: Changes to all floating inputs, or to all integer inputs if there are no floating ones.
 POINTS: Final[Mapping[str, Point]] = {
     "zeros": Point(lambda data, _: np.zeros_like(data)),
     "zeros in the last": Point(lambda data, _: np.zeros_like(data), slice(-1, None), least=2),
     "limits that meet": Point(_limits),
 }
-#: What becomes of fractions besides.
+#: Additional changes to floating inputs.
 FRACTIONAL: Final[Mapping[str, Point]] = {
     "all alike": Point(lambda data, _: np.full_like(data, 0.5)),
     "a NaN": Point(lambda data, _: _holding(data, float("nan")), slice(1)),
     "NaN and infinity that meet": Point(lambda data, _: _holding(data, float("nan"), float("inf"))),
 }
-#: What becomes of all fractions of the first input of few calls: what is the least of all is no number.
+#: Sets all elements of the first floating input to minus infinity, so that the least of all is no finite number.
 _LEAST: Final = Point(lambda data, _: np.full_like(data, -np.inf), slice(1))
-#: What one input is of where the others, or a module, are of a dtype: another precision, whole numbers or fractions.
+#: dtype -> dtypes for one input while the other inputs, or the module, keep theirs.
 _OTHER: Final[Mapping[str, tuple[str, ...]]] = {
     "float32": ("float64", "int32"),
     "float64": ("float32",),
     "int64": ("int32", "float32"),
     "int32": ("int64",),
 }
-#: The same for shapes. That no element is there, or no dimension, few samples of modules and of others think of.
+#: Changes to shapes. Few samples of modules and of other operators have inputs that are empty or 0-dimensional.
 SHAPES: Final[Mapping[str, Mutation]] = {
     "no rows": no_rows,
     "no dimensions": scalars,
     "the last cut to one": last_cut,
     "six dimensions": many_dimensions,
 }
-#: Calls at most that meet these, and whole numbers at their bounds: what dies of one of them dies in all.
+#: Maximum number of programs for each of `SHAPES`, for minus infinity and for integers at bounds. It is low, because an
+#: operator that crashes for one such program crashes for all.
 _SHAPED: Final = 2
-#: Calls at most that meet each of the others.
+#: Maximum number of programs for each of the other changes.
 _CALLS: Final = 16
-#: Elements that a vector unit may compute at once, twice: 16 numbers of single precision in 512 bits.
+#: Elements of two vector registers: 16 float32 values of 512 bits each.
 _SEVERAL: Final = 32
 
 
 def special_points(programs: Sequence[Program]) -> Iterator[tuple[str, Program]]:
-    """Each kind of point for some of `programs`, such that every argument which one of them gives is among these."""
+    """Yield named programs at each kind of point, from some of `programs` that together have all their arguments."""
     unlike = _unlike(programs)
     for program in unlike:
         yield from _of_values(program)
@@ -103,7 +104,7 @@ def special_points(programs: Sequence[Program]) -> Iterator[tuple[str, Program]]
         yield "minus infinity only", _at(_LEAST, program, _holding_numbers(program, "f"))
     for name, change in SHAPES.items():
         changed = [one for program in unlike if (one := change(program, random.Random(0))) is not None][:_SHAPED]
-        # For inference other code is called.
+        # Without gradients, frameworks run other code.
         yield from (
             (name, no_gradients(one, random.Random(0)) or one if place else one) for place, one in enumerate(changed)
         )
@@ -124,7 +125,7 @@ def _of_values(program: Program) -> Iterator[tuple[str, Program]]:
 
 
 def _at(point: Point, program: Program, numbers: Sequence[int]) -> Program:
-    """`program` with those of its inputs `numbers` at `point` that it changes."""
+    """Return `program` with the change `point` applied to those of its inputs `numbers` that it selects."""
     changed = program
     for place, index in [*enumerate(numbers)][point.inputs]:
         with np.errstate(all="ignore"):
@@ -133,7 +134,7 @@ def _at(point: Point, program: Program, numbers: Sequence[int]) -> Program:
 
 
 def _of_another_dtype(program: Program) -> Iterator[tuple[str, Program]]:
-    """The first input, and the last, of another dtype than what it meets: other inputs, or a module's state."""
+    """Yield programs with the first or last numeric input of another dtype than the other inputs or the module."""
     numbers = [index for index in _holding_numbers(program, "fi") if program.arrays[index].dtype in _OTHER]
     alone = not any(call.kind == "load_state" for call in program.calls)
     if len(numbers) < 1 + alone:
@@ -146,16 +147,16 @@ def _of_another_dtype(program: Program) -> Iterator[tuple[str, Program]]:
 
 
 def _unlike(programs: Sequence[Program]) -> list[Program]:
-    """Those with an argument that none before them gives, as far as they have inputs of numbers with elements.
+    """Return the programs with an argument that no earlier one has, if they have non-empty numeric inputs.
 
-    Tensors of some size come first: what computes several elements at once is not what computes the last few.
+    Programs with larger tensors come first: vectorized code computes most elements, and other code the remaining few.
     """
     seen: set[str] = set()
     found: list[Program] = []
     for program in sorted(programs, key=_is_small):
         numbers = _holding_numbers(program, "fi")
         if len(found) < _CALLS and numbers:
-            # Where shapes are alike other code computes than where they are broadcast.
+            # Inputs of the same shape run other code than inputs that are broadcast.
             alike = len({program.arrays[index].data.shape for index in numbers}) == 1
             told = {*_arguments(program), f"shapes alike: {alike}"}
             if not told <= seen:
@@ -181,13 +182,13 @@ def _arguments(program: Program) -> Iterator[str]:
 
 
 def _holding_numbers(program: Program, kinds: str) -> list[int]:
-    """The inputs with elements whose NumPy dtype is of one of `kinds`."""
+    """Return the non-empty inputs whose NumPy dtype is of one of `kinds`."""
     found = [(index, program.arrays[index].data) for index in inputs(program)]
     return [index for index, data in found if data.dtype.kind in kinds and data.size]
 
 
 def _holding(data: _Values, *values: float) -> _Values:
-    """`data` with `values` from the middle on, as far as there is room."""
+    """Return `data` with `values` from the middle on, as far as they fit."""
     changed = np.array(data)
     middle = changed.reshape(-1)[data.size // 2 :]
     middle[: len(values)] = values[: middle.size]

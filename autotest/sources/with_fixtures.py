@@ -1,4 +1,4 @@
-"""Calls a test as pytest does that needs pytest's fixtures, in a process where pytest is not running."""
+"""Calls a test that needs pytest's fixtures in a process where pytest is not running."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from typing import Any
 from autotest.base.errors import SkipsItself, UsageError
 from autotest.sources.pytest_marks import own_skip
 
-#: What pytest is not to do here: print, capture what a dying framework says, leave files, distribute, or take over.
+#: pytest must not print, capture the output of a crashing framework, leave files, distribute tests, or use this plugin.
 _OPTIONS = (
     *("-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:autotest"),
     *("-s", "--import-mode=importlib", "-o", "addopts="),
-    # Of plugins that are imported already, which where warnings are errors would end it before it began.
+    # A warning about plugins that are already imported; if warnings are errors, it would stop pytest at start-up.
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
 
 
 def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> None:
-    """Have pytest set up the fixtures of the test `name` of `file`, and call it with them and `arguments`.
+    """Let pytest set up the fixtures of the test `name` of `file`, and call it with them and `arguments`.
 
-    Raises what the test raises, `SkipsItself` where it or a fixture does, and `UsageError` for fixtures that cannot be
-    set up here, by name.
+    An exception of the test is raised again.
+
+    Raises:
+        SkipsItself: The test or one of its fixtures skips the test.
+        UsageError: pytest is not installed, does not call the test, or cannot set up its fixtures.
     """
     if importlib.util.find_spec("pytest") is None:
         raise UsageError(f"{name} needs fixtures, and pytest, which would set them up, is not installed")
@@ -36,7 +39,7 @@ def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> N
     place = file.resolve()
     with contextlib.redirect_stderr(io.StringIO()) as said:
         status = pytest.main([*_OPTIONS, f"{place}::{name.replace('.', '::')}"], plugins=[asked])
-    # pytest would take a file of the same name for this one, in the next call.
+    # In the next call, pytest would take a file of the same name for this one.
     for module in [key for key, value in sys.modules.items() if getattr(value, "__file__", None) == str(place)]:
         if module.startswith(place.stem) or module.endswith(f".{place.stem}"):
             del sys.modules[module]
@@ -50,17 +53,17 @@ def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> N
 
 
 class _Asked:
-    """A plugin that lets one test run, and keeps what it raised."""
+    """A plugin that lets one test run, and stores the exception it raises."""
 
     def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:
         self._name, self._arguments = name, arguments
         self.called = False
         self.raised: BaseException | None = None
-        #: What kept it from being called; what it or one of its fixtures said of that.
+        #: Why the test was not called, and why it or one of its fixtures skips it.
         self.why = self.skips = ""
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        # A parametrised fixture makes several of one: the first.
+        # A parametrized fixture yields several items of one test: keep the first.
         items[:] = [item for item in items if self._fits(item)][:1]
 
     def _fits(self, item: Any) -> bool:
@@ -88,7 +91,7 @@ class _Asked:
 
 
 def direct_arguments(marks: Iterator[Any] | Sequence[Any]) -> set[str]:
-    """The names that `parametrize` marks give to a test itself, and not to its fixtures."""
+    """Return the names that `parametrize` marks pass directly to a test, not to its fixtures."""
     names: set[str] = set()
     for mark in marks:
         given = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs

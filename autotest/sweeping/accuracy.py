@@ -1,4 +1,4 @@
-"""Measures how far the results of both sides lie from the reference's own in double precision, or NumPy's beyond."""
+"""Measures the errors of both sides against the reference in double precision, or NumPy in extended precision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from autotest.sweeping.extended_precision import exactly
 
 
 def measured(program: Program, expected: Replayed, actual: Replayed, pair: Pair) -> Accuracy | None:
-    """The errors of what both sides gave for `program`, which has no backward; None where they cannot be told."""
+    """Return the errors of both sides' results for `program`; None if they cannot be measured.
+
+    `program` has no backward. `expected` and `actual` are its replays on the reference and the candidate.
+    """
     if not (pair.reference.holds_values and pair.candidate.holds_values):
         return None
     if not any(measurable(call.target) for call in program.inputs()):
@@ -46,7 +49,7 @@ def measured(program: Program, expected: Replayed, actual: Replayed, pair: Pair)
 
 
 def _of_doubles(program: Program, expected: Replayed, actual: Replayed) -> Accuracy | None:
-    """The errors of one result in double precision, where NumPy can compute it with more digits."""
+    """Return the errors of a single double-precision result, if NumPy can compute it in extended precision."""
     given = [place for place in results(program, expected) if place[0] not in program.undefined]
     if len(given) != 1 or given[0][1]:
         return None
@@ -60,7 +63,7 @@ def _of_doubles(program: Program, expected: Replayed, actual: Replayed) -> Accur
 
 
 def _add(found: Accuracy, own: Any, theirs: Any, truth: np.ndarray[Any, Any]) -> None:
-    """Add the errors of the values of both sides, which are of one dtype and shape."""
+    """Add the errors of the values of both sides, which have the same dtype and shape."""
     errors = Errors()
     errors.add(in_ulps(own.data, truth, own.dtype))
     found.reference.merge(errors)
@@ -71,7 +74,7 @@ def _add(found: Accuracy, own: Any, theirs: Any, truth: np.ndarray[Any, Any]) ->
 
 
 def _values(ran: Replayed, places: Sequence[tuple[int, tuple[int, ...]]]) -> list[Any]:
-    """The `TensorValue`s at these slots and paths of a replay, read together; None where it gave no tensor there."""
+    """Return the `TensorValue`s at these slots and paths of a replay, read in one batch; None for a missing tensor."""
     framework = ran.framework
     live = []
     for slot, path in places:

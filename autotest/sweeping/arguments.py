@@ -1,4 +1,4 @@
-"""What of arguments tends to decide whether a process ends over them: ranks, emptiness, flags, signs of numbers."""
+"""Summarizes the properties of arguments that decide most crashes: ranks, emptiness, flags and signs of numbers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from autotest.program.semantics import base_name, is_setting
 
 
 def arguments(program: Program, *, refused: bool) -> str:
-    """Such as ``matmul(1-d, 3-d)``: the same for all forms and dtypes, and for calls that differ in numbers only.
+    """Return a summary of the arguments of `program`, such as ``matmul(1-d, 3-d)``.
 
-    `refused` says whether the reference refuses it.
+    It is the same for all forms and dtypes, and for calls that differ only in numbers. `refused` is whether the
+    reference refuses the program.
     """
     told = [
         f"{base_name(call).rstrip('_')}({', '.join(_told(program, item) for item in (call.args, call.kwargs) if item)})"

@@ -1,4 +1,4 @@
-"""Appends to a program that has run what pushes cotangents back through its results."""
+"""Appends a backward call, with cotangents, to a program that has run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
 from autotest.replaying.replay import Replayed, perform
 
-#: What is pushed back through the first elements of a result, a whole number of times what it repeats for the others.
+#: Cotangents of the first elements of a result. They repeat with period 15; the length is a whole number of periods,
+#: so that `np.resize` continues the pattern for larger results.
 _STEPS: Final = (np.arange(15 * 256) * 7 % 15 - 7.5) / 8
 
 
 def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -> Program:
-    """`program`, and a backward from all of its results that carry a gradient on the reference.
+    """Return `program` with a backward call from all of its results that carry a gradient on the reference.
 
-    With `gaps` what is pushed back is not contiguous. `expected` is what the reference gave, and is extended by what
-    the appended calls give. Where the reference implements no derivative, both stay as they were.
+    With `gaps`, the cotangents are not contiguous. `expected` is the reference's replay of `program`; the values of
+    the appended calls are added to it. If the reference implements no derivative, both stay unchanged.
     """
     framework = expected.framework
     calls, arrays = list(program.calls), list(program.arrays)
@@ -38,19 +39,19 @@ def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -
 
 
 def extended(program: Program, expected: Replayed, calls: Sequence[Call], arrays: Sequence[Array]) -> Program:
-    """`program` with the rest of `calls`, which are carried out on the reference; as it was where that refuses them."""
+    """Return `program` with the new `calls`, after running them on the reference; unchanged if it refuses them."""
     values = list(expected.values)
     try:
         for call in calls[len(values) :]:
             values.append(perform(call, expected.framework, values, tuple(arrays), {}))
-    except Exception:  # noqa: BLE001 - torch says itself where it has no derivative
+    except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return program
     expected.values = values
     return Program(tuple(calls), tuple(arrays), program.undefined)
 
 
 def differentiable(program: Program, expected: Replayed, calls: list[Call]) -> tuple[list[Operand], list[Any]]:
-    """The results that carry a gradient: what stands for each, by calls appended to `calls`, and the tensor."""
+    """Return the results that carry a gradient, as operands and as tensors; append the calls that the operands need."""
     outputs: list[Operand] = []
     tensors: list[Any] = []
     for slot, path, tensor in results(program, expected):
@@ -68,7 +69,10 @@ def differentiable(program: Program, expected: Replayed, calls: list[Call]) -> t
 
 
 def _written_by(call: Call, tensor: Any, expected: Replayed) -> int:
-    """Where `tensor`, the result of `call`, was before: what a call writes into is there whatever it returns."""
+    """Return the slot of the operand that `call` writes into and returns as `tensor`; its own slot if there is none.
+
+    The operand's slot contains the written values whatever the call returns.
+    """
     for ref in written(call):
         if expected.framework.same(tensor, expected.values[ref.slot]):
             return ref.slot
@@ -76,7 +80,7 @@ def _written_by(call: Call, tensor: Any, expected: Replayed) -> int:
 
 
 def _pushed(calls: list[Call], arrays: list[Array], pushed: Array, *, gaps: bool) -> Operand:
-    """Append what makes a cotangent; returns what stands for it."""
+    """Append the calls that make a cotangent of `pushed`, and return the operand that refers to it."""
     if gaps and pushed.data.ndim:
         pushed = Array(np.repeat(pushed.data, 2, axis=-1), pushed.dtype)
     arrays.append(pushed)
@@ -88,7 +92,7 @@ def _pushed(calls: list[Call], arrays: list[Array], pushed: Array, *, gaps: bool
 
 
 def results(program: Program, ran: Replayed) -> Iterator[tuple[int, tuple[int, ...], Any]]:
-    """The tensors that a program gives and does not use itself: slot, path within it, and the tensor."""
+    """Yield the tensors that a program returns and does not use itself: slot, path within the value, and tensor."""
     read = {ref.slot for call in program.calls if not is_backward(call) for ref in refs(call)}
     types = ran.framework.tensor_types
     for call, value in zip(program.calls, ran.values, strict=False):
@@ -98,7 +102,7 @@ def results(program: Program, ran: Replayed) -> Iterator[tuple[int, tuple[int, .
 
 
 def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """The tensors in `value`, each with the path of indices to it."""
+    """Yield the tensors in `value`, each with the path of indices to it."""
     if isinstance(value, types):
         yield (), value
     elif isinstance(value, (tuple, list)):
@@ -108,7 +112,7 @@ def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int,
 
 
 def cotangent(framework: Framework, tensor: Any) -> Array:
-    """Other numbers for other elements, so that a permuted gradient shows; exact in half precision."""
+    """Return a cotangent for `tensor`: varying values, so that a permuted gradient shows; exact in half precision."""
     dtype, shape = framework.dtype_of(tensor), tuple(framework.shape(tensor))
     carrier = "float32" if dtype == "bfloat16" else dtype
     size = math.prod(shape)

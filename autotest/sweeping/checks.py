@@ -1,4 +1,4 @@
-"""Says to which check of a cell a mismatch belongs."""
+"""Assigns mismatches to the checks of a cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autotest.recording.observation import Observed
 from autotest.results.sweep import Check
 from autotest.sweeping.undefined import flat
 
-#: What an exception says when it is the arguments that were not understood, and not their values.
+#: Matches exception messages about a call's signature, as opposed to the values of its arguments.
 _SIGNATURE: Final = re.compile(
     r"unexpected keyword|positional argument|got an invalid combination|missing .*argument|takes .* argument"
     r"|must be .*, not |incompatible function arguments|signature|has no attribute|is not callable|unsupported operand"
@@ -23,7 +23,7 @@ _SIGNATURE: Final = re.compile(
 
 
 def check_of(mismatch: Mismatch, program: Program) -> Check:
-    """Which check a mismatch belongs to."""
+    """Return the check that a mismatch belongs to."""
     if mismatch.symptom in ("exception", "out of memory"):
         if mismatch.stage == "backward":
             return "gradient"
@@ -41,7 +41,7 @@ def check_of(mismatch: Mismatch, program: Program) -> Check:
 
 
 def _is_input(program: Program, slot: int) -> bool:
-    """Whether `slot` holds an input that no call is meant to write into."""
+    """Whether `slot` contains an input that no call is supposed to write into."""
     if program.calls[slot].kind != "tensor":
         return False
     if any(is_step(call) for call in program.calls):
@@ -51,9 +51,9 @@ def _is_input(program: Program, slot: int) -> bool:
 
 
 def is_left_alone(slot: int, observed: Observed) -> bool:
-    """Whether the reference's value in `slot` is what a later call writes into and returns, and the candidate's is not.
+    """Whether only the reference's value in `slot` is written into and returned by a later call.
 
-    There, a module or a function that was made to work in place does so on one side only.
+    This happens if a module or a function with ``inplace=True`` works in place on one side only.
     """
     record = observed.record
     reference, candidate = record.pair.reference, record.pair.candidate
@@ -65,7 +65,7 @@ def is_left_alone(slot: int, observed: Observed) -> bool:
 
 
 def is_told_before(mismatch: Mismatch, mismatches: Sequence[Mismatch], observed: Observed) -> bool:
-    """Whether it says of an item that was taken out of a tuple what another one says of the tuple's item."""
+    """Whether `mismatch`, of an item taken out of a tuple, repeats a mismatch of that item of the tuple."""
     record = observed.record
     call = record.calls[mismatch.slot] if mismatch.slot < len(record.calls) else None
     if call is None or call.target != "getitem" or mismatch.stage == "backward":
@@ -80,14 +80,14 @@ def is_told_before(mismatch: Mismatch, mismatches: Sequence[Mismatch], observed:
 
 
 def follows(mismatch: Mismatch, mismatches: Sequence[Mismatch]) -> bool:
-    """Whether it says that a backward is refused into which a result goes that has another shape, or no gradient."""
+    """Whether `mismatch` is a refused backward that follows from a result of another shape or without a gradient."""
     if mismatch.symptom != "exception" or mismatch.stage != "backward":
         return False
     return any(item.stage == "forward" and item.symptom in ("shape", "requires_grad") for item in mismatches)
 
 
 def has_nonfinite(observed: Observed) -> bool:
-    """Whether a result of the reference holds a NaN or an infinity."""
+    """Whether a result of the reference contains a NaN or an infinity."""
     return any(
         item.stage == "forward"
         and item.defined
@@ -95,5 +95,5 @@ def has_nonfinite(observed: Observed) -> bool:
         and value.data.dtype.kind in "fc"
         and observed.record.calls[item.slot].kind != "tensor"
         and not np.isfinite(value.data).all()
-        for item, value in zip(observed.pairings, observed.expected, strict=False)  # none, where nothing could be read
+        for item, value in zip(observed.pairings, observed.expected, strict=False)  # shorter if no value could be read
     )

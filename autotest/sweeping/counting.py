@@ -1,4 +1,4 @@
-"""Adds what one sample showed, or that it ended a process, to its cell."""
+"""Adds the outcome of one sample, or the death of the process that ran it, to the sample's cell."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from autotest.sweeping.novelty import features
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import Ended
 
-#: Seconds that a fork may take with a sample that ended a process, and how often it is run.
+#: Seconds that a fork gets for a sample that ended a process before, and how many times the fork runs the sample: a
+#: process whose memory is damaged may die only at a later run.
 _ALONE, _DAMAGED = 8.0, 4
-#: Seconds that it may take where forks are known to give no answer: waiting says no more than that it is so here, too.
+#: Seconds that the fork gets if forks are known to hang here: a longer wait would give no more information.
 _UNFORKED: Final = 2.0
-#: Bytes of the largest program that is handed in with a divergence.
+#: Bytes of the largest program that is sent along with a divergence.
 _LARGEST: Final = 1 << 22
 
 
 def count(cell: Cell, found: SampleJudgement, sample: str) -> None:
-    """Add what one sample showed to its cell."""
+    """Add the outcome of one sample to its cell."""
     if found.absent:
         cell.left_out[found.absent] += 1
         cell.absent, cell.lacks = found.absent, found.lacks
@@ -65,7 +66,7 @@ def _divergence(
 
 
 class _Alone(enum.Enum):
-    """What becomes of a process that runs a sample and nothing else."""
+    """How a process ended that ran one sample and nothing else."""
 
     LIVES = enum.auto()
     DIES = enum.auto()
@@ -73,11 +74,12 @@ class _Alone(enum.Enum):
 
 
 def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell, *, forks: bool = True) -> str:
-    """Count a sample that ended a worker before, which is not run again; returns what of its arguments matters.
+    """Count a sample that ended a worker before, without running it here; return the summary of its arguments.
 
-    `forks` says whether forks of this process answer, as far as is known.
+    `forks` is whether forks of this process are known to respond. The returned text is empty if the candidate is not
+    to blame.
     """
-    # One process for both: it is the reference that finds out what is pushed back, too.
+    # One process runs both, forward and backward: the reference's results determine the cotangents.
     reference_lives = ended.running is not Running.REFERENCE and (
         _alone(lambda: results(judge.whole(program)[0], judge.reference)) is _Alone.LIVES
     )
@@ -97,7 +99,7 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
             and whole is not program
             and _alone(lambda: results(program, judge.candidate), seconds) is not _Alone.LIVES
         ):
-            whole = program  # it needs nothing that is pushed back
+            whole = program  # the forward alone is enough
     cell.refused += refused
     cell.accepted += not refused
     cell.failed += not refused
@@ -111,12 +113,12 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
 
 
 def _alone(work: Callable[[], object], seconds: float = _ALONE) -> _Alone:
-    """What becomes of a process that does `work` alone; it may die at once or, its memory damaged, a little later."""
+    """Return how a process ends that does `work` alone, several times: damaged memory may kill it only later."""
     pid = os.fork()
     if pid == 0:
         with contextlib.suppress(BaseException):
             for _ in range(_DAMAGED):
-                # What works on its own threads may die only while it is read.
+                # A framework that works asynchronously may die only when the results are read.
                 work()
         os._exit(0)
     end = time.monotonic() + seconds

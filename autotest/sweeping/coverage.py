@@ -1,4 +1,4 @@
-"""Which public names of the reference a program calls, and which of them the candidate has, too."""
+"""Finds which public names of the reference a program calls, and which of them the candidate also has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autotest.sweeping.lacking import Lacking
 
 
 def public_name(call: Call) -> str:
-    """The public name that `call` is of, as ``"Tensor.add_"`` or ``"Tensor.__radd__"``; empty for what has none."""
+    """Return the public name that `call` uses, such as ``"Tensor.add_"`` or ``"Tensor.__radd__"``; empty if none."""
     if call.kind == "function":
         return call.target
     if call.kind == "method":
@@ -20,7 +20,7 @@ def public_name(call: Call) -> str:
 
 
 def shared_names(pair: Pair) -> list[str]:
-    """The public names of the reference that the candidate has, in order."""
+    """Return the public names of the reference that the candidate also has, in order."""
     lacking = Lacking(pair)
     return [name for name in pair.reference.public_names() if _has(pair, lacking, name)]
 

@@ -1,4 +1,4 @@
-"""Appends to a program that has run the gradients of its gradients."""
+"""Appends the gradients of gradients to a program that has run."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from autotest.program.rewriting import tensor_call
 from autotest.replaying.replay import Replayed, perform
 from autotest.sweeping.backward import cotangent, differentiable, extended
 
-#: Of these dtypes a second derivative has digits enough to be compared.
+#: Dtypes with enough digits for a comparison of second derivatives.
 _DTYPES: Final = frozenset(("float32", "float64"))
 
 
 def with_double_gradient(program: Program, expected: Replayed, differentiated: Sequence[int]) -> Program | None:
-    """`program`, its gradients with a graph of their own, and a backward from these; None where there is no such thing.
+    """Return `program` with its gradients, computed with ``create_graph=True``, and a backward from these.
 
-    `expected` is what the reference gave for `program`, which has no backward, and is extended as it is.
-    `differentiated` are the slots of the inputs that gradients reach.
+    Return None if the reference has no second derivatives. `expected` is the reference's replay of `program`, which has
+    no backward; the values of the appended calls are added to it. `differentiated` are the slots of the inputs that
+    have a gradient.
     """
     framework = expected.framework
     calls, arrays = list(program.calls), list(program.arrays)
@@ -57,9 +58,9 @@ def with_double_gradient(program: Program, expected: Replayed, differentiated: S
 
 
 def _depends(calls: Sequence[Call], arrays: Sequence[Array], expected: Replayed, leaves: Sequence[Operand]) -> bool:
-    """Whether the gradient that the last but one of `calls` picks out has a derivative other than zero.
+    """Whether the gradient selected by the second-to-last of `calls` has a derivative other than zero.
 
-    torch says that most gradients require one, that of a linear function too.
+    torch sets ``requires_grad`` on most gradients, even on that of a linear function.
     """
     values = list(expected.values)
     pushed: tuple[Operand, ...] = ([Ref(len(calls) - 2)], list(leaves), [Ref(len(calls) - 1)])
@@ -67,7 +68,7 @@ def _depends(calls: Sequence[Call], arrays: Sequence[Array], expected: Replayed,
     try:
         for call in [*calls[len(values) :], again]:
             values.append(perform(call, expected.framework, values, tuple(arrays), {}))
-    except Exception:  # noqa: BLE001 - torch says itself where it has no derivative
+    except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return False
     tensors = [value for value in values[-1] if isinstance(value, expected.framework.tensor_types)]
     return any(value.data.any() for value in expected.framework.values(tensors))

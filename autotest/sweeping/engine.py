@@ -1,4 +1,4 @@
-"""Deals units of a sweep out to worker processes, and puts what they found into the map, whatever becomes of them."""
+"""Distributes the units of a sweep to worker processes and reports their outcomes, even if workers die."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, OF_ORDINARY, Ended, Unit, after_end, was_counted
 from autotest.sweeping.worker import Databases, SweepListing, list_entries, work
 
-#: What a worker imports before it is forked.
+#: Modules that a worker imports before it is forked, with and without the reference's own databases.
 _PRELOADED: Final = ("autotest.sweeping.preload",)
 _WITHOUT_DATABASES: Final = ("autotest.sweeping.worker",)
 
-#: Why samples are left out that there was no time for.
+#: Reason for samples left out because the sweep ran out of time.
 NO_TIME: Final = "no time for the rest of its samples"
-#: Called with a unit, what some of its samples showed, and whether these were the last.
+#: Called with a unit, the outcome of some of its samples, and whether these were the last.
 OnCell = Callable[[Unit, Cell, bool], None]
 
 
@@ -48,14 +48,14 @@ class _Worker:
     process: Process
     unit: Unit = _NO_UNIT
     upto: int = 0
-    #: When it was given its unit.
+    #: Time at which it got its unit, as `time.monotonic`.
     given: float = 0.0
-    #: Seconds without an answer after which it was ended; 0 where it was not.
+    #: Seconds without a response after which it was killed; 0 if it was not.
     given_up: float = 0.0
 
 
 def preloaded(own: bool) -> tuple[str, ...]:
-    """What workers need besides the frameworks. Reading the reference's own databases takes seconds."""
+    """Return the modules to preload, besides the frameworks. Reading the reference's own databases takes seconds."""
     return _PRELOADED if own else _WITHOUT_DATABASES
 
 
@@ -63,12 +63,12 @@ class SweepEngine:
     """Worker processes that judge units. Use it as a context manager.
 
     Args:
-        jobs: how many of them work at a time.
-        deadline: seconds after which a sample is a hang.
-        memory: bytes that a worker may take besides what the frameworks take; None for any.
-        databases: what is swept besides the reference's own databases.
-        own: whether these are swept at all.
-        server: forks the workers, and is closed with them; one of its own when left out.
+        jobs: number of workers that run at a time.
+        deadline: seconds after which a sample counts as a hang.
+        memory: bytes that a worker may allocate beyond what the frameworks take; None for no limit.
+        databases: databases to sweep in addition to the reference's own.
+        own: whether to sweep the reference's own databases.
+        server: forks the workers, and is closed with the engine; a new server if left out.
     """
 
     def __init__(
@@ -88,15 +88,15 @@ class SweepEngine:
         self.server = server or Server(preloaded(own))
         self._folder = Path(tempfile.mkdtemp(prefix="autotest-sweep-"))
         self._workers: dict[int, _Worker] = {}
-        #: Workers that wait for a unit.
+        #: Workers without a unit.
         self._idle: list[_Worker] = []
-        #: One that has been started before it is needed.
+        #: A worker started in advance, to replace the next one that dies.
         self._spare: _Worker | None = None
         self._made = 0
         self._died_before = False
-        #: database, cell -> how the making of its ordinary samples came to no end
+        #: database, cell -> why its ordinary samples could not be generated
         self._unmade: dict[tuple[str, CellKey], str] = {}
-        #: operator, without its variant -> arguments that ended processes, and how often
+        #: operator, without its variant -> summaries of arguments that ended processes, with counts
         self._deadly: dict[str, collections.Counter[str]] = {}
 
     def __enter__(self) -> SweepEngine:
@@ -110,7 +110,13 @@ class SweepEngine:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def listed(self) -> SweepListing:
-        """Everything that there is to sweep; raises `FrameworkMissing`, or `UsageError` for a choice that is none."""
+        """Return everything that can be swept.
+
+        Raises:
+            FrameworkMissing: a framework is missing.
+            UsageError: the chosen pair of frameworks is invalid.
+            AutotestError: the databases could not be listed.
+        """
         log = self._folder / "list.log"
         process = self.server.process(list_entries, self._databases, log=log)
         try:
@@ -128,9 +134,15 @@ class SweepEngine:
         return listed
 
     def run(self, units: Iterable[Unit], report: OnCell, stop: Callable[[], bool] = lambda: False) -> None:
-        """Have all `units` judged, each taken when a worker is free; `stop` is asked before another one is begun."""
+        """Judge all `units`; take each from the iterator only when a worker is free.
+
+        Args:
+            units: the units to judge.
+            report: called with the outcome of some samples of a unit, as soon as a worker sends it.
+            stop: returns whether to begin no more units; called before each unit.
+        """
         fresh, more = iter(units), True
-        #: The rest of units over which a worker died.
+        #: The rest of units during which a worker died.
         again: collections.deque[Unit] = collections.deque()
         while again or more or self._workers:
             while (again or more) and len(self._workers) < self._jobs + self._late() and not stop():
@@ -143,7 +155,7 @@ class SweepEngine:
                     self._begin(unit)
             if not self._workers:
                 for unit in again:
-                    # Of the others nothing has been judged.
+                    # Nothing has been judged of the other units.
                     if unit.start or unit.ended or unit.stop:
                         self._count_as_left_out(unit, NO_TIME, report)
                 return
@@ -158,20 +170,20 @@ class SweepEngine:
                     worker.process.kill()
 
     def _unmade_of(self, unit: Unit) -> str:
-        """Why the samples of `unit` would not be made either; empty if they may be, or are known to have been."""
+        """Return why the samples of `unit` cannot be generated; empty if they may, or are known to have been."""
         if unit.stop or unit.kind not in OF_ORDINARY:
             return ""
         return self._unmade.get((unit.database, unit.key), "")
 
     @staticmethod
     def _count_as_left_out(unit: Unit, why: str, report: OnCell, *, done: bool = True) -> None:
-        """Count the rest of a unit as one that is not judged."""
+        """Count the rest of a unit as not judged."""
         cell = Cell()
         cell.left_out[why] += 1
         report(unit, cell, done)
 
     def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
-        """Fill in what `findings` are, and whether their scripts show them, as far as these seconds suffice."""
+        """Fill in verdicts and scripts of `findings`, then run the scripts, each within this many seconds."""
         explained(findings, self.server, self._jobs, explain)
         verifying.verify(findings, self.server, self._jobs, verify)
 
@@ -180,7 +192,7 @@ class SweepEngine:
             worker = self._idle.pop()
         else:
             worker = self._spare or self._fresh()
-            # A process that has died is followed by one that has started meanwhile.
+            # After a death, keep a spare worker that starts up in the meantime.
             self._spare = self._fresh() if self._died_before else None
         deadly = self._deadly.get(unit.key.name)
         if deadly:
@@ -188,7 +200,7 @@ class SweepEngine:
         if not self._patience.forks(unit):
             unit = dataclasses.replace(unit, unforked=True)
         worker.unit, worker.upto, worker.given = unit, unit.start, time.monotonic()
-        with contextlib.suppress(OSError):  # one that is gone is met when it is listened to
+        with contextlib.suppress(OSError):  # a dead worker is handled when its connection is read
             worker.process.connection.send(unit)
         self._workers[worker.number] = worker
 
@@ -205,7 +217,7 @@ class SweepEngine:
         return [by_connection[id(ready)] for ready in wait(connections, timeout=0.5)]
 
     def _receive(self, worker: _Worker, report: OnCell) -> Unit | None:
-        """Take what a worker hands in; returns the rest of its unit where it died over it."""
+        """Process a worker's message; return the rest of its unit if it died during the unit."""
         try:
             part: JudgedPart = worker.process.connection.recv()
         except (EOFError, OSError):
@@ -221,23 +233,23 @@ class SweepEngine:
         return None
 
     def _waited(self, worker: _Worker) -> tuple[float, float]:
-        """For how many seconds a worker has been at one thing, and after how many that is too long."""
+        """Return the seconds that a worker has spent on its current step, and the limit for that step."""
         position, now = trail.read(worker.trail), time.monotonic()
         if position.unit != worker.unit.number:
-            # It still starts.
+            # The worker is still starting up.
             return now - worker.given, START_UP
         if position.making:
             return now - position.began, self._patience.making(worker.unit)
-        # It runs a sample, or looks into one that ended a process before.
+        # It runs a sample, or handles one that ended a process before.
         running = position.running
         return now - position.began, START_UP if running is Running.NOTHING else self._patience.of(worker.unit, running)
 
     def _late(self) -> int:
-        """How many workers seem to hang, in whose place as many others may work until that is sure."""
+        """Return the number of workers that seem to hang; as many additional workers may run until that is certain."""
         late = 0
         for worker in self._workers.values():
             position = trail.read(worker.trail)
-            # Whoever starts has not come to one.
+            # A worker that starts up has no sample yet.
             begun = position.unit == worker.unit.number
             late += begun and time.monotonic() - position.began > self._patience.usual(worker.unit)
         return min(late, self._jobs)
@@ -250,12 +262,12 @@ class SweepEngine:
         endless = ended.hung and position.making
         nothing = endless or position.running is Running.NOTHING
         if position.unit != unit.number or nothing or was_counted(unit, position.sample):
-            # Not over a sample: over the making of them, or of the worker itself.
+            # Not during a sample: while generating samples, or during the worker's own start.
             why = f"its samples could not be made: {ended.how} {ended.words}".strip()
             if endless:
                 self._patience.gave_up_making(unit)
                 self._unmade[unit.database, unit.key] = why
-            # What was judged and not handed in is judged again.
+            # Samples that were judged but not reported are judged again.
             lost = endless and position.sample >= worker.upto
             self._count_as_left_out(unit, why, report, done=not lost)
             return dataclasses.replace(unit, start=worker.upto, stop=position.sample + 1) if lost else None

@@ -1,4 +1,4 @@
-"""Looks into the findings of a sweep: a smaller program, a verdict, and a script that shows it without this library."""
+"""Diagnoses the findings of a sweep: a smaller program, a verdict, and a standalone script that reproduces each."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from autotest.results.sweep import Check
 from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import unseen
 
-#: Seconds that making one program smaller may take, and that looking into one finding may take altogether.
+#: Seconds for shrinking one program, and for diagnosing one finding in total.
 _SHRINK: Final = 1.0
 _LONGEST: Final = 30.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Question:
-    """What a worker is asked about one finding."""
+    """One finding to be diagnosed, as it is sent to a worker process."""
 
     number: int
     check: Check
     message: str
     sample: str
     program: Program
-    #: Whether the candidate, where it did not survive, gave no answer.
+    #: Whether the candidate, if it did not survive, hung.
     hangs: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """What it found out."""
+    """The diagnosis of one finding, as a worker process sends it back."""
 
     number: int
     verdict: tuple[str, ...]
@@ -61,20 +61,20 @@ class Answer:
 
 
 def explain(connection: Connection, server: socket.socket) -> None:
-    """Answer questions until the connection ends."""
+    """Diagnose the findings that are received, until the connection ends."""
     pair = chosen()
     with pair.around_trials(), np.errstate(all="ignore"):
         while True:
             question: Question = connection.recv()
             try:
                 connection.send(answer(question, pair))
-            except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the finding itself
+            except Exception as error:  # noqa: BLE001 - an error in the diagnosis must not hide the finding itself
                 verdict = f"no verdict: {type(error).__name__}: {error}"
                 connection.send(Answer(question.number, (verdict,), "", program_text(question.program), ""))
 
 
 def answer(question: Question, pair: Pair) -> Answer:
-    """Look into one finding in this process."""
+    """Diagnose one finding in this process."""
     settings = Settings(check_errors=True)
     program, last = question.program, len(question.program.calls) - 1
     if question.check == "survives":
@@ -108,7 +108,7 @@ def answer(question: Question, pair: Pair) -> Answer:
 
 
 def _unseen(question: Question, pair: Pair) -> Answer:
-    """What a comparison of values shows nothing of."""
+    """Diagnose a difference that a comparison of values does not detect."""
     about = f"autotest sweep, {question.sample}"
     found = unseen.looked_into(question.check, question.message, about, question.program, pair)
     script = found.script or "" if found is not None else ""
@@ -117,7 +117,7 @@ def _unseen(question: Question, pair: Pair) -> Answer:
 
 
 def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings) -> Agreement:
-    """The same failure in a smaller program, as far as there is time; nothing that may kill is tried."""
+    """Return the same failure in a smaller program if time permits; skip programs that may crash the process."""
     if pair.candidate.fragile and len(agreement.program.calls) <= 4:
         return agreement
     failure = failure_of(agreement, opinion, pair, settings)
@@ -141,7 +141,7 @@ def _script(finding: Finding, pair: Pair, *, isolated: bool = False) -> str:
 
 
 class _Explainer:
-    """A process that answers, and the question that it was asked last."""
+    """A worker process that diagnoses findings, and its current finding."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -163,7 +163,7 @@ class _Explainer:
 
 
 def explained(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds: float) -> None:
-    """Fill in verdict, blame, text and script of `findings`, the smallest programs first, as far as there is time."""
+    """Fill in verdict, blame, text and script of `findings`, smallest programs first, within `seconds`."""
     waiting = sorted((item for item in findings if item.program is not None), key=lambda item: -item.size)
     end = time.monotonic() + seconds
     explainers = [_Explainer(server) for _ in range(min(jobs, len(waiting)))]
@@ -180,14 +180,14 @@ def explained(findings: Sequence[SweepFinding], server: Server, jobs: int, secon
 
 
 def told_as_found(findings: Sequence[SweepFinding]) -> None:
-    """Fill in the text of those that nobody has looked into."""
+    """Fill in the text of the findings that were not diagnosed."""
     for finding in findings:
         if not finding.text and finding.program is not None:
             finding.text = program_text(finding.program)
 
 
 def _gather(explainers: Sequence[_Explainer]) -> None:
-    """Take the answers that have come."""
+    """Store the answers that have arrived, and replace processes that died or took too long."""
     asked = {id(one.process.connection): one for one in explainers if one.question is not None}
     ready = wait([one.process.connection for one in asked.values()], timeout=0.5)
     for one in [asked[id(connection)] for connection in ready]:

@@ -1,4 +1,4 @@
-"""Computes a call on double-precision inputs in extended precision, as far as NumPy has its operator and the digits."""
+"""Computes a call on double-precision inputs in extended precision, for the operators that NumPy implements."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from autotest.diagnosis.numpy_values import Unsettled
 from autotest.program import Operand, Program, Ref, map_operand
 from autotest.program.semantics import OPERATIONS, base_name, in_place
 
-#: Whether this machine's long double has more digits than a double: there it is one on most, and not on ARM or Windows.
+#: Whether this machine's long double has more digits than a double. It has on most platforms, not on ARM or Windows.
 HAS_MORE_DIGITS: Final = bool(np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant)
-#: Their counterparts hold constants of double precision.
+#: Operators whose NumPy implementation contains constants of double precision.
 _INEXACT: Final = frozenset(("gelu", "erf", "erfc", "selu"))
-#: What a counterpart may be off at most: more says that it means something else.
+#: Relative and absolute tolerance. A NumPy implementation with a larger error computes something else.
 _CLOSE: Final = 1e-6
 _TINY: Final = 1e-300
 
 
 def exactly(program: Program, given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-    """The result of `program`, of one call on float64 tensors, for which the reference gave `given`.
+    """Return the result of `program`, one call on float64 tensors, in extended precision.
 
-    None where there is no such thing: another program, an operator that NumPy does not have, no more digits.
+    `given` is the reference's result. Return None for other programs, for operators that NumPy does not implement, if
+    NumPy's result is not close to `given`, or if this machine has no extended precision.
     """
     *inputs, last = program.calls
     named = base_name(last)

@@ -1,4 +1,4 @@
-"""What a sweep has found so far, on disk while it runs, so that another run can go on with it."""
+"""Writes the outcomes of a running sweep to disk, so that another run can resume it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT: Final = Format("autotest sweep under way", 4)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepRequest:
-    """What a sweep was asked for, and of whom."""
+    """The arguments of a sweep that a resumed sweep must share."""
 
     expression: str
     seed: int
@@ -25,31 +25,31 @@ class SweepRequest:
 
 
 def place(directory: Path, shard: tuple[int, int]) -> Path:
-    """Where the last sweep of a shard is kept."""
+    """Return the path of the journal for the last sweep of a shard."""
     return directory / "sweeps" / "{}-of-{}".format(*shard)
 
 
 class Journal:
-    """Appends what samples of units showed. Where that fails, it says why and writes nothing more."""
+    """Appends the outcomes of units to a file. If writing fails, `trouble` is set and nothing more is written."""
 
     def __init__(self, path: Path, *, resumed: bool = False) -> None:
         self._records = Records(path, resumed=resumed)
 
     @property
     def trouble(self) -> str:
-        """Why it lacks what happened last; empty if it does not."""
+        """The reason why the file lacks the latest outcomes; empty if it is complete."""
         return self._records.trouble
 
     def begin(self, asked: SweepRequest) -> None:
-        """Say what is run."""
+        """Write the header, which describes the sweep."""
         self._records.begin(FORMAT.header(asked))
 
     def resumed(self) -> None:
-        """What was handed in of units that had not come to their end counts no more: they are judged again."""
+        """Discard the parts of unfinished units written so far: these units are judged again."""
         self._records.add(None)
 
     def add(self, unit: Unit, cell: Cell, done: bool) -> None:
-        """Note what some samples of a unit showed, and whether these were the last."""
+        """Record the outcome of some samples of a unit, and whether these were the last."""
         self._records.add((name_of(unit), cell, done))
 
     def close(self) -> None:
@@ -58,14 +58,15 @@ class Journal:
 
 
 def name_of(unit: Unit) -> str:
-    """What a unit is called, in every run."""
+    """Return the name of a unit, which is the same in every run."""
     return f"{unit.database}/{unit.key}/{unit.kind}" + (f"/{unit.turn}" if unit.turn else "")
 
 
 def read(path: Path) -> tuple[SweepRequest, Mapping[str, list[Cell]]]:
-    """What the sweep in `path` was asked for, and what the units came to that had been judged to their end.
+    """Return the arguments of the sweep recorded in `path`, and the outcomes of the units that were finished.
 
-    Raises `UsageError` where there is none, or one that this version cannot read.
+    Raises:
+        UsageError: There is no such file, or this version cannot read it.
     """
     asked, written = FORMAT.resumed(path, SweepRequest)
     done: dict[str, list[Cell]] = {}
@@ -77,5 +78,5 @@ def read(path: Path) -> tuple[SweepRequest, Mapping[str, list[Cell]]]:
         name, cell, over = record
         parts.setdefault(name, []).append(cell)
         if over:
-            done.setdefault(name, []).extend(parts.pop(name))  # again, where other machines judged it later
+            done.setdefault(name, []).extend(parts.pop(name))  # extend: other machines may have judged it again
     return asked, done

@@ -1,4 +1,4 @@
-"""Judges a unit sample by sample, handing in what they showed every now and then."""
+"""Judges a unit sample by sample, and yields the outcomes at short intervals."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from autotest.sweeping.sampling import samples
 from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import FIRST, Unit
 
-#: Seconds after which what was found so far is handed in, so that a death costs no more than that.
+#: Seconds after which the outcomes so far are yielded, so that a crash loses no more than that.
 _HAND_IN: Final = 0.2
-#: Samples of a unit that are looked at more closely, whatever they are: run twice, written into, differentiated twice.
+#: First samples of a unit that are always examined closely: run twice, written into, differentiated twice.
 _CLOSELY: Final = 3
-#: How many of a unit's samples are looked at so (but for a second derivative), if their inputs are of unlike kinds.
+#: At most this many different kinds of inputs per unit are examined closely, without the second derivative.
 _UNLIKE: Final = 8
-#: Samples of these kinds are run in double precision, too.
+#: Kinds of samples whose accuracy is measured by running them in double precision.
 _MEASURED: Final = frozenset(("sample", "reference", "hard"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JudgedPart:
-    """What the samples of a unit up to `upto` showed that were not handed in before."""
+    """The outcome of the samples of a unit before `upto` that no earlier part contains."""
 
     upto: int
     cell: Cell
-    #: Whether these were the last.
+    #: Whether this is the last part.
     done: bool
-    #: What of the arguments matters that ended a worker before; empty where none did.
+    #: Summary of the arguments that ended a worker before; empty if the part contains no such sample.
     deadly: str = ""
-    #: Seconds that the slowest of them took which ran.
+    #: Seconds that the slowest of its samples took, samples that ended a worker before excluded.
     slowest: float = 0.0
 
 
@@ -54,7 +54,7 @@ def judged(
     kept: KeptSamples | None = None,
     lacking: Lacking | None = None,
 ) -> Iterator[JudgedPart]:
-    """Judge the samples of `unit`, unless the candidate lacks all that they need."""
+    """Judge the samples of `unit`; only record the absence if the candidate lacks the operator or the dtype."""
     lacking = lacking or Lacking(pair)
     lacks = lacking.of_cell(unit.path, unit.key.dtype)
     if lacks:
@@ -69,7 +69,7 @@ def judged(
 def judged_samples(
     unit: Unit, made: Iterable[Sample], pair: Pair, trail: Trail | None = None, lacking: Lacking | None = None
 ) -> Iterator[JudgedPart]:
-    """Judge samples of `unit` from the one on where it starts."""
+    """Judge the samples `made` for `unit`, from index `unit.start` on."""
     judge = Judge(pair, trail.runs if trail is not None else lambda running: None, unit.deadly, lacking)
     cell = Cell()
     handed_in = time.monotonic()
@@ -80,7 +80,7 @@ def judged_samples(
     for index, sample in enumerate(itertools.islice(made, unit.stop)):
         closely = index < _CLOSELY
         if sample.program is not None:
-            # For inference other code is called.
+            # Without requires_grad, frameworks run other code, so each combination is examined.
             asks = tuple(call.kwargs["requires_grad"] for call in sample.program.inputs())
             closely |= asks not in asking and len(asking) < _UNLIKE
             asking.add(asks)
@@ -97,7 +97,7 @@ def judged_samples(
         if trail is not None:
             trail.over()
         ended = time.monotonic()
-        if index not in unit.ended:  # looking into one that ended a process is nothing that an operator does
+        if index not in unit.ended:  # the time for a sample that ended a process says nothing about the operator
             slowest = max(slowest, ended - began)
         if killed or ended - handed_in > _HAND_IN:
             yield JudgedPart(index + 1, cell, done=False, deadly=killed, slowest=slowest)
@@ -106,14 +106,17 @@ def judged_samples(
 
 
 def _kind_of_inputs(program: Program) -> object:
-    """Whether its inputs have dimensions and elements, and the views of them: on that hangs what shares memory."""
+    """Return the ranks, the sizes (0, 1 or more elements) and the views of the inputs.
+
+    Whether results share memory depends on these.
+    """
     shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs()]
     views = [call.target for call in program.calls if call.note == "view"]
     return tuple((len(shape), min(math.prod(shape), 2)) for shape in shapes), tuple(views)
 
 
 def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell, *, closely: bool) -> str:
-    """Judge one sample and count it, whatever comes of it; returns its arguments if it ended a worker before."""
+    """Judge one sample and count it; return the summary of its arguments if it ended a worker before."""
     ended = unit.ended.get(index)
     if sample.program is None:
         cell.left_out[sample.left_out] += 1
@@ -130,13 +133,13 @@ def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell,
             gaps = unit.kind in ("noncontiguous", "mutation") and index % 2 == 0
             measure = unit.kind in _MEASURED and unit.key.form in FIRST
             closely = closely and ended is None
-            # Of a program that was harvested it is asked whether its calls work: it differentiates them once.
+            # A harvested program only shows whether its calls work; differentiating them once is enough.
             twice = closely and index < _CLOSELY and unit.database != HarvestedCalls.name
             found = judge.judge(sample.program, closely=closely, twice=twice, gaps=gaps, measure=measure)
         except MemoryError:
             cell.left_out["not enough memory"] += 1
             return ""
-        except Exception as error:  # noqa: BLE001 - a fault of this library costs one sample, and is told
+        except Exception as error:  # noqa: BLE001 - an error in this library costs one sample, and is reported
             cell.left_out[f"could not be judged: {type(error).__name__}: {str(error)[:200]}"] += 1
             return ""
         count(cell, found, f"{unit.kind} {index}")

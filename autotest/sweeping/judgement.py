@@ -1,4 +1,4 @@
-"""What one program showed, check by check."""
+"""The outcome of one program, check by check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class FailedCheck(NamedTuple):
     """One check that failed."""
 
     check: Check
-    #: What differs, without what changes from sample to sample.
+    #: The difference, without details that change from sample to sample.
     key: str
     message: str
     program: Program
@@ -22,28 +22,28 @@ class FailedCheck(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class SampleJudgement:
-    """What one program showed."""
+    """The outcome of one program."""
 
     program: Program
-    #: Why there was nothing to judge, because the candidate lacks what it calls; empty if it has all.
+    #: Why nothing could be judged, if the candidate lacks something the program calls; empty otherwise.
     absent: str = ""
-    #: The name of torch's that it lacks; empty where it is no name.
+    #: The torch name that the candidate lacks; empty if the absence has no name, such as a dtype.
     lacks: str = ""
-    #: Why there is no judgement although both sides ran; empty if there is one.
+    #: Why there is no judgement although the reference ran; empty if there is one.
     left_out: str = ""
-    #: Whether the reference refused it.
+    #: Whether the reference refused the program.
     refused: bool = False
-    #: Whether the candidate refused what the reference accepts.
+    #: Whether the candidate refused a program that the reference accepts.
     failed: bool = False
     #: Whether the reference's results are empty or undefined.
     vacuous: bool = False
     rounded: bool = False
-    #: How far both sides are from double precision; None where it was not measured.
+    #: The errors of both sides against double precision; None if they were not measured.
     accuracy: Accuracy | None = None
     checks: dict[Check, bool] = dataclasses.field(default_factory=dict)
     failures: list[FailedCheck] = dataclasses.field(default_factory=list)
 
     def fail(self, check: Check, key: str, message: str, program: Program | None = None) -> None:
-        """Note that `check` failed, shown by the judged program unless it is another."""
+        """Record that `check` failed; `program` shows the failure if it is not the judged program."""
         self.checks[check] = False
         self.failures.append(FailedCheck(check, key, message, program or self.program))

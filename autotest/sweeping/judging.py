@@ -35,22 +35,23 @@ from autotest.sweeping.trail import Running
 from autotest.sweeping.undefined import Draws, marked
 from autotest.sweeping.vacuous import is_constant, says_nothing
 
-#: Deaths over the same arguments of an operator after which these are left out, in all of its cells.
+#: Number of crashes with the same argument summary after which such samples are left out, in all cells of the operator.
 KNOWN: Final = 2
-#: Why a sample is not judged whose arguments ended processes before.
+#: Reason for samples left out because such arguments ended processes before.
 SET_ASIDE: Final = "not run: such arguments ended the process before"
-#: How often what differs in the same way is examined by the referee without being cleared, before it is taken as it is.
+#: Failed attempts of the referee to explain the same mismatch after which it is no longer consulted. Also the number of
+#: further tries for a program that draws random numbers and was refused.
 _EXAMINED: Final = 3
 
 
 class Judge:
-    """Judges programs of one cell; remembers what it has looked up and examined.
+    """Judges the programs of one cell. It caches what the candidate lacks and which mismatches were examined.
 
     Args:
         pair: the two sides.
-        runs: called with what is run next.
-        deadly: arguments that ended processes (`autotest.sweeping.arguments`), and how often.
-        lacking: what the candidate lacks; whoever judges many cells looks that up once for all of them.
+        runs: called at the start of each step, with the step.
+        deadly: summaries of arguments that ended processes (`autotest.sweeping.arguments`), with counts.
+        lacking: what the candidate lacks. Pass a shared instance to judge many cells, because it caches its look-ups.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Judge:
         self._settings = Settings(check_errors=True)
         self._lacking = lacking or Lacking(pair)
         self._examined: dict[tuple[str, str], int] = {}
-        #: Whether results had the shape of an input, of what was looked into closely.
+        #: For each program examined closely, whether its results have the shape of an input.
         self._looked_into: set[frozenset[bool]] = set()
 
     def judge(
@@ -80,10 +81,13 @@ class Judge:
     ) -> SampleJudgement:
         """Judge `program`.
 
-        `closely` also runs it again, and writes into its results to see what shares memory, as is done anyway to the
-        first program whose results have the shape of an input, and the first whose have not; `twice` compares the
-        gradients of its gradients; with `gaps` what is pushed back is not contiguous; `measure` tells how far results
-        are from double precision.
+        Args:
+            program: the program to run on both sides.
+            closely: whether to run it a second time, and to write into its results to find shared memory. This is done
+                anyway for the first program whose results have the shape of an input, and the first whose have not.
+            twice: whether to compare the gradients of its gradients.
+            gaps: whether the cotangents are not contiguous.
+            measure: whether to measure the errors of its results against double precision.
         """
         lacking = self._lacking.of_program(program)
         if lacking is not None:
@@ -134,19 +138,22 @@ class Judge:
         return found
 
     def _accepts_again(self, program: Program) -> bool:
-        """Whether the candidate accepts a program that draws random numbers when it draws others."""
+        """Whether the candidate accepts a program that draws random numbers in one of a few more runs."""
         return any(replay(program, self._pair.candidate).error is None for _ in range(_EXAMINED))
 
     def _compared(
         self, found: SampleJudgement, expected: Replayed, actual: Replayed, program: Program | None = None
     ) -> tuple[Observed, list[Mismatch]]:
-        """What both sides gave for the program of `found`, or another, and how it differs if nothing excuses it."""
+        """Return the observation of both sides for `program`, and the mismatches that no examination explains.
+
+        `program` is that of `found` if left out. If the reference is not reproducible, `found.left_out` is set.
+        """
         program = program or found.program
         record = record_of(program, self._pair, expected, actual)
         modules = [call.slot for call in record.calls if is_class(call)]
         unlike = [item for slot in modules if (item := unlike_state(record, slot)) is not None]
         record.mismatches += unlike
-        # A state that does not fit the module is no refusal of its own.
+        # If the module's state already differs, an exception when the state is loaded is only a consequence.
         if actual.error is not None and not (unlike and program.calls[len(actual.values)].kind == "load_state"):
             record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
         observed = observe(record)
@@ -162,7 +169,11 @@ class Judge:
         return observed, mismatches
 
     def _wavers(self, program: Program, mismatch: Mismatch) -> bool:
-        """Whether the reference does not agree with itself; asked a few times only, by what differs, where it does."""
+        """Whether the reference's results differ between runs.
+
+        Mismatches of other kinds than values are tried a few times only: once such a mismatch has proved reproducible
+        `_EXAMINED` times, it is no longer tried.
+        """
         key = ("wavers", mismatch.key)
         if self._examined.get(key, 0) >= _EXAMINED:
             return False
@@ -172,7 +183,7 @@ class Judge:
         return wavers
 
     def _double_gradient(self, found: SampleJudgement, plain: Program, once: Replayed) -> None:
-        """Compare the gradients of the gradients, where the reference has some."""
+        """Compare the gradients of the gradients, if the reference has them."""
         reference = self._pair.reference
         leaves = [call.slot for call in plain.inputs() if reference.holds_gradient(once.values[call.slot])]
         expected = replay(plain, reference)
@@ -184,10 +195,10 @@ class Judge:
             return
         _, mismatches = self._compared(found, expected, actual, program)
         if found.left_out:
-            found.left_out = ""  # of the first gradients enough is known
+            found.left_out = ""  # the judgement of the first gradients stays valid
             return
         found.checks["double gradient"] = True
-        # What the forward gives has been judged before.
+        # The forward results have been judged before.
         of_gradients = [
             item
             for item in mismatches
@@ -207,11 +218,11 @@ class Judge:
         return self._pair.candidate
 
     def note_deadly(self, told: str) -> None:
-        """Note that a process ended over such arguments."""
+        """Record that a process ended over arguments with the summary `told`."""
         self._deadly[told] += bool(told)
 
     def whole(self, program: Program) -> tuple[Program, str, bool]:
-        """What is run on the candidate for `program`, what of its arguments matters, and whether it is refused."""
+        """Return the program that the candidate runs for `program`, its argument summary, and whether it is refused."""
         expected = replay(program, self._pair.reference)
         refuses = expected.error is not None
         told = arguments(program, refused=refuses)
@@ -234,7 +245,7 @@ class Judge:
             found.checks["errors"] = True
 
     def _cleared(self, agreement: Agreement) -> bool:
-        """Whether the referee explains all mismatches by rounding and the like."""
+        """Whether the referee explains all mismatches, for example by rounding."""
         if any(item.symptom not in ("value", "gradient") for item in agreement.mismatches):
             return False
         key = agreement.mismatches[0].symptom, agreement.mismatches[0].key
@@ -243,14 +254,17 @@ class Judge:
         try:
             with np.errstate(all="ignore"):
                 verdict = referee.cleared(agreement, self._pair, self._settings)
-        except Exception:  # noqa: BLE001 - what cannot be judged counts
+        except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts as one
             verdict = None
         if verdict is None:
             self._examined[key] = self._examined.get(key, 0) + 1
         return verdict is not None
 
     def _without_ties(self, found: SampleJudgement, agreement: Agreement) -> list[Mismatch]:
-        """The mismatches of `agreement`, without indices that point at other ones of equal values, in another dtype."""
+        """Return the mismatches of `agreement` without those that only choose another index among equal values.
+
+        This is for indices that also have another dtype. If all mismatches are of values, `_cleared` has examined them.
+        """
         numbers = [item for item in agreement.mismatches if item.symptom in ("value", "gradient")]
         if len(numbers) in (0, len(agreement.mismatches)):
             return agreement.mismatches
@@ -260,7 +274,7 @@ class Judge:
         return [item for item in agreement.mismatches if item not in numbers]
 
     def _sort(self, found: SampleJudgement, observed: Observed, mismatches: list[Mismatch], *, complete: bool) -> None:
-        """Turn mismatches into failed checks, and note what was checked and passed."""
+        """Turn mismatches into failed checks, and record the checks that passed."""
         passed: list[Check] = ["signature", "errors"]
         if complete:
             passed += ["shape", "dtype", "alias"]
@@ -272,16 +286,16 @@ class Judge:
             found.checks[check] = True
         for mismatch in mismatches:
             if not complete and mismatch.stage == "backward" and mismatch.symptom != "exception":
-                continue  # what was not reached has no gradient
+                continue  # gradients are missing because the candidate stopped before the backward
             if is_told_before(mismatch, mismatches, observed) or follows(mismatch, mismatches):
                 continue
-            # A new module that has other parameters shows it alone.
+            # The construction of a module with other parameters is enough to show the mismatch.
             unlike = mismatch.symptom == "structure" and mismatch.stage == "build"
             shown = assembled(found.program.calls[: mismatch.slot + 1], found.program.arrays)[0] if unlike else None
             check = check_of(mismatch, found.program)
             if check in ("value", "nonfinite") and is_left_alone(mismatch.slot, observed):
                 check = "alias"
-            # What is wrong beside NaN hides nothing that is wrong in ordinary numbers.
+            # A separate key: a mismatch next to NaN must not hide a mismatch in ordinary numbers.
             where = f" ({SPECIAL})" if check == "gradient" and mismatch.special else ""
             found.fail(check, mismatch.key + where, mismatch.message, shown)
         if any(item.symptom in ("exception", "out of memory") and item.stage != "backward" for item in mismatches):
@@ -289,5 +303,5 @@ class Judge:
 
 
 def _of_no_use(mismatch: Mismatch, program: Program) -> bool:
-    """Whether it says only that a gradient may be differentiated, which is looked at where that gives anything."""
+    """Whether only `requires_grad` of a first gradient differs; second derivatives are compared separately."""
     return mismatch.symptom == "requires_grad" and program.calls[mismatch.slot].target == "autograd.grad"

@@ -1,4 +1,4 @@
-"""Keeps samples that took long to make in files, for other units of their cell and for other workers."""
+"""Caches samples that took long to generate in files, for other units of their cell and other workers."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Final
 from autotest.frameworks.samples import Sample, SampleDatabase, SampleKind
 from autotest.sweeping.units import Unit
 
-#: Seconds of the processor from which on samples are kept: those that a search finds.
+#: Seconds of processor time for generating a cell's samples above which they are cached. Searches take this long.
 _LONG: Final = 0.05
-#: Arrays of more bytes than this are made anew.
+#: Samples whose arrays have more bytes than this in total are not cached.
 _LARGEST: Final = 1 << 22
 
 
 class KeptSamples:
-    """Ordinary samples of cells, in a folder that the workers of one sweep share; without one, nothing is kept."""
+    """A cache of the samples of cells, in a folder shared by the workers of a sweep; without a folder, no cache."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def ordinary(self, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
-        """The samples of kind ``"sample"`` of the cell of `unit`, the same whether they were kept or are made."""
+        """Yield the samples of kind ``"sample"`` of the cell of `unit`; cached and generated samples are the same."""
         return self._of_kind("sample", unit, database)
 
     def optioned(self, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
-        """Those with an optional argument more or fewer; none where the database has none."""
+        """Yield the samples of kind ``"option"``; none if the database has no such samples."""
         return self._of_kind("option", unit, database) if unit.optioned else iter(())
 
     def _of_kind(self, kind: SampleKind, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
@@ -47,7 +47,7 @@ class KeptSamples:
             spent += time.process_time() - began
             made.append(sample)
             yield sample
-            # What is done with a sample in between is not the making.
+            # Exclude the time that the caller spends between two samples.
             began = time.process_time()
         if path is not None and spent + time.process_time() - began > _LONG and _size(made) <= _LARGEST:
             _write(path, made)
@@ -59,7 +59,7 @@ def _size(made: list[Sample]) -> int:
 
 def _write(path: Path, made: list[Sample]) -> None:
     beside = path.with_suffix(f".{os.getpid()}")
-    with contextlib.suppress(OSError):  # a full disk costs the time of making them again
+    with contextlib.suppress(OSError):  # if the disk is full, the samples are generated again
         beside.write_bytes(pickle.dumps(made, protocol=pickle.HIGHEST_PROTOCOL))
         beside.replace(path)
 

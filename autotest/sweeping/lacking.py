@@ -1,4 +1,4 @@
-"""Finds out what of a program the candidate does not have at all."""
+"""Finds out which names and dtypes of a program the candidate does not have."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from autotest.program.semantics import is_class, makes_module
 
 
 class Absence(NamedTuple):
-    """What the candidate lacks, in words; and the name of torch's, where it is one."""
+    """The reason why something is absent, in words, and the missing torch name if there is one."""
 
     reason: str
     name: str = ""
 
 
 class Lacking:
-    """What the candidate of a pair lacks; remembers what it has looked up."""
+    """Finds what the candidate of a pair lacks, and caches the look-ups."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
         self._lacking: dict[tuple[str, str], Absence | None] = {}
 
     def of_cell(self, path: str, dtype: str) -> Absence | None:
-        """What a whole cell needs and the candidate does not have: the operator at `path`, tensors of `dtype`."""
+        """Return what a whole cell needs and the candidate lacks: the operator at `path`, or tensors of `dtype`."""
         calls = [Call("tensor", dtype, (), {}, 0)]
         if path.startswith("Tensor."):
             calls.append(Call("method", path.removeprefix("Tensor."), (), {}, 0))
@@ -35,7 +35,7 @@ class Lacking:
         return next(filter(None, map(self._lacks_known, calls)), None)
 
     def of_program(self, program: Program) -> Absence | None:
-        """What of `program` the candidate does not have at all; None if it has everything."""
+        """Return the first part of `program` that the candidate lacks; None if it has everything."""
         asked = (call for call in program.calls if not _is_of_another_object(program, call))
         return next(filter(None, map(self._lacks_known, asked)), None)
 
@@ -51,7 +51,7 @@ class Lacking:
             try:
                 there = self._pair.resolve(call.target).actual is not ABSENT
             except AttributeError:
-                return None  # the reference's own refusal, which is judged as one
+                return None  # the reference itself lacks it, which is judged as its refusal
             return None if there else self._absent(call.target)
         if call.kind in ("method", "getattr") and not call.target.startswith("__"):
             return None if candidate.declares(call.target, modules=True) else self._absent(f"Tensor.{call.target}")
@@ -63,7 +63,7 @@ class Lacking:
                 if candidate.first_failure([made]) is not None:
                     return none
                 candidate.values([made])
-            except Exception:  # noqa: BLE001 - however it says so
+            except Exception:  # noqa: BLE001 - frameworks raise various exceptions for an unknown dtype
                 return none
         return None
 
@@ -72,7 +72,7 @@ class Lacking:
 
 
 def _is_of_another_object(program: Program, call: Call) -> bool:
-    """Whether `call` is a method of what is neither a tensor nor a module, such as an optimizer's step."""
+    """Whether `call` is a method of an object that is neither a tensor nor a module, such as an optimizer's step."""
     if call.kind not in ("method", "getattr") or not call.args or type(call.args[0]) is not Ref:
         return False
     owner = program.calls[call.args[0].slot]

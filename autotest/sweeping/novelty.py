@@ -1,4 +1,4 @@
-"""What a sample has that others may not have had: the features by which a sweep knows what is new."""
+"""Computes the features of a sample, by which a sweep recognizes new behaviour."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from autotest.sweeping.judgement import SampleJudgement
 
 
 def features(found: SampleJudgement) -> set[int]:
-    """What decides how the sample's operator behaves, and how it did behave, as numbers that are the same everywhere.
+    """Return the features of a sample as numbers: what decides its operator's behaviour, and the behaviour itself.
 
-    Values that differ from sample to sample have no part in it, nor has the dtype of its cell but beside others.
+    The numbers are the same in all processes. Values that differ from sample to sample do not count, and dtypes count
+    only if the inputs have several.
     """
     told = arguments(found.program, refused=found.refused)
     dtypes = {call.target for call in found.program.inputs() if call.note != "cotangent"}

@@ -1,4 +1,4 @@
-"""A sweep that is run one operator at a time, for whoever wants each of them to be a test."""
+"""Runs a sweep one operator at a time, for callers that turn each operator into a test."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.session import SweepPlan, SweepSession
 from autotest.sweeping.worker import SweepListing
 
-#: Seconds that looking into the findings of one operator may take, and running their scripts.
+#: Seconds for diagnosing the findings of one operator, and for running their scripts.
 _EXPLAIN, _VERIFY = 20.0, 60.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Swept:
-    """What one operator came to."""
+    """The outcome of one operator."""
 
     map: SweepMap
     findings: list[SweepFinding]
 
 
 class Operators:
-    """The operators of a sweep, which are judged when they are asked for. Close it in the end.
+    """The operators of a sweep, each judged on request. Call `close` at the end.
 
     Args:
-        plan: what is asked for.
-        directory: where findings are kept.
-        verify: whether scripts are run in fresh processes.
-        deadline: seconds after which a sample is a hang.
-        memory: bytes that a worker may take.
+        plan: which cells to sweep, and how.
+        directory: folder in which findings are kept.
+        verify: whether to run the scripts of findings in fresh processes.
+        deadline: seconds after which a sample counts as a hang.
+        memory: bytes that a worker may allocate; None for no limit.
     """
 
     def __init__(self, plan: SweepPlan, directory: Path, *, verify: bool, deadline: float, memory: int | None) -> None:
@@ -50,7 +50,11 @@ class Operators:
         self._engine.__exit__()
 
     def names(self) -> list[str]:
-        """The operators that have a cell which is asked for; raises `UsageError` where there is none."""
+        """Return the operators that have a chosen cell.
+
+        Raises:
+            UsageError: No cell is chosen.
+        """
         session = SweepSession(self.plan, self._all())
         return sorted({unit.key.name for unit in session.units})
 
@@ -66,7 +70,7 @@ class Operators:
         return found
 
     def swept(self, name: str) -> Swept:
-        """Judge one operator, all of its variants, and look into what is found."""
+        """Judge all variants of one operator, diagnose the findings, and keep them."""
         listed = dataclasses.replace(self._all(), entries=self._entries()[name])
         session = SweepSession(self.plan, listed)
         session.run(self._engine)

@@ -1,4 +1,4 @@
-"""How long a sweep waits for one sample: the whole deadline, but where waiting is known to be in vain."""
+"""Decides how long a sweep waits for one sample: the deadline, or less if a longer wait is known to be useless."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from typing import Final
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, Ended, Unit
 
-#: Seconds that are waited at least, and how often as long as the slowest sample of an operator took.
+#: Minimum wait in seconds, and minimum multiple of the time of the operator's slowest sample.
 _AT_LEAST: Final = 3.0
 _TIMES: Final = 20.0
-#: Samples of an operator, in all of its cells, that may be waited for in vain for the whole deadline.
+#: Samples of an operator, over all of its cells, that may use up the whole deadline.
 _IN_VAIN: Final = 4
-#: Seconds for making the next sample of a unit. The longest search takes some five on an idle machine.
+#: Seconds for generating the next sample of a unit. The longest search takes about five on an idle machine.
 _MAKING: Final = 30.0
 
 
 class Patience:
-    """What is known of how long operators take. `deadline` is how many seconds without an answer are a hang.
+    """Knows how long the samples of each operator take.
 
-    Where less than that is waited, what did not answer is no hang: it is told as left out, or judged elsewhere.
+    If the wait was shorter than the deadline, a missing answer is not a hang: the sample is reported as left out, or
+    judged in another process.
+
+    Args:
+        deadline: seconds without an answer after which a sample counts as a hang.
     """
 
     def __init__(self, deadline: float) -> None:
@@ -28,26 +32,26 @@ class Patience:
         #: operator, without its variant -> seconds of its slowest sample so far
         self._slowest: dict[str, float] = {}
         self._in_vain: collections.Counter[str] = collections.Counter()
-        #: Operators of which the making of a sample took too long.
+        #: Operators for which generating a sample took too long.
         self._unmade: set[str] = set()
-        #: Operators that give no answer in a fork of a process that has run others.
+        #: Operators that hang in a fork of a process that has run other samples.
         self._unforked: set[str] = set()
 
     def took(self, unit: Unit, seconds: float) -> None:
-        """Note how long the slowest of some samples took."""
+        """Record how long the slowest of some samples took."""
         name = unit.key.name
         self._slowest[name] = max(seconds, self._slowest.get(name, 0.0))
 
     def gave_up_making(self, unit: Unit) -> None:
-        """Note that the next sample of `unit` was not made in time."""
+        """Record that the next sample of `unit` was not generated in time."""
         self._unmade.add(unit.key.name)
 
     def making(self, unit: Unit) -> float:
-        """Seconds within which the next sample of `unit` is made, if it ever is."""
+        """Return the seconds that generating the next sample of `unit` may take."""
         return _AT_LEAST if unit.key.name in self._unmade else _MAKING
 
     def told(self, unit: Unit, ended: Ended, seconds: float) -> Ended:
-        """Take note of a sample of `unit` without an answer in `seconds`, and say what it is taken for."""
+        """Record that a sample of `unit` did not answer within `seconds`; return how it is to be counted."""
         if ended.running is Running.REFERENCE:
             return ended._replace(how=f"the reference gave {NO_ANSWER} in {seconds:.3g} s", early=True)
         if unit.in_forks:
@@ -60,19 +64,19 @@ class Patience:
         return ended._replace(how=f"{ended.how}: {why}", early=True)
 
     def forks(self, unit: Unit) -> bool:
-        """Whether forks may judge it, as far as is known."""
+        """Whether forks may judge `unit`."""
         return unit.key.name not in self._unforked
 
     def usual(self, unit: Unit) -> float:
-        """Seconds within which a sample answers that behaves as others of its operator do."""
+        """Return the seconds within which a sample usually answers, judged by others of its operator."""
         return min(self.deadline, max(_AT_LEAST, _TIMES * self._slowest.get(unit.key.name, 0.0)))
 
     def of(self, unit: Unit, running: Running) -> float:
-        """Seconds after which no answer is expected any more of what is `running`.
+        """Return the seconds to wait for the current step, `running`, of a sample.
 
-        What the reference takes so long for says nothing of the candidate. A sample that gives none in a fork is judged
-        again without one. Where one beside it has been waited for in vain, or enough of its operator have, there is a
-        finding already.
+        The wait is short in three cases. A slow reference says nothing about the candidate. A sample that hangs in a
+        fork is judged again without one. If another sample of the unit, or enough samples of the operator, have hung,
+        there is a finding already.
         """
         found = any(ended.hung and ended.running is not Running.REFERENCE for ended in unit.ended.values())
         in_vain = found or self._in_vain[unit.key.name] >= _IN_VAIN

@@ -1,4 +1,4 @@
-"""Reads the reference's databases when it is imported, so that processes forked afterwards need not."""
+"""Reads the reference's databases on import, so that processes forked afterwards need not read them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from autotest.base.errors import AutotestError
 from autotest.frameworks import chosen
 from autotest.sweeping import worker
 
-# What is wrong with the choice of frameworks, or with a database, is told where it is used.
+# An invalid choice of frameworks, or a broken database, is reported when it is used.
 with contextlib.suppress(AutotestError):
     pair = chosen()
-    # torch's database asks CUDA what there is, and a process that is forked after that cannot use it.
+    # torch's database queries CUDA, and a process forked after that cannot use CUDA.
     for database in () if pair.candidate.shares_driver else pair.reference.sample_databases():
         with contextlib.suppress(AutotestError):
             database.entries()

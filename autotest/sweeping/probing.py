@@ -1,4 +1,4 @@
-"""Looks at what values do not show: strides, which results share memory, and whether a second run gives the same."""
+"""Checks properties that values do not show: strides, shared memory, and whether a second run gives the same."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from autotest.sweeping.backward import results, tensors_in
 from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.surroundings import reads_beyond
 
-#: Elements of the greatest result that is written into to find out what shares its memory.
+#: Elements of the largest result that is written into to detect shared memory.
 _LARGEST: Final = 4096
 
 
 class Unseen(NamedTuple):
-    """A way in which two results of equal values differ."""
+    """A difference between two results with equal values."""
 
     check: Check
     key: str
     message: str
-    #: Where the result is: its slot, and the rest of its path, such as ``"[0]"``.
+    #: The slot of the result, and its path within the slot's value, such as ``"[0]"``.
     slot: int
     suffix: str
-    #: The slot of the input that it shares memory with on one side only.
+    #: The slot of the input with which it shares memory on one side only; -1 for other checks.
     operand: int = -1
 
 
 def layouts(observed: Observed) -> Iterator[Unseen]:
-    """Where results lie in memory in another order on the candidate."""
+    """Yield the results whose strides on the candidate differ from the reference's."""
     pair = observed.record.pair
     for item in observed.pairings:
         call = observed.record.calls[item.slot]
@@ -69,7 +69,7 @@ def layouts(observed: Observed) -> Iterator[Unseen]:
 
 
 def probe(found: SampleJudgement, expected: Replayed, actual: Replayed, pair: Pair) -> None:
-    """Check repeatability and aliasing of a program that both sides accept. Changes the values that they gave."""
+    """Check repeatability and aliasing of a program that both sides accept; this overwrites the replayed values."""
     program = found.program
     if not program.undefined:
         if wavering(actual, replay(program, pair.candidate)) is None:
@@ -84,15 +84,15 @@ def probe(found: SampleJudgement, expected: Replayed, actual: Replayed, pair: Pa
 
 
 def shapes_kept(program: Program, ran: Replayed) -> frozenset[bool]:
-    """Whether results have the shape of an input: those that do are an input itself, more often than others."""
+    """Return whether results have the shape of an input; such results are an input itself more often than others."""
     shapes = {program.arrays[call.args[0].index].data.shape for call in program.inputs()}
     return frozenset(tuple(ran.framework.shape(tensor)) in shapes for _, _, tensor in results(program, ran))
 
 
 def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) -> list[Unseen] | None:
-    """Which results share memory with an input on one side only; None where that cannot be found out.
+    """Return the results that share memory with an input on one side only; None if that cannot be found out.
 
-    Changes the values that both sides gave.
+    This overwrites the values of both replays.
     """
     if not (pair.reference.holds_values and pair.candidate.holds_values):
         return None
@@ -109,18 +109,20 @@ def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) 
 
 
 def wavers(program: Program, framework: Framework) -> bool:
-    """Whether `framework` gives something else when it runs `program` again, gradients included.
+    """Whether `framework` gives other results or gradients when it runs `program` again.
 
-    In between, memory of the sizes that the program uses and gives is filled with something else, and other numbers
-    are put beside its inputs: what reads beyond these does not agree with itself then.
+    Between the runs, memory blocks of the sizes that the program uses are filled with other contents. Also, other
+    numbers are put next to its inputs, so that reads beyond their ends show.
     """
     repeated = runs_again(program, framework)
     return any(_apart(once, again) for once, again in repeated) or reads_beyond(program, framework)
 
 
 def refuses_otherwise(program: Program, refused: Replayed) -> bool:
-    """Whether a framework, asked again for what it `refused`, accepts it or has another reason: what nobody wrote to
-    decides then, such as a list of sizes that is read beyond its end."""
+    """Whether a framework that `refused` the program accepts it in another run, or gives another reason.
+
+    Then uninitialized memory decides, for example because a list of sizes is read beyond its end.
+    """
     for byte in FILLINGS:
         with unwritten_memory(byte):
             again = replay(program, refused.framework)
@@ -140,7 +142,7 @@ def _unlike(one: Any, other: Any) -> bool:
 
 
 def wavering(once: Replayed, again: Replayed) -> tuple[int, str] | None:
-    """The first value that is another in a second run of a program: its slot and the rest of its path; or None."""
+    """Return slot and path of the first value that differs in a second run of a program; None if there is none."""
     framework = once.framework
     places = [
         (slot, path, value)
@@ -150,7 +152,7 @@ def wavering(once: Replayed, again: Replayed) -> tuple[int, str] | None:
     if again.error is not None:
         return len(again.values), ""
     theirs = [_at(again.values[slot], path) for slot, path, _ in places]
-    # Read together: an asynchronous framework is waited for once.
+    # One batch, so that an asynchronous framework synchronizes only once.
     read = freeze(framework, [*(value for *_, value in places), *theirs])
     for (slot, path, _), one, other in zip(places, read[: len(places)], read[len(places) :], strict=True):
         if _unlike(one, other):
@@ -165,9 +167,9 @@ def _at(value: Any, path: tuple[int, ...]) -> Any:
 
 
 def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] | None:
-    """Which results are an operand, or share its memory: found out by writing into them. None where that is refused.
+    """Return which results are an operand or share its memory, found by writing into them; None if that is refused.
 
-    Operands are the inputs, and what the program itself writes into.
+    Operands are the inputs and the tensors that the program itself writes into.
     """
     framework = ran.framework
     into = {ref.slot for call in program.calls for ref in written(call)}
@@ -187,7 +189,7 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] 
             own = Array(_other(before.pop()), framework.dtype_of(tensor))
             framework.overwrite(tensor, own)
             after = framework.values([*inputs.values()])
-        except Exception:  # noqa: BLE001 - what cannot be written into is not known
+        except Exception:  # noqa: BLE001 - whether a read-only tensor shares memory is unknown
             return None
         found |= {
             ("shares the memory of", slot, suffix, operand)
@@ -198,7 +200,7 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] 
 
 
 def _writable(framework: Framework, tensor: Any) -> bool:
-    """Whether writing into `tensor` is cheap and means the same everywhere: no two elements are in one place."""
+    """Whether writing into `tensor` is cheap and well defined: no two elements share a memory location."""
     shape = framework.shape(tensor)
     if not 0 < int(np.prod(shape, dtype=np.int64)) <= _LARGEST:
         return False
@@ -206,5 +208,5 @@ def _writable(framework: Framework, tensor: Any) -> bool:
 
 
 def _other(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Values that differ from `data` everywhere."""
+    """Return values that differ from `data` in every element."""
     return ~data if data.dtype.kind == "b" else np.where(data == 1, 2, 1).astype(data.dtype)

@@ -1,4 +1,4 @@
-"""Tells what got worse since an earlier sweep from what wavers, by judging it once more."""
+"""Separates regressions since an earlier sweep from flaky results, by judging the cells once more."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ from autotest.sweeping.session import SweepSession
 def tried_again(
     session: SweepSession, engine: SweepEngine, before: Baseline, asked: Callable[[CellKey], bool], compared: Changes
 ) -> tuple[Changes, list[Change]]:
-    """What of `compared` got worse in another run, too, and what is flaky since it is there as it was before.
+    """Return `compared` without the cells that are not worse in a second run, and these flaky changes.
 
-    The map of `session` stays what it was.
+    The map of `session` is unchanged.
+
+    Args:
+        session: the sweep whose map was compared.
+        engine: runs the cells again.
+        before: the earlier sweep.
+        asked: returns whether a cell was chosen for this sweep.
+        compared: the comparison of the first run with `before`.
     """
     keys = {change.key for change in compared.worse if change.key in session.map.rows}
     if not keys:

@@ -1,4 +1,4 @@
-"""What a unit of a sweep is made of: samples of a database, or mutations of them."""
+"""Generates the samples of a unit: those of a database, or mutations of them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from autotest.sources.special_points import special_points
 from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.units import FIRST, Unit, digest
 
-#: About how many samples of a unit are mutated; into how many, by dtype, and elsewhere.
+#: About how many samples of a unit are mutated; into how many mutations in total, by dtype, and for other dtypes.
 _MUTATED: Final = 24
 _MUTATIONS: Final[Mapping[str, int]] = {"float32": 96, "float64": 44, "int64": 52}
 _FEW: Final = 26
-#: Into how many those of another form and another dtype, which differ by both.
+#: Number of mutations for cells that have neither a common form nor float32: these differ in both.
 _BOTH: Final = 40
-#: How often programs on several numbers are mutated for one on a single number, or on none.
+#: Programs with several elements get this many mutations for each one of a program with at most one.
 _SEVERAL: Final = 3
-#: The dtypes in which what is mutated has an optional argument more or fewer, half as often as not.
+#: Dtypes in which samples with an optional argument more or fewer are also mutated, half as often as ordinary ones.
 _OPTIONED_DTYPES: Final = ("float32", "int64")
-#: How many of a cell's programs there are on hard inputs.
+#: Maximum number of programs of a cell with hard inputs.
 _HARD: Final = 40
 
 
 def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = None) -> Iterator[Sample]:
-    """What a unit is made of; ordinary samples are looked for in `kept` first."""
+    """Yield the samples of `unit`; ordinary samples come from the cache `kept` if it has them."""
     key, kept = unit.key, kept or KeptSamples()
     if unit.kind == "sample":
         yield from kept.ordinary(unit, database)
@@ -41,22 +41,23 @@ def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = Non
         yield from database.samples(key.operator, key.form, key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
         return
     ordinary = [sample.program for sample in kept.ordinary(unit, database) if sample.program is not None]
-    # What makes a module and does nothing else is there because torch refuses it. Accepted, it holds random numbers.
+    # A program that only constructs a module is there because torch refuses it. If torch accepts it after a mutation,
+    # its parameters are random.
     programs = [program for program in ordinary if not is_class(program.calls[-1])]
     if unit.kind == "special":
         yield from (Sample(program) for _, program in special_points([*programs, *_optioned(unit, database, kept)]))
         return
-    # Of many samples, some that lie far apart.
+    # If there are many samples, take some that are far apart.
     some = programs[:: max(1, len(programs) // _MUTATED)]
     if unit.kind == "hard":
         yield from (Sample(program) for _, program in hard_inputs(some, _HARD))
         return
     if key.form in FIRST and key.dtype in _OPTIONED_DTYPES:
-        # What an option does shows on some inputs only, and beside some others.
+        # An option has an effect on some inputs only, and together with some other options only.
         optioned = _optioned(unit, database, kept)
         some += optioned[:: max(1, 2 * len(optioned) // _MUTATED)]
     drawn = f"{key.form}/{unit.turn}" if unit.turn else key.form
-    # The other forms compute the same elsewhere in memory; with other dtypes it is the numbers that are others.
+    # The other forms compute the same at other memory locations; other dtypes differ in their numbers.
     first = {**({} if key.form in FIRST else PLACES), **({} if key.dtype == "float32" else CONTENTS)}
     for _, mutated in mutations(_mostly_of_several(some), digest(unit.seed, drawn), _times(key), first):
         if not _belongs_elsewhere(mutated, unit):
@@ -68,7 +69,7 @@ def _optioned(unit: Unit, database: SampleDatabase, kept: KeptSamples) -> list[P
 
 
 def _mostly_of_several(programs: Sequence[Program]) -> list[Program]:
-    """`programs`, such that those on several numbers come often enough: mutations of the others are soon all alike."""
+    """Return `programs` with those of several elements repeated: mutations of the others soon repeat each other."""
     few = [program for program in programs if of_few(program)]
     several = [program for program in programs if not of_few(program)]
     times = math.ceil(_SEVERAL * len(few) / len(several)) if several else 1
@@ -76,13 +77,13 @@ def _mostly_of_several(programs: Sequence[Program]) -> list[Program]:
 
 
 def _belongs_elsewhere(program: Program, unit: Unit) -> bool:
-    """Whether it has no tensor of its cell's dtype any more, but of others that have cells of their own."""
+    """Whether `program` no longer has a tensor of its cell's dtype, only of dtypes that have cells of their own."""
     dtypes = {call.target for call in program.inputs()}
     return unit.key.dtype not in dtypes and not dtypes.isdisjoint(unit.dtypes)
 
 
 def _times(key: CellKey) -> int:
-    """How many mutations a cell is worth: most in the forms and dtypes that everything has, some in the others."""
+    """Return the number of mutations for a cell: most for the forms and dtypes that all candidates have."""
     if key.form in FIRST:
         return _MUTATIONS.get(key.dtype, _FEW)
     return _FEW if key.dtype == "float32" else _BOTH

@@ -1,4 +1,4 @@
-"""Decides which unit of a sweep is judged next: all of the first pass, then where samples tell most that is new."""
+"""Decides which unit is judged next: the first pass, then the units whose samples are most likely to show news."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from typing import Final, TypeAlias
 from autotest.results.sweep import Cell
 from autotest.sweeping.units import Unit
 
-#: An operator and a kind of samples: what these tell in one form and dtype is like what they tell in another.
+#: An operator and a kind of samples. Samples of one form and dtype behave like those of another.
 _Arm: TypeAlias = tuple[str, str]
-#: What an arm is worth of which nothing is known: as if each of its samples told something new.
+#: Energy of an arm that has not been run: as if each of its samples showed something new.
 _UNKNOWN: Final = 1.0
-#: How many ordinary features a new divergence is worth.
+#: How many ordinary features a new divergence counts for.
 _DIVERGENCE: Final = 8
-#: The arms that never run dry.
+#: The kind of units that can be repeated without end.
 _ENDLESS: Final = "mutation"
 
 
 class UnitAgenda(Iterator[Unit]):
-    """Hands out units one by one, and is told what they showed.
+    """An iterator over units, ordered by the outcomes of the units so far.
 
-    An arm is all units of one kind of one operator. Its energy is how much that is new a sample of it is expected to
-    tell: the mean of its energy before and of what its last unit told, so that a unit that tells nothing halves it.
-    Between equals, and in the first pass, units keep their order; nothing else than this and what was told decides.
+    An arm is all units of one kind of one operator. Its energy is the expected number of new features per sample. After
+    each unit, it becomes the mean of the old energy and the unit's own result, so a unit that shows nothing new halves
+    it. Among arms of equal energy, and in the first pass, units keep their order; the order depends on nothing else.
 
     Args:
-        units: what there is to judge, those of the first pass first.
-        first: how many belong to the first pass.
-        endless: whether mutations go on, with others in each turn, when all units have been handed out.
-        further: mutations to go on with besides those in `units`.
+        units: the units to judge, those of the first pass first.
+        first: number of units in the first pass.
+        endless: whether mutations are repeated, with new ones in each turn, after all units have been yielded.
+        further: mutation units to repeat in addition to those in `units`.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class UnitAgenda(Iterator[Unit]):
         self._first = collections.deque(units[:first])
         self._waiting: dict[_Arm, collections.deque[Unit]] = {}
         self._energy: dict[_Arm, float] = {}
-        #: Arms by falling energy. An arm is in here once for each of its energies; those that are past are skipped.
+        #: Arms by decreasing energy. An arm has an entry for each energy it has had; outdated entries are skipped.
         self._heap: list[tuple[float, int, _Arm]] = []
-        #: operator -> what its samples told so far
+        #: operator -> features of its samples so far
         self._known: dict[str, set[int]] = {}
         self._diverged: dict[str, set[tuple[str, str]]] = {}
-        #: unit -> new things told so far, and samples
+        #: unit -> new features so far, and samples
         self._under_way: dict[int, tuple[int, int]] = {}
         self._later = [_next_turn(unit) for unit in units if unit.kind == _ENDLESS] if endless else []
         self._later += further if endless else ()
@@ -73,7 +73,7 @@ class UnitAgenda(Iterator[Unit]):
         return unit
 
     def told(self, unit: Unit, cell: Cell, done: bool) -> None:
-        """Take note of what some samples of `unit` showed, and whether these were its last."""
+        """Record the outcome of some samples of `unit`, and whether these were its last."""
         known = self._known.setdefault(unit.key.name, set())
         diverged = self._diverged.setdefault(unit.key.name, set())
         new = len(cell.features - known) + _DIVERGENCE * len(cell.divergences.keys() - diverged)
@@ -84,7 +84,7 @@ class UnitAgenda(Iterator[Unit]):
         if not done:
             self._under_way[unit.number] = new, samples
             return
-        # Only whole units count: when their parts are handed in depends on the clock.
+        # Only whole units count, because the times at which parts arrive depend on the clock.
         arm = _arm(unit)
         self._energy[arm] = (self._energy.get(arm, _UNKNOWN) + min(1.0, new / max(1, samples))) / 2
         self._queue(arm)
@@ -95,7 +95,7 @@ class UnitAgenda(Iterator[Unit]):
             heapq.heappush(self._heap, (-self._energy.get(arm, _UNKNOWN), waiting[0].number, arm))
 
     def _best(self) -> _Arm | None:
-        """The arm of the greatest energy that has a unit left."""
+        """Return the arm with the greatest energy that has a unit left."""
         while self._heap:
             energy, number, arm = heapq.heappop(self._heap)
             waiting = self._waiting[arm]
@@ -104,7 +104,7 @@ class UnitAgenda(Iterator[Unit]):
         return None
 
     def _go_round(self) -> None:
-        """From now on a unit that is handed out comes again, after the others of its arm, with other mutations."""
+        """Begin to repeat units: from now on, each yielded unit is appended to its arm again, with other mutations."""
         self._going_round = True
         for unit in self._later:
             self._append(unit)

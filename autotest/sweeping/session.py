@@ -1,4 +1,4 @@
-"""One sweep: what is asked for, run unit by unit until it is done or its time is over, as a map."""
+"""Runs one sweep, unit by unit, until it is complete or its time is over, and collects a map."""
 
 from __future__ import annotations
 
@@ -19,33 +19,37 @@ from autotest.sweeping.worker import SweepListing
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What a sweep is asked for."""
+    """The arguments of a sweep."""
 
-    #: As `-k` takes it, over ``operator/form/dtype``; empty for everything.
+    #: Expression as for `-k`, over ``operator/form/dtype``; empty for everything.
     expression: str = ""
-    #: Seconds; None for as long as everything takes once.
+    #: Time limit in seconds; None to judge every unit once.
     seconds: float | None = None
     seed: int = 0
-    #: The I-th of K parts.
+    #: ``(I, K)`` for the I-th of K parts.
     shard: tuple[int, int] = (1, 1)
-    #: Whether all of `seconds` is used, for further mutations where everything else is done before.
+    #: Whether to spend all of `seconds`, with further mutations after everything else is judged.
     searching: bool = False
-    #: The option that gave the expression, as messages spell it.
+    #: The option that the expression was given by, as messages spell it.
     option: str = "-k "
 
     def chosen(self) -> Callable[[str], bool]:
-        """Whether a cell, by its name, is asked for; raises `UsageError` for an expression that makes no sense."""
+        """Return a predicate on cell names for the cells that are chosen.
+
+        Raises:
+            UsageError: The expression is invalid.
+        """
         return selection(self.expression, self.option) if self.expression else lambda name: True
 
     def asks_for(self, name: str) -> bool:
-        """Whether a public name such as ``"Tensor.add_"`` would be asked for if it had a cell of float32."""
+        """Whether a public name such as ``"Tensor.add_"`` would be chosen if it had a cell of float32."""
         form = "method" if name.startswith("Tensor.") else "function"
         return self.chosen()(str(CellKey(name, form, "float32")))
 
 
 @dataclasses.dataclass(slots=True)
 class Progress:
-    """How far a sweep is."""
+    """The progress of a sweep."""
 
     units: int
     done: int = 0
@@ -54,34 +58,34 @@ class Progress:
     seconds: float = 0.0
 
 
-#: Called every now and then while a sweep runs.
+#: Called repeatedly while a sweep runs.
 OnProgress = Callable[[Progress], None]
 
 
 class SweepSession:
-    """A sweep that is run on an engine, and the map that it makes."""
+    """A sweep that is run on an engine, and its map."""
 
     def __init__(self, plan: SweepPlan, listed: SweepListing, command: str = "", date: str = "") -> None:
-        """Raises `UsageError` when nothing is chosen."""
+        """Raise `UsageError` if no cell is chosen."""
         self._plan = plan
         self._entries: Mapping[str, DatabaseEntry] = {entry.key: entry for entry in listed.entries}
         self.map = SweepMap(listed.sides, listed.versions, plan.seed, command, notes=list(listed.notes), date=date)
-        # What a part of the cells does not call, another part may.
+        # A shard covers only its own cells, so it cannot tell which shared names are not called.
         self.map.shared = [name for name in listed.shared if plan.asks_for(name)] if plan.shard == (1, 1) else []
         all_units = list(units(_with_cells(listed.entries), plan.chosen(), plan.seed))
         if not all_units:
             raise UsageError(_nothing(plan, listed))
         self._all = [unit for unit in all_units if in_shard(unit, plan.seed, plan.shard)]
-        #: What is left of an earlier run, or everything.
+        #: The units still to judge: all of them, or the rest of an earlier run.
         self.units = self._all
         self._judged: Mapping[str, Sequence[Cell]] = {}
-        #: Cells of which not everything was judged.
+        #: Cells with units that were not judged completely.
         self.unfinished: frozenset[CellKey] = frozenset()
         for unit in self.units:
             self.row(unit.key)
 
     def row(self, key: CellKey) -> SweepRow:
-        """The map's row for a cell."""
+        """Return the map's row for a cell; add it if it is missing."""
         row = self.map.rows.get(key)
         if row is None:
             entry = self._entries[key.operator]
@@ -89,7 +93,7 @@ class SweepSession:
         return row
 
     def resume(self, done: Mapping[str, Sequence[Cell]]) -> int:
-        """Take over what units came to in an earlier run; returns how many are not judged again."""
+        """Take over the outcomes of units from an earlier run; return the number of units that are not judged again."""
         self.units = [unit for unit in self._all if name_of(unit) not in done]
         self._judged = done
         for unit in self._all:
@@ -100,7 +104,7 @@ class SweepSession:
         return len(self._all) - len(self.units)
 
     def _agenda(self) -> UnitAgenda:
-        """What is left to judge, in the order in which it is worth most."""
+        """Return the units still to judge, ordered by their expected value."""
         first = sum(in_first_pass(unit) for unit in self.units)
         endless = self._plan.searching and self._plan.seconds is not None
         left = {unit.number for unit in self.units}
@@ -120,10 +124,10 @@ class SweepSession:
     def run(
         self, engine: SweepEngine, watch: OnProgress = lambda progress: None, journal: Journal | None = None
     ) -> None:
-        """Judge everything; what was found so far is in the map whenever this ends, also by an interrupt."""
+        """Judge everything. The map contains the outcomes so far whenever this ends, even by an interrupt."""
         began = time.monotonic()
         progress = Progress(len(self.units))
-        # A cell is passing only once all of its units are through.
+        # A cell passes only after all of its units have been judged.
         open_units = {unit.number: unit.key for unit in self.units}
         agenda = self._agenda()
 
@@ -153,7 +157,7 @@ class SweepSession:
             self.map.seconds += time.monotonic() - began
 
     def again(self, engine: SweepEngine, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
-        """Judge the cells of `keys` once more; leaves the map as it is."""
+        """Judge the cells in `keys` once more, without changing the map, and return their outcomes."""
         found: dict[CellKey, Cell] = {}
 
         def report(unit: Unit, cell: Cell, done: bool) -> None:
@@ -164,14 +168,14 @@ class SweepSession:
 
 
 def _turns(unit: Unit, done: Mapping[str, Sequence[Cell]]) -> Iterator[Unit]:
-    """`unit` in each of its turns that have been judged."""
+    """Yield `unit` in each of its turns that have been judged."""
     while name_of(unit) in done:
         yield unit
         unit = dataclasses.replace(unit, turn=unit.turn + 1)
 
 
 def _with_cells(entries: Sequence[DatabaseEntry]) -> list[DatabaseEntry]:
-    """`entries` without what was found before in cells that no database has: it may be gone in the next run."""
+    """Return `entries` without earlier findings in cells that no database has: the next run may lack them."""
     known = {(one.key, form) for one in entries if one.kinds != FOUND for form in one.forms}
     dtypes = {(one.key, dtype) for one in entries if one.kinds != FOUND for dtype in one.dtypes}
     return [

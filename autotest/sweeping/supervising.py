@@ -1,4 +1,4 @@
-"""Judges a unit in forks of the process that has its samples, so that a death costs no more than another fork."""
+"""Judges a unit in forks of the process that has its samples, so that a crash costs no more than another fork."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autotest.sweeping.units import Ended, Unit, after_death, was_counted
 
 
 def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log: Path) -> Iterator[JudgedPart]:
-    """Judge the samples of `unit` in a child; in another one, from where it was, for as long as they die."""
+    """Judge the samples of `unit` in a child process; after each crash, continue in another child."""
     while True:
         heard = _size(log)
         pid, connection = _forked(unit, made, pair, trail)
@@ -37,13 +37,13 @@ def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log
         position = trail.position()
         ended = Ended(position.running, describe(status), last_words(_read(log, heard)))
         if position.running is Running.NOTHING or was_counted(unit, position.sample):
-            # Not over a sample: whoever asked for the unit is told as if this process itself had ended.
+            # Not during a sample: exit as if this process itself had ended, so that the engine is notified.
             os._exit(max(status, 1))
         unit = after_death(unit, upto, position.sample, ended)
 
 
 def _forked(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail) -> tuple[int, Connection]:
-    """A child that judges, and what it sends its parts by."""
+    """Fork a child that judges; return its process id and the connection for its parts."""
     reading, writing = Pipe(duplex=False)
     parent = os.getpid()
     pid = os.fork()

@@ -1,4 +1,4 @@
-"""Finds out whether a framework reads beyond its inputs: its results change with what lies beside them in memory."""
+"""Detects reads beyond the inputs: the results change if other numbers are stored next to the inputs in memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from autotest.replaying.replay import replay
 from autotest.sources.mutated_layouts import viewed
 from autotest.sweeping.backward import results
 
-#: Elements that are put on either side of an input, at least.
+#: Minimum number of elements on either side of an input.
 _BESIDE: Final = 512
-#: What they are, by turns: of all signs, for infinity times 1 and times 2 are the same.
+#: Their values, one per run. The signs differ, because infinity times 1 and infinity times 2 are the same.
 _NUMBERS: Final = (-3, 0, 2)
-#: Calls that are meant to see all of the memory that a view lies in.
+#: Calls that may legitimately access the whole memory that a view is laid out in.
 _MEMORY: Final = frozenset("as_strided as_strided_ as_strided_scatter set_ resize_ resize_as_ storage".split())
 
 
 def reads_beyond(program: Program, framework: Framework) -> bool:
-    """Whether the forward of `program` gives something else when other numbers lie beside its inputs."""
+    """Whether the forward of `program` gives other results if other numbers are stored next to its inputs."""
     if any(call.target in _MEMORY for call in program.calls):
         return False
     forward = _forward(program)
@@ -32,7 +32,7 @@ def reads_beyond(program: Program, framework: Framework) -> bool:
 
 
 def _forward(program: Program) -> Program:
-    """`program` without what pushes back, and with inputs that ask for no gradient."""
+    """Return `program` without its backward, and with inputs that do not require a gradient."""
     pushing = (call.slot for call in program.calls if call.note == "cotangent" or is_backward(call))
     calls = program.calls[: next(pushing, len(program.calls))]
     plain = [
@@ -43,7 +43,7 @@ def _forward(program: Program) -> Program:
 
 
 def _beside(program: Program, number: int) -> Program:
-    """`program` on inputs that are cut out of the middle of larger ones, which hold `number` elsewhere."""
+    """Return `program` with inputs that are slices from the middle of larger arrays, filled with `number` elsewhere."""
     for index in [call.args[0].index for call in program.inputs()]:
         data = program.arrays[index].data
         own = np.atleast_1d(data)
@@ -55,7 +55,7 @@ def _beside(program: Program, number: int) -> Program:
 
 
 def _given(program: Program, framework: Framework) -> list[bytes]:
-    """What `framework` gives for `program`; nothing where it refuses it."""
+    """Return the results of `framework` for `program`, as bytes; empty if it refuses the program."""
     ran = replay(program, framework)
     if ran.error is not None:
         return []

@@ -1,4 +1,4 @@
-"""Where a worker is, written where it can be read after its death."""
+"""Records the current position of a worker in a file, so that it can be read after the worker's death."""
 
 from __future__ import annotations
 
@@ -9,38 +9,39 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
+#: The contents of the file: unit, sample, running, began, making, as in `WorkerPosition`.
 _STATE: Final = struct.Struct("<qqqdq")
 
 
 class Running(enum.IntEnum):
-    """What a worker does with a sample."""
+    """The step that a worker carries out with a sample."""
 
-    #: It has none, or has not come to running it.
+    #: It has no sample, or has not begun to run it.
     NOTHING = -1
     REFERENCE = 0
     CANDIDATE = 1
-    #: The candidate once more, to look at it closely.
+    #: A second run of the candidate, for a close examination.
     PROBE = 2
 
 
 class WorkerPosition(NamedTuple):
-    """Where a worker was last seen."""
+    """The last recorded position of a worker."""
 
     #: Number of the unit; -1 between units.
     unit: int
     sample: int
     running: Running
-    #: When the sample, or what is running, began, in seconds of `time.monotonic`.
+    #: Start of the sample, or of the current step, in seconds of `time.monotonic`.
     began: float
-    #: Whether it makes the next sample. `sample` is then the one before.
+    #: Whether it generates the next sample. `sample` is then the previous one.
     making: bool
 
 
 class Trail:
     """The file of one worker, open for writing.
 
-    It is read at any moment. So each number is written at once, and not by `struct`, which writes zeros first; and the
-    time comes first, lest something that has just begun look as if it had begun long ago.
+    The file may be read at any moment. Therefore each number is written by a single store, not by `struct`, which
+    writes zeros first. The time is written first, so that a new step never seems to have begun long ago.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,44 +51,44 @@ class Trail:
         self.rest()
 
     def sample(self, unit: int, index: int) -> None:
-        """A sample has been made, and is judged next."""
+        """Record that a sample has been generated, and is judged next."""
         self._times[3] = time.monotonic()
         self._numbers[4], self._numbers[2], self._numbers[1], self._numbers[0] = False, Running.NOTHING, index, unit
 
     def unit(self, number: int) -> None:
-        """The samples of a unit are made, and none is there yet."""
+        """Record that the samples of a unit are being generated, and none is ready yet."""
         self.sample(number, -1)
         self._numbers[4] = True
 
     def runs(self, running: Running) -> None:
-        """What is run next, whose time begins now."""
+        """Record the step that begins now."""
         self._times[3] = time.monotonic()
         self._numbers[2] = running
 
     def over(self) -> None:
-        """The sample has been judged, and the next one is made, which takes a time of its own.
+        """Record that the sample has been judged and the next one is being generated, with a time of its own.
 
-        What is told is still where it was: what the candidate's threads do may end the process later.
+        The step stays recorded: threads of the candidate may still end the process.
         """
         self._times[3] = time.monotonic()
         self._numbers[4] = True
 
     def position(self) -> WorkerPosition:
-        """What was written last, by this process or by a fork of it."""
+        """Return the position written last, by this process or by a fork of it."""
         return _position(self._memory)
 
     def rest(self) -> None:
-        """No sample is being judged."""
+        """Record that no sample is being judged."""
         self.sample(-1, -1)
 
 
 def create(path: Path) -> None:
-    """Make the file of a worker; raises `OSError`."""
+    """Create the file of a worker; raise `OSError` if that fails."""
     path.write_bytes(_STATE.pack(-1, -1, Running.NOTHING, time.monotonic(), False))
 
 
 def read(path: Path) -> WorkerPosition:
-    """Where the worker of `path` was last seen."""
+    """Return the last position of the worker with the file `path`."""
     return _position(path.read_bytes())
 
 

@@ -1,4 +1,4 @@
-"""Marks the slots of a program whose contents nobody specifies: random numbers and uninitialised memory."""
+"""Marks the slots of a program with unspecified contents: random numbers and uninitialized memory."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from autotest.program import Call, Program, Ref, leaves, refs
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import asked_in_place, in_place, is_module_call
 
-#: name -> position of its argument `sorted`, which is true by default.
+#: Operator -> position of its argument `sorted`, which is True by default.
 _SORTED: Final = {"topk": 4, "unique": 1}
-#: Calls that put an input into its place, and draw nothing.
+#: Calls that copy or view an input, and draw no random numbers.
 _ARRANGING: Final = frozenset("clone permute expand as_strided getitem view_as".split())
 
 
 class Draws:
-    """Watches, call by call, whether a program takes random numbers, but for a state that it replaces afterwards."""
+    """Detects whether a program draws random numbers, except for a state that it replaces afterwards."""
 
     def __init__(self, program: Program, framework: Framework) -> None:
         self._framework = framework
         self._replaced = {call.args[0].slot for call in program.calls if call.kind == "load_state"}
         self._state = framework.random_state()
         self._seen = False
-        #: What a replay of the program calls between calls; None where looking once at the end tells the same.
+        #: Callback for a replay, called between calls; None if one look at the end is enough.
         self.look = self._look if self._replaced else None
 
     def _look(self, count: int, values: list[Any]) -> None:
-        """Take note of what the last of the `count` calls so far took."""
+        """Record whether the last of the `count` calls so far drew random numbers."""
         state = self._framework.random_state()
         self._seen |= state != self._state and count - 1 not in self._replaced
         self._state = state
 
     @property
     def any(self) -> bool:
-        """Whether there were some, also in a call that was refused."""
+        """Whether any call drew random numbers, even one that was refused."""
         return self._seen or self._framework.random_state() != self._state
 
 
 def marked(program: Program, *, drawn: bool) -> Program:
-    """`program` with what is undefined in it; `drawn` says whether running it took random numbers."""
+    """Return `program` with its undefined slots marked; `drawn` is whether running it drew random numbers."""
     undefined = set(program.undefined)
     for call in program.calls:
         if call.kind == "tensor":
@@ -60,7 +60,7 @@ def marked(program: Program, *, drawn: bool) -> Program:
 
 
 def _in_any_order(call: Call) -> bool:
-    """Whether it was asked for results in whatever order they come."""
+    """Whether `call` has ``sorted=False``, so that the order of its results is unspecified."""
     place = _SORTED.get(call.target)
     if place is None:
         return False
@@ -68,12 +68,12 @@ def _in_any_order(call: Call) -> bool:
 
 
 def _works_in_place(program: Program, call: Call) -> bool:
-    """Whether `call` is that of a module which was made to write into its input."""
+    """Whether `call` calls a module that was constructed with ``inplace=True``."""
     return is_module_call(call) and len(call.args) > 1 and bool(program.calls[call.args[0].slot].kwargs.get("inplace"))
 
 
 def _written(program: Program, operand: Any) -> set[int]:
-    """The slots whose contents a call writes into: `operand`, and what it is a view of."""
+    """Return the slots whose contents change if a call writes into `operand`: its own, and those it is a view of."""
     found: set[int] = set()
     while type(operand) is Ref:
         found.add(operand.slot)
@@ -83,5 +83,5 @@ def _written(program: Program, operand: Any) -> set[int]:
 
 
 def flat(value: Any) -> tuple[Any, ...]:
-    """`value` as a tuple, whether it is one or a single item."""
+    """Return `value` as a tuple, whether it is a sequence or a single item."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -1,4 +1,4 @@
-"""Looks into findings that a comparison of values does not show: where the difference is, and a script for it."""
+"""Diagnoses findings that a comparison of values does not show: locates the difference, and writes a script."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from autotest.results.sweep import Check
 from autotest.sweeping import probing
 from autotest.sweeping.probing import Unseen
 
-#: What is looked at beside values, and what a difference of it is called elsewhere.
+#: Checks other than of values -> the symptoms by which other reports call them.
 SYMPTOMS: Final[dict[Check, Symptom]] = {"strides": "strides", "alias": "alias", "repeat": "nondeterminism"}
 
 
 def looked_into(check: Check, message: str, about: str, program: Program, pair: Pair) -> Finding | None:
-    """What a finding of `check` comes to, with its script where there is one; None where it does not show again."""
+    """Return the finding for a failed `check`, with a script if possible; None if the failure does not recur."""
     shown = _shown(check, program, pair)
     if shown is None:
         return None

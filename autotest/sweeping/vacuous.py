@@ -1,4 +1,4 @@
-"""Tells whether a program's results say anything: they have elements, and depend on what the program is given."""
+"""Decides whether a program's results have elements and depend on its inputs; otherwise they show nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Values = np.ndarray[Any, Any]
 
 
 def says_nothing(program: Program, expected: Replayed) -> bool:
-    """Whether no result of the reference has an element whose contents are specified."""
+    """Whether no result of the reference has an element with specified contents."""
     backward = ("backward", "autograd.backward")
     made = [call for call in program.calls if call.kind != "tensor" and call.target not in backward]
     values = [expected.values[call.slot] for call in made if call.slot not in program.undefined]
@@ -29,10 +29,10 @@ def says_nothing(program: Program, expected: Replayed) -> bool:
 
 
 def is_constant(program: Program, expected: Replayed) -> bool:
-    """Whether all results are of one number each, and stay as they are when the inputs are others.
+    """Whether each result consists of one repeated number, and does not change with the inputs.
 
-    `program` has no backward. Other inputs are tried on the reference only where results look like that; what takes no
-    tensor is no constant: that it is the same one on both sides says something.
+    `program` has no backward. The reference runs it on other inputs only if the results consist of repeated numbers. A
+    program without tensor inputs is not constant in this sense: equal results on both sides are evidence there.
     """
     framework = expected.framework
     given = _results(program, expected, framework)
@@ -55,7 +55,7 @@ def is_constant(program: Program, expected: Replayed) -> bool:
 
 def _results(program: Program, ran: Replayed, framework: Framework) -> list[_Values]:
     tensors = [tensor for slot, _, tensor in results(program, ran) if slot not in program.undefined]
-    # Of zeros the sign does not count.
+    # Normalize negative zeros, so that the sign of a zero does not count.
     return [value.data + 0 if value.data.dtype.kind in "fc" else value.data for value in framework.values(tensors)]
 
 
@@ -63,13 +63,13 @@ def _is_one_number(data: _Values) -> bool:
     if data.size < 2:
         return True
     flat = data.reshape(-1)
-    # Most end otherwise than they begin, and need not be copied to see that.
+    # Most arrays end with another value than they begin with, which shows without a copy.
     first: bytes = flat[0].tobytes()
     return first == flat[-1].tobytes() and first * data.size == flat.tobytes()
 
 
 def _changed(program: Program, change: Callable[[_Values], _Values]) -> Program | None:
-    """`program` with other contents of its tensors; None where there is none that would be changed."""
+    """Return `program` with other contents of its tensors; None if no tensor would change."""
     arrays = list(program.arrays)
     for index in {call.args[0].index for call in program.inputs()}:
         data = arrays[index].data
@@ -85,11 +85,11 @@ def _reversed(data: _Values) -> _Values:
 
 
 def _other(data: _Values) -> _Values:
-    """Other numbers: of the other sign and another size where they are floating, the opposite where they are flags."""
+    """Return other numbers: another sign and size for floats, the negation for bools, the reverse for integers."""
     if data.dtype.kind in "fc":
         return (data * -0.75 + 0.1).astype(data.dtype)
     return ~data if data.dtype.kind == "b" else _reversed(data)
 
 
-#: Ways to change the contents of inputs. What only one of them is accepted for is told by that one.
+#: Ways to change the contents of inputs. If the reference accepts only one of them, that one decides.
 _OTHER_INPUTS: Final[tuple[Callable[[_Values], _Values], ...]] = (_other, _reversed)

@@ -1,4 +1,4 @@
-"""Runs the scripts of findings in fresh processes, and keeps what was found as tests keep it."""
+"""Runs the scripts of findings in fresh processes, and stores the findings where tests store theirs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from autotest.results.tasks import Where
 from autotest.results.verification import State, Verification
 from autotest.storage.keeping import keep
 
-#: Seconds that one script may take: it may import both frameworks again to die in a process of its own.
+#: Seconds for one script. A script may import both frameworks again, to crash in a process of its own.
 _LONGEST: Final = 120.0
 
 
 def run_script(connection: Connection, server: socket.socket, path: str) -> None:
-    """Run one script as an interpreter would, and send its exit status."""
+    """Run one script as the interpreter would, and send its exit status."""
     sys.argv = [path]
     status: object = 0
     try:
@@ -36,9 +36,15 @@ def run_script(connection: Connection, server: socket.socket, path: str) -> None
 
 
 def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds: float) -> None:
-    """Note of each finding with a script whether a fresh process saw it, as far as there is time.
+    """Record for each finding with a script whether a fresh process reproduced it, as far as time permits.
 
-    Processes are forked from one that has imported the frameworks, and has run nothing.
+    The processes are forked from one that has imported the frameworks and has run nothing else.
+
+    Args:
+        findings: the findings; their `verified` is set.
+        server: forks the processes.
+        jobs: number of scripts that run at a time.
+        seconds: time after which no more scripts are started.
     """
     waiting = [finding for finding in findings if finding.script][::-1]
     end = time.monotonic() + seconds
@@ -64,7 +70,7 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
 
 
 def _said(process: Process, seconds: float) -> Verification | None:
-    """What a script came to; None while it runs."""
+    """Return the outcome of a script; None while it runs."""
     if process.connection.poll():
         try:
             status = process.connection.recv()
@@ -83,16 +89,16 @@ def _said(process: Process, seconds: float) -> Verification | None:
 
 
 def kept(findings: Sequence[SweepFinding], directory: Path, seed: int) -> str:
-    """Put what has a script into the store below `directory`, where tests put what they find.
+    """Store the findings with a script below `directory`, where tests store their findings.
 
-    Returns why not all of them are kept; empty where they are.
+    Return why some findings could not be stored; empty if all were.
     """
     for finding in findings:
         if finding.finding is not None and finding.finding.script is not None:
             whole = dataclasses.replace(finding.finding, verified=finding.verified)
             try:
                 found = keep(whole, Where(directory, whole.test, seed), directory)
-            except StoreUnwritable as error:  # nor in the system's folder for temporary files
+            except StoreUnwritable as error:  # the system's folder for temporary files is not writable, either
                 return str(error)
             finding.place, finding.report = found.place, found.report
     return ""

@@ -1,4 +1,4 @@
-"""What a worker process of a sweep does: it lists what there is, and judges units."""
+"""The entry points of a sweep's worker processes: listing the entries, and judging units."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from autotest.sweeping.units import Unit
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Databases:
-    """Where samples are from."""
+    """The databases that samples are taken from."""
 
-    #: Whether the reference's own are among them.
+    #: Whether the reference's own databases are included.
     own: bool = True
     others: tuple[SampleDatabase, ...] = ()
 
     def of(self, pair: Pair) -> Sequence[SampleDatabase]:
-        """All of them; of two that know an operator, the later one describes it."""
+        """Return all databases. If two databases have the same operator, the later one describes it."""
         return [*self.others, *(pair.reference.sample_databases() if self.own else ())]
 
 
@@ -43,19 +43,19 @@ _OWN: Final = Databases()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepListing:
-    """What there is to sweep."""
+    """Everything that can be swept."""
 
     sides: tuple[str, str]
     versions: dict[str, str]
     entries: list[DatabaseEntry]
-    #: Databases that are not to be had, each with its reason.
+    #: Unavailable databases, each with the reason.
     notes: list[str]
     #: The public names that both sides have.
     shared: list[str]
 
 
 def list_entries(connection: Connection, server: socket.socket, databases: Databases = _OWN) -> None:
-    """Send a `SweepListing`, or the error that says why there is none."""
+    """Send a `SweepListing`, or the `AutotestError` that explains why there is none."""
     try:
         connection.send(listed(chosen(), databases))
     except AutotestError as error:
@@ -63,7 +63,7 @@ def list_entries(connection: Connection, server: socket.socket, databases: Datab
 
 
 def listed(pair: Pair, databases: Databases = _OWN) -> SweepListing:
-    """The entries of all databases."""
+    """Return the entries of all databases."""
     sides = (pair.reference, pair.candidate)
     versions = {side.name: side.version for side in sides}
     entries: list[DatabaseEntry] = []

@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 _SIGNAL_ON_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
 
@@ -88,17 +88,40 @@ def begin(descriptor: int, server: socket.socket, parent: int) -> ForkRequest:
 
 def perform(task: ForkRequest) -> None:
     """Perform the task and end this process, with status 0 if the task is done and 1 if it raised."""
-    status = 1
-    try:
+
+    def work() -> None:
         function: Callable[..., object]
         arguments: tuple[Any, ...]
-        function, arguments = task.connection.recv()
-        function(task.connection, task.server, *arguments)
+        with contextlib.suppress(EOFError, BrokenPipeError):  # the process that requested it is gone
+            function, arguments = task.connection.recv()
+            function(task.connection, task.server, *arguments)
+
+    run_to_end(work)
+
+
+def run_to_end(function: Callable[[], object]) -> NoReturn:
+    """Call `function` and end this process, with status 0 if it returns, or with status 1 and a traceback if it raises.
+
+    For a process that was forked by `os.fork`: the parent's cleanup code is not run.
+    """
+    status = 1
+    try:
+        function()
         status = 0
-    except (EOFError, BrokenPipeError):
-        status = 0  # the process that requested it is gone
     except BaseException:  # noqa: BLE001 - the log is the only place to report it
         traceback.print_exc()
     finally:
         # After an error, frameworks may crash again in their shutdown code, so it is skipped.
         os._exit(status)
+
+
+def end_like(status: int) -> NoReturn:
+    """End this process as a child of it ended, given the child's exit code: with that code, or by its signal.
+
+    A child that ended with 0 although it should have continued counts as failed.
+    """
+    if status < 0:
+        if -status != signal.SIGKILL:
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(max(status, 1))

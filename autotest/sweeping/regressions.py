@@ -30,10 +30,12 @@ def tried_again(
         return compared, []
     kept = {key: session.map.rows[key].cell for key in keys}
     again = session.again(engine, keys)
-    for key, cell in again.items():
-        session.map.rows[key].cell = cell
-    still = {change.key for change in changes(session.map, before, asked, session.unfinished - set(again)).worse}
-    for key, cell in kept.items():
-        session.map.rows[key].cell = cell
+    try:
+        for key, cell in again.items():
+            session.map.rows[key].cell = cell
+        still = {change.key for change in changes(session.map, before, asked, session.unfinished - set(again)).worse}
+    finally:
+        for key, cell in kept.items():
+            session.map.rows[key].cell = cell
     worse = [change for change in compared.worse if change.key in still or change.key not in keys]
     return compared._replace(worse=worse), [change for change in compared.worse if change not in worse]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autotest.frameworks import Pair
 from autotest.frameworks.samples import Sample
-from autotest.processes.child import die_with_parent
+from autotest.processes.child import die_with_parent, end_like, run_to_end
 from autotest.processes.endings import describe, last_words
 from autotest.sweeping.judged_units import JudgedPart, judged_samples
 from autotest.sweeping.trail import Running, Trail
@@ -37,8 +37,8 @@ def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log
         position = trail.position()
         ended = Ended(position.running, describe(status), last_words(_read(log, heard)))
         if position.running is Running.NOTHING or was_counted(unit, position.sample):
-            # Not during a sample: exit as if this process itself had ended, so that the engine is notified.
-            os._exit(max(status, 1))
+            # Not during a sample: this process ends in the same way, so that the engine is notified.
+            end_like(status)
         unit = after_death(unit, upto, position.sample, ended)
 
 
@@ -46,17 +46,18 @@ def _forked(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail) -> tup
     """Fork a child that judges; return its process id and the connection for its parts."""
     reading, writing = Pipe(duplex=False)
     parent = os.getpid()
-    pid = os.fork()
-    if pid:
-        writing.close()
-        return pid, reading
-    try:
+
+    def judge() -> None:
         die_with_parent(parent)
         reading.close()
         for part in judged_samples(unit, made, pair, trail):
             writing.send(part)
-    finally:
-        os._exit(0)
+
+    pid = os.fork()
+    if not pid:
+        run_to_end(judge)
+    writing.close()
+    return pid, reading
 
 
 def _size(log: Path) -> int:

@@ -115,13 +115,13 @@ def was_counted(unit: Unit, sample: int) -> bool:
     return sample in unit.ended and unit.ended[sample].running is not Running.PROBE
 
 
-def after_death(unit: Unit, start: int, sample: int, ended: Ended, allowed: int = DEATHS) -> Unit:
+def after_death(unit: Unit, start: int, sample: int, ended: Ended) -> Unit:
     """Return the rest of `unit` from `start` on, after `sample` ended the process.
 
-    After `allowed` deaths, or `HANGS` hangs, the remaining samples are only counted.
+    After `DEATHS` deaths, or `HANGS` hangs, the remaining samples are only counted.
     """
     known = {**unit.ended, sample: ended}
-    abandoned = "not run: samples beside it ended the process" if len(known) >= allowed else ""
+    abandoned = "not run: samples beside it ended the process" if len(known) >= DEATHS else ""
     if sum(one.hung for one in known.values()) >= HANGS:
         abandoned = "not run: samples beside it gave no answer"
     return dataclasses.replace(unit, start=start, ended=known, abandoned=abandoned)

@@ -204,7 +204,7 @@ class DoublePrecision:
         return len(arrays) == len(values) and all(same)
 
     def strays(self, place: Place, measured: Measured, framework: Framework) -> tuple[float, float] | None:
-        """Return the spreads of the error of `framework` and of the true result over inputs perturbed by a few roundoffs.
+        """Return the spreads of the error of `framework` and of the true result when inputs change by a few roundoffs.
 
         They tell a fault from the rounding of an unstable algorithm: a fault is a function of the inputs, and hardly
         changes if they hardly do. Rounding errors change with each last bit.

@@ -20,7 +20,7 @@ from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
 
 Fails = Callable[[Program], bool]
-#: The largest number of inputs that are varied; of inputs and literals together, at most twice as many.
+#: The largest number of inputs that are varied. In total, at most twice as many features are tried.
 _MOST = 8
 
 

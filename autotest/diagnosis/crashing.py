@@ -65,7 +65,7 @@ def shrink(
     pace = Pace() if graph is None else None  # graphs may be compiled: the time of one says little about another
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
-        # A fork of this process lacks the threads that run a graph, and might wait for them for ever.
+        # A fork of this process lacks the threads that run a graph, and might wait for them forever.
         forks = _forks(pair, stack) if graph is None and not hangs else []
         for one in (*forks, server):
             children = [

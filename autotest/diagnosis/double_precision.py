@@ -298,8 +298,8 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
 def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     """Return `arrays` in double precision with about half of the floating elements changed by up to `roundoff`.
 
-    If the arrays contain NaN or an infinity, elements of 1 or -1 stay as they are: their powers are finite only
-    exactly there, and no rounding error of a program turns one into the other.
+    If the arrays contain NaN or an infinity, elements of 1 or -1 stay as they are: 1 to the power of NaN is 1, but a
+    number next to 1 gives NaN, and no rounding error of a program leads there.
 
     Args:
         arrays: the arrays; those of integers and booleans are returned as they are.

@@ -116,7 +116,11 @@ def _is_result(call: Call) -> bool:
 
 
 def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | None:
-    """Return the call in a network that computed the first mismatch, or the last reader of a wrong gradient's value."""
+    """Return the call in a network at which the mismatches begin; None if there is none.
+
+    For results, this is the call that computed the first mismatch. For gradients, it is the last call that reads a
+    value with a wrong gradient.
+    """
     first = mismatches[0]
     if first.stage != "backward":
         for mismatch in mismatches:

@@ -30,7 +30,7 @@ class Located:
     #: The slot of that call in `alone`.
     alone_slot: int = 0
     #: If no call is divergent: the slot of the optimizer's step, or of the call in the backward, after which the sides
-    #: differ. Its operands may already differ by rounding, so that it only is the place to look at.
+    #: differ. Its operands may already differ by rounding, so this is only a place to start looking.
     hint: int | None = None
     #: Pairs of the reference's and the candidate's gradients, if they were compared.
     gradients: PairedGradients | None = None

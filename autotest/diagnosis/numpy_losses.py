@@ -125,7 +125,7 @@ def _alignments(
 ) -> Values:  # fmt: skip
     """Return the CTC loss of Graves et al., 2006, for log probabilities `x` of shape (T, N, C).
 
-    It is the sum over all alignments of each target.
+    It sums over all alignments of each target.
     """
     if x.ndim != 3 or np.ndim(targets) != 2:
         raise Unknown

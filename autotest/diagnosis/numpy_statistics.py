@@ -1,4 +1,4 @@
-"""Special, cumulative, counting and statistical operators as NumPy computes them."""
+"""NumPy counterparts of special, cumulative, counting and statistical operators."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ def _seen_elsewhere(finding: Finding, program: Program, context: RunContext) -> 
         return told
     told = dataclasses.replace(told, verified=verify(script))
     if told.verified.state is State.MISSED and program is finding.program:
-        # A framework may allocate more memory than a tensor needs, so that an access out of bounds goes unnoticed. In the
-        # trial, tensors used the memory of their arrays.
+        # A framework may allocate more memory than a tensor needs, so that an access out of bounds goes unnoticed. In
+        # the trial, tensors used the memory of their arrays.
         again = _seen_elsewhere(told, sharing(program), context)
         return told if again.verified.state is State.MISSED else again
     return as_death(told, program, pair) if told.verified.state is State.DIED else told

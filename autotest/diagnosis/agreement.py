@@ -1,4 +1,4 @@
-"""Replays a program on both sides and compares everything, as a trial does."""
+"""Replays a program on both sides and compares all results, as a trial does."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from autotest.replaying.operator_shown import operator_shown
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 
-#: A result's slot and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
+#: The slot of a result and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]
-#: What is called before each call of a replay, with how many calls have run and the live values they gave.
+#: A callback that runs before each call of a replay, with the number of calls that have run and their live results.
 Look: TypeAlias = Callable[[int, list[Any]], None]
 
 
 @dataclasses.dataclass(slots=True)
 class Agreement:
-    """What running a program on both sides gave."""
+    """The result of running a program on both sides."""
 
     program: Program
     record: Record
     mismatches: list[Mismatch]
-    #: Why the reference refused, which makes the program worth nothing.
+    #: Why the reference rejected the program, which makes it useless for a comparison; "" if it did not.
     refused: str = ""
     _results: dict[Place, tuple[Any, Any]] | None = None
 
     def read(self) -> dict[Place, tuple[Any, Any]]:
-        """Each result of either side, by its place."""
+        """Return the pairs of the reference's and the candidate's results, by place."""
         if self._results is None:
             self._results = self._read()
         return self._results
@@ -56,12 +56,12 @@ class Agreement:
 
 
 def place_of(mismatch: Mismatch) -> Place:
-    """Where `mismatch` is, independent of names."""
+    """Return the place of `mismatch`, which does not depend on names."""
     return mismatch.slot, mismatch.place
 
 
 def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
-    """Run `program` on both sides and compare everything, as a trial does."""
+    """Run `program` on both sides and compare all results, as a trial does."""
     expected = _run(program, pair.reference)
     if expected.error is not None:
         return refused(program, pair, settings, expected)
@@ -70,7 +70,7 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     if actual.error is not None:
         record.mismatches.append(raised(program, len(actual.values), pair, actual.error))
     elif program.calls and is_class(program.calls[-1]):
-        # A live trial would have gone on to share the state of the new module, or ended here.
+        # A live trial would share the state of the new module next, or end here if the states do not match.
         unlike = unlike_state(record, len(program.calls) - 1)
         record.mismatches += [unlike] if unlike is not None else []
     found = compare_trial(record, settings)
@@ -85,7 +85,7 @@ def _is_set_aside(program: Program, item: Mismatch, pair: Pair, settings: Settin
 
 
 def results(program: Program, framework: Framework, look: Look | None = None) -> dict[Place, Any]:
-    """What `framework` alone gives for `program`; empty when it refuses. `look` is as in `replay`."""
+    """Return the results of `program` on `framework` alone; empty if it raises. `look` is as in `replay`."""
     replayed = _run(program, framework, look)
     if replayed.error is not None:
         return {}
@@ -100,7 +100,10 @@ def _run(program: Program, framework: Framework, look: Look | None = None) -> Re
 
 
 def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed) -> Agreement:
-    """The reference refuses: worth something only when the candidate accepts and the test asks for that."""
+    """Return the agreement on a program that the reference rejects with the error in `expected`.
+
+    It has a mismatch only if the test checks errors, the last call is the rejected one, and the candidate accepts it.
+    """
     reason = f"{type(expected.error).__name__}: {expected.error}"
     slot = len(expected.values)
     empty = Record(pair)
@@ -109,7 +112,7 @@ def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed
     actual = _run(program, pair.candidate)
     try:
         pair.candidate.synchronize()
-    except Exception:  # noqa: BLE001 - refusing late is refusing
+    except Exception:  # noqa: BLE001 - an error that is raised late is a rejection, too
         return Agreement(program, empty, [], reason)
     if actual.error is not None:
         return Agreement(program, empty, [], reason)
@@ -125,7 +128,7 @@ def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed
 
 
 def raised(program: Program, slot: int, pair: Pair, error: Exception) -> Mismatch:
-    """The mismatch of a call at `slot` that the reference accepts and the candidate refuses with `error`."""
+    """Return the mismatch of the call at `slot`, which the reference accepts and the candidate rejects with `error`."""
     reference, candidate = pair.sides
     target = operator_of(program.calls, slot)
     what = f"{type(error).__name__}: {first_line(error)}"

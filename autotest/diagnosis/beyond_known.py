@@ -1,7 +1,7 @@
-"""What else differs in a trial whose first difference the ledger expects.
+"""Looks for new mismatches in a trial whose first mismatch the ledger expects.
 
-What is known to differ is given the reference's value, on both sides, and the program is run again: what still differs
-is not a consequence of what is known.
+A value that is known to differ is replaced by the reference's value on both sides, and the program is run again. A
+mismatch that is still there is not a consequence of the known one.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ from autotest.replaying.operator_shown import operator_shown
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.trial import Outcome, Test, perform, settle
 
-#: Known differences of one trial that are put right, at most.
+#: The largest number of known mismatches that are repaired in one trial.
 _MOST = 12
-#: After these the candidate went no further.
+#: Symptoms after which the candidate runs no further call.
 _ENDS = ("exception", "accepted", "out of memory")
 
 
 @np.errstate(all="ignore")
 @warnings_ignored()
 def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> bool:
-    """Whether `outcome`, whose first mismatch `ledger` expects, has one that it does not; these it has afterwards."""
+    """Return whether `outcome`, whose first mismatch `ledger` expects, has a mismatch that the ledger does not expect.
+
+    If so, `outcome.mismatches`, `outcome.beyond` and `outcome.set_aside` are set to the unexpected mismatches, the
+    repaired program and the differences that are ignored in it. `outcome.met_beyond` receives the ledger entries met.
+    """
 
     def known(program: Program, mismatch: Mismatch) -> LedgerEntry | None:
         return ledger.expects(test.id, mismatch, operator_shown(program, mismatch, pair))
@@ -52,9 +56,9 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
             program, mismatches = outcome.program, outcome.mismatches
         if all(known(program, mismatch) is not None for mismatch in mismatches):
             return False
-        if outcome.update is not None:  # from which all that comes after a step may follow
+        if outcome.update is not None:  # all that differs after the step may be a consequence of it
             program = upto(program, outcome.recorder.steps[0].slot)
-        # What was put right, the reference may refuse to go on with: that says nothing of the trial.
+        # The reference may reject a repaired program, which says nothing about the trial.
         parity = test.settings.check_errors and outcome.recorder.rejection is not None
         settings = dataclasses.replace(test.settings, check_errors=parity)
         for _ in range(_MOST):
@@ -70,14 +74,14 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
                 outcome.set_aside = settings.set_aside
                 return True
             if any(known(program, item) is None for item in _beside(agreement, first)):
-                # Of results of one call none follows from another: what is known of one is not said of the others.
+                # Results of one call do not depend on each other: to know one mismatch does not explain the others.
                 name = f"{first.symptom} {operator_shown(program, first, pair)} {first.place} {first.operand}"
                 settings = dataclasses.replace(settings, set_aside=(*settings.set_aside, name))
             else:
                 program, settings = _put_right(agreement, first, pair, settings)
     except NotReplayable:
         return False
-    except Exception:  # noqa: BLE001 - what cannot be run again with other operands has nothing beyond
+    except Exception:  # noqa: BLE001 - a program that cannot run on other operands shows nothing new
         return False
     return False
 
@@ -85,7 +89,7 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
 def _past_refusals(
     test: Test, seed: int, pair: Pair, known: Callable[[Program, Mismatch], LedgerEntry | None]
 ) -> Outcome:
-    """The trial once more, which goes on after calls that the candidate is known to refuse."""
+    """Run the trial again, and continue after calls that the candidate is known to reject."""
 
     def is_known_refusal(recorder: Recorder, mismatch: Mismatch) -> bool:
         return mismatch.symptom == "exception" and known(recorder.snapshot(), mismatch) is not None
@@ -96,7 +100,7 @@ def _past_refusals(
 
 
 def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Settings) -> tuple[Program, Settings]:
-    """The program with the reference's value where `first` is, or the settings that do not compare it there."""
+    """Return the program with the reference's value at the place of `first`, or settings that ignore that mismatch."""
     program = agreement.program
     if first.symptom in _ENDS:
         return upto(program, first.slot), settings
@@ -104,14 +108,14 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
         settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_shown(program, first, pair)}")
     )
     if any(item.name == first.name and item.symptom != first.symptom for item in agreement.mismatches):
-        return program, aside  # what else is wrong with it is looked at before its value is another's
+        return program, aside  # its other mismatches are looked at before its value is replaced
     place = place_of(first)
     slot = locate(program, pair, settings, first).slot
     if first.stage == "backward" and slot not in (reached := _computed_from(program, place[0])):
-        slot = next(iter(reached), slot)  # that one has a wrong gradient, too, but not this one
+        slot = next(iter(reached), slot)  # the located call has a wrong gradient, too, but not that of this value
     call = program.calls[place[0] if slot is None else slot]
     if in_place(call) and first.symptom == "structure" and type(call.args[0]) is Ref:
-        return _reading_the_owner(program, call), aside  # it returns nothing, and what it wrote into is there
+        return _reading_the_owner(program, call), aside  # its return value is missing, but the operand can be read
     if call.kind not in OPERATIONS or is_class(call):
         return program, aside
     if call.slot > place[0] and first.stage == "forward":
@@ -122,7 +126,7 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
 
 
 def _beside(agreement: Agreement, first: Mismatch) -> list[Mismatch]:
-    """What differs as `first` does in other results of its call, or gradients of its other operands or parameters."""
+    """Return the mismatches like `first` in other results of its call, or in gradients of the call's other operands."""
     calls = agreement.program.calls
     use = first_use(calls, first.slot) if first.operand else None
     found = []
@@ -136,7 +140,7 @@ def _beside(agreement: Agreement, first: Mismatch) -> list[Mismatch]:
 
 
 def _computed_from(program: Program, slot: int) -> list[int]:
-    """The slots of the operations that the value in `slot` is an operand of, directly or not, in order."""
+    """Return the slots of the operations that depend on the value in `slot`, directly or not, in order."""
     found = [slot]
     for call in program.calls[slot + 1 :]:
         if not is_backward(call) and any(ref.slot in found for ref in refs(call)):
@@ -145,7 +149,7 @@ def _computed_from(program: Program, slot: int) -> list[int]:
 
 
 def _reading_the_owner(program: Program, call: Call) -> Program:
-    """`program` in which nobody reads what an in-place call returned, but what it wrote into."""
+    """Return `program` with each use of an in-place call's return value replaced by the operand it wrote into."""
     owner = call.args[0]
 
     def leaf(item: object) -> object:
@@ -158,7 +162,7 @@ def _reading_the_owner(program: Program, call: Call) -> Program:
 
 
 def _given(program: Program, call: Call, agreement: Agreement) -> Program | None:
-    """`program` in which the results of `call` are inputs, with the values that the reference computed."""
+    """Return `program` with the results of `call` as inputs that contain the reference's values."""
     read = agreement.read()
     if type(read.get((call.slot, ""), (None,))[0]) is TensorValue and not in_place(call):
         return as_inputs(program, {call.slot: read[call.slot, ""][0]})
@@ -172,7 +176,7 @@ def _given(program: Program, call: Call, agreement: Agreement) -> Program | None
 
 
 def _without_result(program: Program, slot: int) -> Program:
-    """`program` without call `slot`, if nobody reads what it gave."""
+    """Return `program` without call `slot`, if no other call reads its result."""
     try:
         return bypassed(program, slot, None) if not _is_read(program, slot) else program
     except (KeyError, ValueError):
@@ -184,7 +188,7 @@ def _is_read(program: Program, slot: int) -> bool:
 
 
 def _overwritten(program: Program, call: Call, place: Place, agreement: Agreement) -> Program | None:
-    """`program` in which what `call` left in an earlier value is written into it, as the reference left it."""
+    """Return `program` with the reference's content written over the value at `place` after `call` changed it."""
     slot, suffix = place
     value = agreement.read().get(place, (None,))[0]
     if type(value) is not TensorValue:

@@ -1,4 +1,4 @@
-"""Runs a test body again on plainer choices than those of a failing trial, while it fails in the same way."""
+"""Shrinks the choices of a failing trial: runs its test body on plainer ones while it fails in the same way."""
 
 from __future__ import annotations
 
@@ -13,16 +13,24 @@ from autotest.trials.trial import Outcome, Test, run_trial
 from generators import Choice, simplest
 from generators.source import Primitive
 
-#: Runs of the test body at most, before its program is shrunk.
+#: The largest number of runs of the test body before its program is shrunk.
 EXECUTIONS = 80
 
 
 def shrink_choices(
     test: Test, outcome: Outcome, pair: Pair, failure: FailureSignature, seconds: float
 ) -> tuple[Outcome, int]:
-    """The trial with the plainest choices that fails in the same way, and how many were run.
+    """Return the trial with the plainest choices that fails in the same way, and the number of runs.
 
-    What a test draws for a module's sizes must fit together, and only the test itself knows how.
+    The test body runs again because, for example, the sizes it draws for a module must fit together, and only the test
+    itself knows how.
+
+    Args:
+        test: the test.
+        outcome: the failing trial.
+        pair: the reference and the candidate.
+        failure: the signature that a plainer trial must show.
+        seconds: the time limit.
     """
     deadline = time.monotonic() + seconds
     best, executions = outcome, 0
@@ -51,7 +59,7 @@ def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[Choice]) -> Outc
         return run_trial(test.body, seed, test.settings, pair, forced=forced)
     except AutotestError:
         return None
-    except Exception:  # noqa: BLE001 - a body may not bear what it never draws by itself
+    except Exception:  # noqa: BLE001 - a body may raise for values that it never draws by itself
         return None
 
 
@@ -62,13 +70,13 @@ def _same(outcome: Outcome, failure: FailureSignature) -> bool:
 
 
 def _cost(choices: Sequence[Choice]) -> tuple[float, ...]:
-    """What shrinking the choices of a trial makes less: how many there are, then how far they are from simple."""
+    """Return the cost that shrinking reduces: the number of choices, then their distance from the plainest values."""
     distances = [abs(choice.value - _plainest(choice)) for choice in choices if choice.kind != "bits"]
     return len(choices), sum(1 for distance in distances if distance), sum(min(distance, 1e6) for distance in distances)
 
 
 def _plainer(made: Sequence[Choice]) -> Iterator[list[Choice]]:
-    """Plainer choices to force: all plain, then blocks of them, then each one halfway."""
+    """Yield plainer choices: all of them plain, then blocks of them, then each one partly."""
     plain = [_with_value(choice, _plainest(choice)) for choice in made]
     block = len(made)
     while block:
@@ -88,7 +96,7 @@ def _plainest(choice: Choice) -> Primitive:
 
 
 def _with_value(choice: Choice, value: Primitive) -> Choice:
-    # An array is one choice of 64 bits, and its contents are for the program's own shrinking.
+    # An array is one choice of 64 bits. Its contents are shrunk later, in the program.
     return choice if choice.kind == "bits" else choice._replace(value=type(choice.value)(value))
 
 

@@ -1,4 +1,4 @@
-"""Makes a program smaller that kills the process it runs in."""
+"""Shrinks a program that crashes the process it runs in."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, without
 
 _USUAL = ProbeOptions()
-#: How often forks run what does not die every time, before programs are run where each process costs seconds.
+#: How often forks run a program that does not always crash, before processes are used that take seconds to start.
 _CHANCES = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Smaller:
-    """The smallest program that dies as the first one did."""
+    """The smallest program that crashes in the same way as the first one."""
 
     program: Program
     executions: int
     complete: bool
-    #: Whether it was found in forks of this process, which lack threads that it may have.
+    #: Whether it was found in forks of this process, which lack the threads of this process.
     in_forks: bool = False
 
 
@@ -44,24 +44,28 @@ def shrink(
     jobs: int = 2,
     hangs: bool = False,
 ) -> Smaller | None:
-    """Shrink `program`, whose last call kills the candidate; None when it does not do so here.
+    """Shrink `program`, whose last call crashes the candidate.
+
+    After the first run, a program counts as hanging if it takes many times longer than other programs.
 
     Args:
-        program: ends with the call that kills.
-        pair: its reference gives the operands of the last call. Where this process has imported both sides, programs
-            are run in forks of it, which cost next to nothing, if the program dies in these, too.
-        server: starts the processes that programs are run in otherwise.
-        options: how programs are run. Where its graph mode kills, it is not known which call does so. After the first
-            program, many times what programs take here is enough to say that one hangs.
-        seconds: after the first run, when the smallest so far is the answer.
-        jobs: processes at once.
-        hangs: whether the program was seen to hang for the whole deadline, so that it need not be again.
+        program: the program, which ends with the call that crashes.
+        pair: the reference and the candidate. The reference computes the operands of the last call. If this process
+            has imported both and the program crashes in a fork, programs run in forks of this process, which are cheap.
+        server: starts the processes in which programs run otherwise.
+        options: how programs are run. In graph mode, it is not known which call crashes.
+        seconds: the time limit for shrinking after the first run.
+        jobs: the number of processes at the same time.
+        hangs: whether the program is known to hang for the whole deadline, so that this need not be repeated.
+
+    Returns:
+        The smallest program found, or None if `program` does not crash here.
     """
     graph = options.graph
-    pace = Pace() if graph is None else None  # what a graph takes says little of another one: many are compiled
+    pace = Pace() if graph is None else None  # graphs may be compiled: the time of one says little about another
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
-        # A fork of this process has none of the threads of a graph, and may wait for those by itself.
+        # A fork of this process lacks the threads that run a graph, and might wait for them forever.
         forks = _forks(pair, stack) if graph is None and not hangs else []
         for one in (*forks, server):
             children = [
@@ -75,7 +79,7 @@ def shrink(
                 if wanted.death:
                     break
             if wanted.death == HANGS and one is not server:
-                continue  # it may do so for want of a thread
+                continue  # it may hang because a fork lacks a thread
             if pace is not None and not hangs:
                 pace.took(time.monotonic() - begun)
             for child in children:
@@ -96,9 +100,9 @@ def _forks(pair: Pair, stack: contextlib.ExitStack) -> list[Server]:
 
 
 def _alone(program: Program, reference: Framework) -> list[Program]:
-    """The last call on the operands that the reference gave it."""
+    """Return a program of the last call alone, on the reference's operands, in a list; empty if there is none."""
     last = len(program.calls) - 1
-    with contextlib.suppress(Exception):  # what cannot be had by itself is shrunk the long way
+    with contextlib.suppress(Exception):  # without such a program, the whole one is shrunk
         held, _ = operands(program, reference, last)
         return [isolated(program, last, held)[0]]
     return []
@@ -116,13 +120,13 @@ class _DeathSearch:
     ) -> None:
         self._best, self._wanted = program, wanted
         self._children, self._pool, self._end = children, pool, end
-        #: What the last call is to be; "" for anything.
+        #: The operator that the last call must have; "" for any.
         self._operator = operator
         self._seen: set[bytes] = set()
         self._executions = 0
 
     def run(self, first: list[Program]) -> Smaller:
-        """Try the programs in `first`, then go on until nothing smaller dies alike."""
+        """Try the programs in `first`, then run all passes until none of them finds a smaller program."""
         self._step(lambda program: iter(first))
         improved = True
         while improved and time.monotonic() < self._end:
@@ -138,7 +142,7 @@ class _DeathSearch:
         return improved
 
     def _step(self, one: reduction.Pass) -> bool:
-        """Go on with the first of a pass's candidates that dies alike; False when none does."""
+        """Make the first candidate of a pass that crashes alike the best program; return whether there was one."""
         fresh = self._fresh(one)
         while time.monotonic() < self._end:
             batch = list(itertools.islice(fresh, len(self._children)))

@@ -1,4 +1,7 @@
-"""Tells what only a fresh interpreter dies of: in a fork, a framework may raise what elsewhere ends its own thread."""
+"""Recognizes programs that crash only a fresh interpreter.
+
+In a forked process, a framework may raise an exception for an error that otherwise crashes one of its own threads.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,21 @@ from autotest.results.finding import Finding
 from autotest.results.identity import FatalCall, death_of
 from autotest.results.verification import State, Verification
 
-#: What a script of a death prints of the status that the candidate ended with.
+#: The line in which the script of a crash prints the candidate's exit status.
 _STATUS = re.compile(r"^DIFFERS: .* ends with status (-\d+)", re.MULTILINE)
 
 
 def as_death(finding: Finding, program: Program, pair: Pair) -> Finding:
-    """`finding`, whose script a fresh interpreter does not survive, told as the death that this is.
+    """Return `finding`, whose script crashes a fresh interpreter, as the finding of a crash.
 
-    `program` is the one that the script was written of. Returns `finding` as it is where the candidate alone, in a
-    process of its own, does not die of its program.
+    Args:
+        finding: the finding of the mismatch.
+        program: the program that the script was written from.
+        pair: the reference and the candidate.
+
+    Returns:
+        The finding with a crash as its mismatch, or `finding` unchanged if the program does not crash the candidate
+        in a process of its own.
     """
     first, candidate = finding.first, pair.sides[1]
     symptom: Symptom = "crash"

@@ -1,4 +1,4 @@
-"""Says which features of a shrunk program its failure needs: memory, sizes, numbers, dtypes, ranks."""
+"""Finds the features that a shrunk program's failure needs: memory layout, sizes, numbers, dtypes, ranks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from generators import GeneratorError
 
 
 class OutOfTime(Exception):
-    """Raised by what runs programs when there is no time left for it; what was found until then is told."""
+    """Raised by a function that runs programs when its time is over; features found until then are reported."""
 
 
 Run: TypeAlias = Callable[[Program], ProgramOutcome]
@@ -28,17 +28,17 @@ ValuesOf: TypeAlias = Callable[[Program], Mapping[int, TensorValue]]
 _LAYOUTS = ("transposed", "channels_last", "strided", "offset", "expanded")
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
 _WHOLE = ("int64", "int32", "int16", "int8", "uint8")
-#: Inputs that are looked at, at most.
+#: The largest number of inputs that are varied.
 _MOST = 4
 
 
 def decisive_features(program: Program, values_of: ValuesOf, run: Run) -> tuple[str, ...]:
-    """The features without which `program` passes, in words: "only with strided memory", "needs 9 elements or more".
+    """Return the features without which `program` passes: "only with strided memory", "needs 9 elements or more".
 
     Args:
-        program: fails, and is as small as it gets.
-        values_of: what each slot of a program holds on the reference.
-        run: what becomes of another program.
+        program: the failing program, already shrunk.
+        values_of: returns the reference's results in a program, by slot.
+        run: returns how another program ends; may raise `OutOfTime`.
     """
     own, pushed = names(program), cotangents(program)
     inputs = [item for item in inputs_of(program, values_of(program)) if item.made_by[0] not in pushed]
@@ -52,7 +52,7 @@ def decisive_features(program: Program, values_of: ValuesOf, run: Run) -> tuple[
 
 
 class _Features:
-    """Tries a program without one of its features after the other."""
+    """The search for the features that a failure needs: runs the program without each of them."""
 
     def __init__(
         self, program: Program, inputs: Sequence[Input], named: Sequence[str], values_of: ValuesOf, run: Run
@@ -63,7 +63,7 @@ class _Features:
         memory = [*self._memory()]
         yield from memory
         if self._with(self._inputs) != "fails":
-            return  # it lies in memory that cannot be made again for other numbers
+            return  # the memory layout of the inputs cannot be made again for other numbers
         broadcast = [*self._broadcasting()]
         yield from broadcast
         numbers = [*self._numbers(special_only=bool(memory))]
@@ -76,20 +76,20 @@ class _Features:
         yield from self._gradients()
         yield from self._negative_arguments()
 
-    # -- what becomes of others --
+    # -- runs of changed programs --
 
     def _with(self, others: Iterable[Input]) -> ProgramOutcome:
         try:
             return self._run(with_inputs(self._program, others))
         except (GeneratorError, ValueError, KeyError, IndexError):
-            return "neither"  # surgery that the program does not bear
+            return "neither"  # the program does not allow this change
 
     def _holding(self, item: Input) -> OnNumbers:
-        """What becomes of the program on other numbers in `item`."""
+        """Return a function that runs the program on other numbers in `item`."""
         return lambda data: self._with([item.with_data(data)])
 
     def _of(self, item: Input) -> str:
-        """`` of x1`` where there are several inputs."""
+        """Return `` of x1`` if there are several inputs, else an empty string."""
         return f" of {self._names[self._inputs.index(item)]}" if len(self._inputs) > 1 else ""
 
     # -- one feature each --
@@ -102,7 +102,7 @@ class _Features:
                 kind for kind in _LAYOUTS if kind == item.layout or self._with([item.with_layout(kind)]) == "fails"
             ]
             if not alike:
-                continue  # it takes memory that none of these make
+                continue  # the failure needs memory that none of these layouts make
             several = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
             yield f"only with {several} memory{self._of(item)}"
 
@@ -121,7 +121,7 @@ class _Features:
                     yield f"only where {self._names[self._inputs.index(item)]} is broadcast"
 
     def _is_the_same(self, others: Iterable[Input]) -> bool:
-        """Whether the reference computes the same with `others`: an operator that broadcasts does of a full operand."""
+        """Whether the reference computes the same with `others`, as an operator does that really broadcasts."""
         held = [
             [
                 values[call.slot].data
@@ -145,7 +145,7 @@ class _Features:
             yield from number_clauses(item.array, own, self._holding(item), special_only=special_only)
 
     def _equals(self) -> bool:
-        """Whether it takes equal numbers in both inputs, whatever these are."""
+        """Whether the failure needs equal numbers in both inputs, for any numbers."""
         one, two = self._inputs
         if one.array.data.dtype.kind == "b" or two.array.data.dtype.kind == "b":
             return False
@@ -153,7 +153,10 @@ class _Features:
         return self._with(up) == "fails" and self._with(up[:1]) == self._with(up[1:]) == "passes"
 
     def _ranks(self) -> Iterator[str]:
-        """The rank, where it can be another with the same elements; a number in a call may be one of its dimensions."""
+        """Yield the clause on the rank, if it can be changed with the same elements.
+
+        This skips programs whose calls have an integer argument, which may name a dimension.
+        """
         ranks = {item.array.data.ndim for item in self._inputs}
         called = [call for call in self._program.calls if call.kind != "tensor" and not is_backward(call)]
         if len(ranks) != 1 or any(type(item) is int for call in called for item in leaves((call.args, call.kwargs))):
@@ -174,7 +177,10 @@ class _Features:
             yield f"needs rank {rank} or more"
 
     def _sizes(self, *, telling: bool) -> Iterator[str]:
-        """The least sizes; `telling` also where two are needed, which other features bring with them."""
+        """Yield clauses on the sizes.
+
+        A size of 2 is only tested if `telling`: other features imply that there are two elements.
+        """
         shapes = [item.array.data.shape for item in self._inputs]
         for size in sorted({size for shape in shapes for size in shape}, reverse=True):
             elements = max((len(shape) for shape in shapes), default=0) == 1
@@ -194,7 +200,7 @@ class _Features:
                     yield f"{only} {size} elements{beyond}" if elements else f"{only} a dimension of {size}{beyond}"
 
     def _resized(self, size: int, other: int) -> ProgramOutcome:
-        """What becomes of it where every dimension of `size` is one of `other`: cut, or with its numbers repeated."""
+        """Run the program with every dimension of `size` changed to `other`: cut, or with its numbers repeated."""
         changed = []
         for item in self._inputs:
             data = item.array.data
@@ -237,7 +243,7 @@ class _Features:
             yield "only where a gradient is asked for"
 
     def _negative_arguments(self) -> Iterator[str]:
-        """Arguments that are negative, where the same dimension, or the same number without its sign, passes."""
+        """Yield a clause for each negative argument, if the same dimension or the positive number passes."""
         rank = max((item.array.data.ndim for item in self._inputs), default=0)
         for call in self._program.calls:
             if call.kind not in ("function", "method") or is_backward(call) or call.note:
@@ -253,12 +259,12 @@ class _Features:
                     yield f"only where {key or f'the {item!r} of {call.target}'} is negative"
 
 
-#: How a dimension is called, whose negative numbers count from the last.
+#: The names of arguments for a dimension, whose negative values count from the last one.
 _DIMENSIONS = frozenset(("dim", "axis", "dim0", "dim1"))
 
 
 def _given(program: Program, call: Call, key: str | None, place: int, other: float) -> Program:
-    """`program` with another number in one argument of `call`."""
+    """Return `program` with the number `other` in one argument of `call`."""
     if key is None:
         changed = call._replace(args=(*call.args[:place], other, *call.args[place + 1 :]))
     else:

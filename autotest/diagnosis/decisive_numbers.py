@@ -1,4 +1,4 @@
-"""Says which of the numbers in one input a failure needs: NaN, zero, a sign, a magnitude, equal ones."""
+"""Finds the numbers in one input that a failure needs: NaN, zero, a sign, a magnitude, equal numbers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,32 @@ import numpy as np
 from autotest.program import Array
 
 Numbers = np.ndarray[Any, Any]
-#: What becomes of a program: it fails in the same way, the sides agree, or neither (the reference refuses it, ...).
+#: How a program ends: it fails in the same way, the sides agree, or neither, for example if the reference rejects it.
 ProgramOutcome: TypeAlias = Literal["fails", "passes", "neither"]
-#: What becomes of the failing program on other numbers.
+#: A function that runs the failing program on other numbers and returns how it ends.
 OnNumbers: TypeAlias = Callable[[Numbers], ProgramOutcome]
 
-#: Ordinary numbers, to stand in the place of others.
+#: Ordinary numbers that replace other ones.
 _ORDINARY = (1.0, 0.5, 2.5, -3.0)
-#: Steps of a bisection: enough for two digits.
+#: The number of steps of a bisection: enough for two digits.
 _STEPS = 8
-#: Numbers are multiplied by these to see whether it takes their magnitude, down to a least: what a tolerance lets pass.
+#: Factors that numbers are multiplied by to find out whether the failure needs their magnitude.
 _SMALLER, _GREATER = (0.5, 0.1, 1e-2, 1e-4, 1e-8, 1e-16, 1e-24), (2.0, 10.0, 1000.0)
+#: The smallest magnitude that is tried: smaller numbers may pass only because of the tolerance.
 _LEAST = 0.05
-#: Beyond this number a function overflows rather than becoming right.
+#: The greatest upper bound of a magnitude that is reported: greater numbers may pass only because a function overflows.
 _NEAR = 20.0
 
 
 def number_clauses(array: Array, name: str, run: OnNumbers, *, special_only: bool) -> Iterator[str]:
-    """What the failure needs of the numbers in `array`; of input `name`, where there are several."""
+    """Yield the clauses on the numbers in one input that the failure needs.
+
+    Args:
+        array: the input's array.
+        name: the name of the input, if there are several; else "".
+        run: runs the program on other numbers in this input.
+        special_only: whether only NaN and infinities are tested.
+    """
     data = array.data
     if not data.size or data.dtype.kind not in "fiu":
         return
@@ -46,7 +54,7 @@ def number_clauses(array: Array, name: str, run: OnNumbers, *, special_only: boo
 
 
 def _passes(variants: Sequence[Numbers], run: OnNumbers) -> bool:
-    """Whether the failure is gone on all `variants` that can be run, of which there is one."""
+    """Whether at least one of `variants` passes and none fails; those that cannot be run are ignored."""
     endings = [run(one) for one in variants]
     return "passes" in endings and "fails" not in endings
 
@@ -85,7 +93,7 @@ def _extreme(data: Numbers, run: OnNumbers) -> str:
 
 
 def _magnitude(data: Numbers, run: OnNumbers) -> str:
-    """Beyond which number, or between which, where a multiple of the numbers passes."""
+    """Return the range of magnitudes that fail, in words; "" if no multiple of the numbers passes."""
     finite = np.where(np.isfinite(data), data, 0)
     place = int(np.argmax(np.abs(finite)))
     greatest = float(finite.reshape(-1)[place])
@@ -121,7 +129,7 @@ def _fails_negated(data: Numbers, run: OnNumbers) -> bool:
 
 
 def _edge(passing: float, failing: float, scaled: Callable[[float], Numbers], run: OnNumbers) -> float:
-    """The factor between the two at which it turns."""
+    """Return the factor between `passing` and `failing` at which the program begins to fail, by bisection."""
     for _ in range(_STEPS):
         middle = math.sqrt(passing * failing)
         if run(scaled(middle)) == "fails":
@@ -132,7 +140,7 @@ def _edge(passing: float, failing: float, scaled: Callable[[float], Numbers], ru
 
 
 def _between(least: float | None, most: float | None, sign: str) -> str:
-    """In words, about where numbers have to be."""
+    """Return the range of failing numbers in words."""
     low, high = (None if edge is None else f"{float(f'{edge:.2g}'):g}" for edge in (least, most))
     if low is None:
         return f"closer to zero than about {high}"
@@ -148,7 +156,7 @@ def _ordinary(data: Numbers, run: OnNumbers) -> str:
     least = data.min()
     above = (
         [data - least + one for one in (1, 2)] if np.isfinite(least) and least <= 0 else []
-    )  # as different as before
+    )  # shifted, so that their differences stay the same
     if negative.any() and _passes([np.abs(data), *_without(data, negative, (1, 2, 5)), *above], run):
         return "negative"
     if (data <= 0).any() and _passes([*_without(data, data <= 0, (1, 2, 5)), *above], run):
@@ -160,7 +168,7 @@ def _ordinary(data: Numbers, run: OnNumbers) -> str:
 
 
 def _equal(data: Numbers, run: OnNumbers) -> bool:
-    """Whether equal numbers are needed: neither rising, nor falling, nor mixed ones show it."""
+    """Whether the failure needs equal numbers: neither rising, nor falling, nor mixed numbers show it."""
     count = data.size
     if len(np.unique(data)) == count or count > 1000:
         return False

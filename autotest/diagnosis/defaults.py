@@ -1,4 +1,4 @@
-"""Arguments that a program leaves out, and that the two sides then take for different values."""
+"""Finds arguments that a program leaves out and whose default values differ between the two sides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _PLAIN = (type(None), bool, int, float, str, tuple)
 
 
 def differing_defaults(program: Program, pair: Pair) -> list[str]:
-    """A line for each such argument: ``default of weight_decay in optim.AdamW: torch 0.01, oneflow 0.0``."""
+    """Return a line for each omitted argument with different default values.
+
+    Such a line is ``default of weight_decay in optim.AdamW: torch 0.01, oneflow 0.0``.
+    """
     return list(dict.fromkeys(line for call in program.calls if call.kind == "function" for line in _of(call, pair)))
 
 
@@ -23,16 +26,16 @@ def _of(call: Call, pair: Pair) -> Iterator[str]:
         if name in call.kwargs or position < len(call.args) or name not in theirs or own[name] == theirs[name]:
             continue
         if all(value[name] is None or value[name] is False for value in (own, theirs)):
-            continue  # both say no
+            continue  # None and False both mean no
         if isinstance(own[name], _PLAIN) and isinstance(theirs[name], _PLAIN):
             told = (f"{side} {value[name]!r}" for side, value in zip(pair.sides, (own, theirs), strict=True))
             yield f"default of {name} in {call.target}: {', '.join(told)}"
 
 
 def _defaults(framework: Any, path: str) -> Mapping[str, Any]:
-    """The defaults of a callable's parameters, in order; an empty one where they are not known."""
+    """Return the default values of a callable's parameters, in order; empty if its signature is unknown."""
     try:
         parameters = inspect.signature(framework.resolve(path)).parameters
-    except (AttributeError, ValueError, TypeError):  # missing, or built in
+    except (AttributeError, ValueError, TypeError):  # the callable is missing, or built in
         return {}
     return {name: parameter.default for name, parameter in parameters.items()}

@@ -1,4 +1,4 @@
-"""Replays one program in double precision, as it is and with its inputs moved a little."""
+"""Replays one program in double precision, as it is and with perturbed inputs."""
 
 from __future__ import annotations
 
@@ -23,29 +23,31 @@ from autotest.program.calls import LAYOUT
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import OPERATIONS, in_place
 
-#: Operators that compare or select numbers and compute none on the way: in any precision, they give the same of the
-#: same numbers.
+#: Operators that only compare or select numbers. Of the same operands, they give the same result in any precision.
 _COMPARING = frozenset(
     """all any argmax argmin argsort bucketize count_nonzero cummax cummin eq equal ge gt isfinite isinf isnan isneginf
     isposinf kthvalue le logical_and logical_not logical_or logical_xor lt max median min mode nanmedian ne nonzero
     searchsorted signbit sort topk unique unique_consecutive""".split()
 )
-#: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
+#: The number of runs with perturbed inputs. With probability 2 ** -RUNS, an element that depends on one input is taken
+#: for one that depends on many.
 RUNS = 8
-#: So many numbers, at several places, may be held against each run with moved inputs. Of each, nine bytes are kept.
+#: The largest number of elements, over several places, whose spread the same runs measure. Each takes nine bytes.
 _AT_ONCE = 1 << 24
-#: An error is called one of an unstable algorithm where so much of it strays, and so many times as far as the result.
+#: An algorithm is called unstable if the standard deviation of its error is more than the first number times the size
+#: of the error, and more than the second number times the standard deviation of the result.
 _STRAYING, _SENSITIVE = 0.25, 4.0
 
 
 class DoublePrecision:
-    """One program in double precision, run as often as it takes."""
+    """One program in double precision, which is run as often as the measurements need."""
 
     def __init__(self, program: Program, pair: Pair) -> None:
         self._pair = pair
         self.program = program
         self.wide, self._places = widened(program)
-        #: By place and what moves besides the inputs: what was found there, and how it moves where nobody asked yet.
+        #: The measurements made, and the spreads of places that are not measured yet; both by place and by the call
+        #: whose operands are perturbed in addition to the inputs.
         self._measured: dict[tuple[Place, int | None], Measured | None] = {}
         self._spreads: dict[tuple[Place, int | None], Spread] = {}
 
@@ -54,14 +56,18 @@ class DoublePrecision:
 
     @functools.cached_property
     def sides(self) -> tuple[dict[Place, Any], dict[Place, Any]]:
-        """Each side's results in double precision."""
+        """The results of both sides in double precision."""
         return results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate)
 
     def spreads(self, places: Iterable[Place], dtype: str, into: int | None) -> dict[Place, Spread]:
-        """How the reference's results at `places` move in double precision when about half of the inputs do, by a
-        roundoff of `dtype`, and of what goes `into` that call of the program.
+        """Return the spreads of the reference's results in double precision over runs with perturbed inputs.
 
-        All of them are held against the same runs, of which one is kept at a time, since each may be large.
+        All places are measured in the same runs. One run is in memory at a time, as its results may be large.
+
+        Args:
+            places: the places in the program.
+            dtype: the dtype whose roundoff is the size of the perturbation. It changes about half of the elements.
+            into: the slot of a call whose operands are perturbed, too; None for the inputs alone.
         """
         truths = {place: as_array(self.sides[0].get(self.wide_place(place))) for place in places}
         spreads = {place: Spread(truth) for place, truth in truths.items() if truth is not None}
@@ -75,18 +81,18 @@ class DoublePrecision:
         return spreads
 
     def _spread(self, place: Place, dtype: str, focus: Agreement, into: int | None) -> Spread:
-        """How the result at `place` moves, by `spreads`; other places that differ in `focus` are asked for next."""
+        """Return the spread at `place`, and measure other mismatches of `focus` in the same runs, as they come next."""
         if (place, into) not in self._spreads:
             found = self.spreads(self._together(place, dtype, focus, into), dtype, into)
             self._spreads |= {(other, into): spread for other, spread in found.items()}
         return self._spreads.pop((place, into))
 
     def let_go(self) -> None:
-        """Free what is known of places that nobody asked for; they may be asked for later nevertheless."""
+        """Free the spreads of places that are not measured yet; if needed later, they are computed again."""
         self._spreads.clear()
 
     def _together(self, place: Place, dtype: str, focus: Agreement, into: int | None) -> list[Place]:
-        """`place`, and as many of the places that differ in `focus` and move by a roundoff of `dtype` as have room."""
+        """Return `place` and other mismatched places of the same dtype in `focus`, up to `_AT_ONCE` elements."""
         together, room = [place], _AT_ONCE
         for other in dict.fromkeys(map(place_of, focus.mismatches)):
             value = focus.read().get(other, (None, None))[0]
@@ -117,10 +123,17 @@ class DoublePrecision:
     def measured(
         self, place: Place, first: Mismatch, settings: Settings, focus: Agreement, into: int | None = None
     ) -> Measured | None:
-        """Both sides against double precision at `place`; None where they cannot be laid beside each other.
+        """Compare both sides with double precision at `place`.
 
-        Rounding is what moved inputs make of it, and moved operands of the call `into`. `focus` is always the run that
-        this is the double precision of, and `first` its mismatch at `place`.
+        Args:
+            place: the place in the program.
+            first: the mismatch of `focus` at `place`.
+            settings: the settings of the test.
+            focus: the agreement on this object's program; it must be the same one in all calls.
+            into: the slot of a call whose operands are perturbed in addition to the inputs.
+
+        Returns:
+            The measurement, or None if the values cannot be compared, such as those of different shapes.
         """
         if (place, into) not in self._measured:
             self._measured[place, into] = self._measure(place, first, settings, focus, into)
@@ -146,39 +159,41 @@ class DoublePrecision:
             return None
         exact = self._unrounded(place, focus)
         whole = expected.dtype.kind in "biu"
-        # Of exact operands a comparison is exact, whatever moved inputs make of it.
+        # A comparison of exact operands is exact, so perturbed inputs do not matter.
         if exact and whole and self.program.calls[place[0]].target in _COMPARING:
             moved = Spread(true)
         else:
             moved = self._spread(place, dtype, focus, into)
-        dtype = str(expected.dtype) if whole else dtype  # of a plain number, too
+        dtype = str(expected.dtype) if whole else dtype  # a plain integer has no dtype of its own
         rounding = Rounding(dtype, self._length(expected.size), self.cancellation, exact)
         found = measure((expected, actual), (true, claimed), moved, mask, rounding)
-        # Where whole numbers meet floats, double precision asks another question: to what they are promoted.
+        # If integers meet floats, double precision changes the promotion, and therefore the result.
         return None if whole and any(found.wrong) and self._promotes(place[0]) else found
 
     def _promotes(self, slot: int) -> bool:
-        """Whether the call in `slot` has operands of whole numbers and of floats, which it takes for floats."""
+        """Whether the call in `slot` has integer and floating operands, so that it promotes integers to floats."""
         given = [self.sides[0].get(self.wide_place((ref.slot, ""))) for ref in refs(self.program.calls[slot])]
         kinds = {value.data.dtype.kind for value in given if type(value) is TensorValue}
         return "f" in kinds and bool(kinds & {"i", "u"})
 
     def _unrounded(self, place: Place, focus: Agreement) -> bool:
-        """Whether the call at `place` is given the same numbers on both sides and in either precision, so that no
-        rounding before it explains what it gives."""
+        """Whether the call at `place` gets the same numbers on both sides and in both precisions.
+
+        Rounding before the call then does not explain its result.
+        """
         calls = self.program.calls[: place[0] + 1]
         call = calls[-1]
         if call.kind not in OPERATIONS or any(in_place(before) for before in calls):
             return False
         if any(type(item) is float and float(np.float32(item)) != item for item in leaves((call.args, call.kwargs))):
-            return False  # which is rounded as the call's operands are
+            return False  # such a number is rounded to the precision of the operands
         given = [ref.slot for ref in refs(call)]
-        # A captured array is one that both precisions hold.
+        # A captured array is the same in both precisions.
         computed = [slot for slot in given if calls[slot].kind != "tensor" and calls[slot].note != LAYOUT]
         return bool(given) and all(self._is_same(slot, focus) for slot in computed)
 
     def _is_same(self, slot: int, focus: Agreement) -> bool:
-        """Whether what is in `slot` is the same on both sides and in either precision."""
+        """Whether the value in `slot` is the same on both sides and in both precisions."""
         at = self.wide_place((slot, ""))
         values = [*focus.read().get((slot, ""), (None, None)), *(side.get(at) for side in self.sides)]
         arrays = [item.data for item in values if type(item) is TensorValue]
@@ -189,18 +204,25 @@ class DoublePrecision:
         return len(arrays) == len(values) and all(same)
 
     def strays(self, place: Place, measured: Measured, framework: Framework) -> tuple[float, float] | None:
-        """How far the error of `framework` strays when the inputs move by a few roundoffs, and the true result; None
-        where the error rather stays as it is.
+        """Return the spreads of the error of `framework` and of the true result when inputs change by a few roundoffs.
 
-        A fault is a function of what it is given, and stays where that nearly does. The rounding of an unstable
-        algorithm is another one with each last bit. Both are taken at the worst element of `measured`.
+        They tell a fault from the rounding of an unstable algorithm: a fault is a function of the inputs, and hardly
+        changes if they hardly do. Rounding errors change with each last bit.
+
+        Args:
+            place: the place in the program.
+            measured: the measurement there; the spreads are taken at its worst element.
+            framework: the side whose error is examined.
+
+        Returns:
+            The standard deviations of the error and of the true result, or None if the error is stable or unknown.
         """
         found = [self._once(place, measured.index, framework, run) for run in range(RUNS)]
         known = [pair for pair in found if pair is not None and np.isfinite(pair).all()]
         if len(known) < RUNS:
             return None
         own, true = np.array(known).T
-        # A smooth error of an ill-conditioned result strays with the result, and is a fault like any other.
+        # A smooth error of an ill-conditioned result varies with the result, and is a fault like any other.
         error, result = float(np.std(own - true)), float(np.std(true))
         size = float(np.sqrt(np.mean(np.abs(own - true) ** 2)))
         return (error, result) if error > max(_STRAYING * size, _SENSITIVE * result) else None
@@ -208,7 +230,7 @@ class DoublePrecision:
     def _once(
         self, place: Place, index: tuple[int, ...], framework: Framework, run: int
     ) -> tuple[complex, complex] | None:
-        """What `framework` has at an element when the inputs move, and what is true of these inputs."""
+        """Return an element computed by `framework` from perturbed inputs, and its true value for the same inputs."""
         arrays = nudged_as_they_are(self.program.arrays, run)
         program = with_arrays(self.program, arrays)
         wide, places = widened(program)
@@ -219,9 +241,10 @@ class DoublePrecision:
         return complex(own[index]), complex(true[index])
 
     def _length(self, size: int) -> float:
-        """How many numbers may be added up in one element, judged by sizes alone.
+        """Return the largest number of terms that may be summed in one element of a result of `size` elements.
 
-        Where there are as many results as operands, as of a running sum, that is a whole dimension.
+        Only sizes are known. If there are as many results as operands, as in a cumulative sum, the largest number is
+        that of a whole dimension.
         """
         shapes = self._shapes
         largest = max(map(math.prod, shapes), default=1)
@@ -234,11 +257,11 @@ class DoublePrecision:
 
     @functools.cached_property
     def cancellation(self) -> float:
-        """What rounding makes of the greatest magnitudes in the program, where results cancel against each other."""
+        """The rounding error of the greatest magnitudes in the program, which remains if they cancel."""
         values = [value for value in self.sides[0].values() if type(value) is TensorValue and value.data.size]
         floats = [np.abs(value.data[np.isfinite(value.data)]) for value in values if value.data.dtype.kind == "f"]
         greatest = max([1.0, *(float(item.max(initial=0.0)) for item in floats)])
-        with np.errstate(over="ignore"):  # an infinite one would excuse everything
+        with np.errstate(over="ignore"):  # the sum is limited, as an infinite one would excuse any error
             sums = [min(float(item.sum(dtype=np.float64)), sys.float_info.max) for item in floats]
         summed = max([1.0, *sums])
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
@@ -247,14 +270,14 @@ class DoublePrecision:
 
 
 def _dtype_of(value: Any) -> str:
-    """The dtype of a tensor; of a plain number that of single precision."""
+    """Return the dtype of a tensor; float32 for a plain number."""
     return value.dtype if type(value) is TensorValue else "float32"
 
 
 def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:
-    """`arrays` with about half of the elements moved by up to four roundoffs, each in the precision that it has.
+    """Return `arrays` with about half of the elements changed by up to four roundoffs of each array's dtype.
 
-    What is near the greatest number of its dtype stays below infinity, where a function may do something else.
+    A number that would become infinite is not changed, as functions may treat infinity in another way.
     """
     moved = []
     for array in arrays:
@@ -266,16 +289,22 @@ def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:
 
 
 def as_array(value: Any) -> np.ndarray[Any, Any] | None:
-    """The numbers in `value`, a tensor's or a plain one; None for anything else."""
+    """Return the numbers of a tensor, or a plain number, as an array; None for any other value."""
     if type(value) is TensorValue:
         return value.data
     return np.asarray(value) if type(value) in (bool, int, float, complex) else None
 
 
 def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
-    """`arrays` with about half of the floating elements moved by up to `roundoff`, relative to each.
+    """Return `arrays` in double precision with about half of the floating elements changed by up to `roundoff`.
 
-    One stays one beside NaN or an infinity: next to it no power is a number any more, and no rounding leads there.
+    If the arrays contain NaN or an infinity, elements of 1 or -1 stay as they are: 1 to the power of NaN is 1, but a
+    number next to 1 gives NaN, and no rounding error of a program leads there.
+
+    Args:
+        arrays: the arrays; those of integers and booleans are returned as they are.
+        roundoff: the largest relative change of an element.
+        run: the seed of the changes.
     """
     random = np.random.Generator(np.random.SFC64(run))
     special = any(array.data.dtype.kind in "fc" and not np.isfinite(array.data).all() for array in arrays)
@@ -284,16 +313,16 @@ def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
         if not array.dtype.startswith(("float", "complex")):
             moved.append(array)
             continue
-        # Of a complex number, both parts are rounded.
+        # Both parts of a complex number are rounded.
         parts = array.data[..., None].view(array.data.real.dtype) if array.data.dtype.kind == "c" else array.data
         step = random.uniform(-roundoff, roundoff, parts.shape) * random.integers(0, 2, parts.shape)
         if special:
             step = np.where(np.abs(parts) == 1, 0.0, step)
         with np.errstate(over="ignore"):
-            data = np.asarray(parts * (1 + step))  # in double precision, whatever it was
+            data = np.asarray(parts * (1 + step))  # in double precision
         if array.data.dtype.kind == "c":
             data = np.ascontiguousarray(data).view(np.complex128).reshape(array.data.shape)
-        # The greatest numbers stay where they are: what moves to infinity makes everything look ill-conditioned.
+        # The greatest numbers stay as they are: one that became infinite would make any result look ill-conditioned.
         moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
     return moved
 

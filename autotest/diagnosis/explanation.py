@@ -1,4 +1,4 @@
-"""What of a shrunk program matters, what nearly fails, and how much tolerance would let it pass."""
+"""Explains a shrunk program: what the failure depends on, what passes nearby, and which tolerance would let it pass."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
 
 Fails = Callable[[Program], bool]
-#: Literals and inputs that are looked at, at most.
+#: The largest number of inputs that are varied. In total, at most twice as many features are tried.
 _MOST = 8
 
 
 def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, fails: Fails) -> list[str]:
-    """Lines that say what matters, what passes nearby, and which tolerance would let it pass."""
+    """Return lines that say what matters, what passes nearby, and which tolerance would let the program pass."""
     return [*_what_matters(shrunk.program, fails), *nearest(shrunk.program, passing), *_tolerance(shrunk, settings)]
 
 
 def shrunk_line(before: Program, after: Program, executions: int, complete: bool) -> str:
-    """A line that says how much smaller a program has become."""
+    """Return a line that says how much smaller a program has become."""
     old, new = (f"{len(program.calls)} calls and {elements(program)} elements" for program in (before, after))
     text = f"Shrunk:     from {old} to {new}, in {executions} executions"
     return text if complete else text + "; out of time"
@@ -118,14 +118,14 @@ def _substituted(program: Program, slot: int, position: int, instead: Any) -> Pr
 
 
 def nearest(program: Program, passing: Sequence[Program]) -> list[str]:
-    """The program in `passing` that differs least from `program`, as a diff."""
+    """Return the program in `passing` that differs least from `program`, as the lines of a diff."""
     own = _lines(program)
     found: list[list[str]] = []
     for other in passing:
         if [call.target for call in other.calls if call.kind != "tensor"] != [
             call.target for call in program.calls if call.kind != "tensor"
         ]:
-            continue  # a program without the call in question passes, which tells nothing
+            continue  # a program without the failing call passes, which explains nothing
         found.append([line for line in difflib.ndiff(own, _lines(other)) if line[:2] in ("- ", "+ ")])
     found = [changed for changed in found if 0 < len(changed) <= 6]
     if not found:
@@ -146,18 +146,18 @@ def _lines(program: Program) -> list[str]:
 # -- tolerance ----------------------------------------------------------------------------------------------
 
 
-#: Where the difference is as large as the value itself, or not finite.
+#: The line if the difference is as large as the value itself, and the line if it is not finite.
 _NONE_HELPS = "Would pass: with no tolerance: the difference is as great as the value"
 _NOT_FINITE = "Would pass: with no tolerance: one side alone has NaN or an infinity there"
 
-#: What may be rounding where nothing but zeros is expected.
+#: The difference below which a result may be rounding error if only zeros are expected.
 _NOISE = 1e-3
 
 
 def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
-    """What would let the first mismatch pass: the smallest relative tolerance beside the absolute one, if any does."""
+    """Return a line on the smallest relative tolerance, next to the present absolute one, that would let it pass."""
     first = shrunk.mismatches[0]
-    if first.special:  # of a tolerance nobody thinks who does not mind NaN
+    if first.special:  # a tolerance does not help with NaN and infinities, the option for special values does
         return ["Would pass: with special_values=False"]
     if first.statistics is None:
         return []
@@ -174,9 +174,9 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
     if not np.isfinite(gap).all():
         return [_NOT_FINITE]
     if not math.isfinite(needed):
-        if gap.max() >= (float(size.max()) or _NOISE):  # of the whole value, as below
+        if gap.max() >= (float(size.max()) or _NOISE):  # as large as the value, as below
             return [_NONE_HELPS]
         return [f"Would pass: with atol={gap.max():.3g}; no rtol helps where 0 is expected"]
-    if round(needed, 3) >= 1:  # of the whole value, which would let a missing gradient pass
+    if round(needed, 3) >= 1:  # as large as the value: such a tolerance would let a missing gradient pass
         return [_NONE_HELPS]
     return [f"Would pass: with rtol={needed:.3g} (atol={atol:g})"]

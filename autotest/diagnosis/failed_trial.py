@@ -1,4 +1,4 @@
-"""Says whether the mismatches of a trial count, and makes a finding of them: verdict, smaller program, script."""
+"""Decides whether the mismatches of a trial count, and diagnoses them: verdict, smaller program, script."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ from autotest.trials.trial import Outcome, Test, run_trial
 
 @dataclasses.dataclass(slots=True)
 class FailedTrial:
-    """A trial of `test` that ended in mismatches: whether they count, and what is to be said of them.
+    """A trial of `test` with mismatches: decides whether they count, and diagnoses them.
 
-    Its program is replayed and examined once for both questions.
+    Its program is replayed and examined once for both purposes.
     """
 
     test: Test
     outcome: Outcome
     pair: Pair
-    #: What the replay gave, and what the outcome was `beyond` then.
+    #: The cached agreement of the replay, and the value of `outcome.beyond` at that time.
     _agreement: Agreement | None = None
     _beyond: Program | None = None
-    #: What is to be said of an agreement whose first mismatch this is.
+    #: The cached opinion, with the mismatch that it is on.
     _opinion: tuple[Mismatch, Opinion] | None = None
 
     @property
     def _settings(self) -> Settings:
-        """Those of the test, without what `autotest.diagnosis.beyond_known` found to be known in this trial."""
+        """The settings of the test, without the differences that `beyond_known` found to be known in this trial."""
         return dataclasses.replace(self.test.settings, set_aside=self.outcome.set_aside)
 
     def _replayed(self) -> Agreement:
         known, beyond = self._agreement, self.outcome.beyond
-        # A replay that shows nothing is made again: it may be chance.
+        # A replay without mismatches is not cached: it may be chance.
         if known is None or self._beyond is not beyond or not known.mismatches:
             known = self._agreement = agree(self.outcome.program, self.pair, self._settings)
             self._beyond = beyond
@@ -73,9 +73,11 @@ class FailedTrial:
         return self._opinion[1]
 
     def judged(self, ledger: Ledger, is_rounding: Callable[[], bool] | None = None) -> Judgement:
-        """What the trial came to, by the `ledger` of divergences that are known.
+        """Return the judgement on the trial.
 
-        `is_rounding` answers instead of replays whether all of it is rounding, for who knows better.
+        Args:
+            ledger: the known divergences.
+            is_rounding: returns whether all mismatches are rounding; None means to find out by replays.
         """
         return judge(
             self.test,
@@ -88,10 +90,10 @@ class FailedTrial:
     @np.errstate(all="ignore")
     @warnings_ignored()
     def cleared(self) -> Verdict | None:
-        """Why the mismatches are nobody's fault, or None when some count: the outcome has these alone then.
+        """Return the verdict that explains all mismatches as harmless, or None if some count.
 
-        Where the reference does not agree with itself in any of them, the outcome is a rejected one. Tolerances that
-        the test gave are law: with these, nothing is cleared.
+        If some count, the others are removed from the outcome. If the reference agrees with itself at none of them,
+        the outcome is marked as rejected. If the test gives its own tolerances, they are binding: nothing is cleared.
         """
         verdict = self._rounding()
         if verdict is None:
@@ -99,15 +101,17 @@ class FailedTrial:
         return verdict
 
     def _leave_out_unrepeatable(self) -> None:
-        """Leave out mismatches in what the reference itself gives otherwise when it runs again, as where it reads
-        memory that nobody wrote: they are no evidence."""
+        """Remove mismatches in values that the reference does not reproduce, as they are no evidence.
+
+        An example is a value that it reads from uninitialized memory.
+        """
         outcome, reference = self.outcome, self.pair.reference
         if outcome.update is not None or outcome.beyond is not None or not may_be_rounding(outcome.mismatches):
             return
         try:
             live = Agreement(outcome.program, outcome.recorder, outcome.mismatches)
             wavering = unrepeatable(outcome.mismatches, live)
-        except Exception:  # noqa: BLE001 - what cannot be judged counts
+        except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts
             return
         left = [item for item in outcome.mismatches if item not in wavering]
         if not left:
@@ -117,11 +121,11 @@ class FailedTrial:
         outcome.mismatches = left
 
     def _rounding(self) -> Verdict | None:
-        """The verdict on mismatches that rounding explains, or None when some count: the outcome has these then."""
+        """Return the verdict if rounding explains all mismatches; else None, and the outcome keeps those that count."""
         outcome, settings = self.outcome, self._settings
         if settings.gives_tolerance or not may_be_rounding(outcome.mismatches):
             return None
-        if outcome.update is not None:  # which was held against single-precision rates already
+        if outcome.update is not None:  # its check has already compared it with single-precision learning rates
             return None
         try:
             agreement = self._replayed()
@@ -129,12 +133,12 @@ class FailedTrial:
             if not agreement.mismatches:
                 if gone or outcome.beyond is not None:
                     return None
-                # What was barely beyond the tolerance is barely within it now: what the trial gave is examined.
+                # The mismatch was barely above the tolerance and is barely below it now: examine the trial's values.
                 live = Agreement(outcome.program, outcome.recorder, list(outcome.mismatches))
                 verdict, left = explained(live, examine(live, self.pair, settings), settings)
                 return None if left else verdict
             if gone:
-                # What is rounding in the replay explains nothing that the trial alone showed.
+                # Rounding in the replay does not explain a mismatch that only the trial showed.
                 outcome.mismatches = gone
                 return None
             if outcome.updates is not None:
@@ -151,17 +155,21 @@ class FailedTrial:
                 item for item in outcome.mismatches if (item.name, item.symptom) in counting
             ] or outcome.mismatches
             return None
-        except Exception:  # noqa: BLE001 - what cannot be judged counts
+        except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts
             return None
 
     def must_be_of_calls(self) -> None:
-        """Raise `UsageError` where no replay shows the first mismatch, since the body told one side alone something."""
+        """Check that the first mismatch comes from recorded calls, not from a mode that the body set on one side alone.
+
+        Raises:
+            UsageError: no replay shows the mismatch, and the body set a mode on one side only.
+        """
         first = self.outcome.mismatches[0]
         if first.symptom not in _OF_MODES or self.outcome.update is not None:
             return
         try:
             found = self._replayed()
-        except Exception:  # noqa: BLE001 - what cannot be replayed is told as it is
+        except Exception:  # noqa: BLE001 - a trial that cannot be replayed is reported as it is
             return
         if any((item.name, item.symptom) == (first.name, first.symptom) for item in found.mismatches):
             return
@@ -170,7 +178,12 @@ class FailedTrial:
     @np.errstate(all="ignore")
     @warnings_ignored()
     def diagnosed(self, context: RunContext, index: int) -> Finding:
-        """Everything that can be said of the trial, which has this index in the run of `context`."""
+        """Return the finding of the trial with its full diagnosis.
+
+        Args:
+            context: the run that the trial belongs to.
+            index: the index of the trial in that run.
+        """
         finding = self.recorded(context, index)
         if finding.program is None:
             return finding
@@ -181,7 +194,7 @@ class FailedTrial:
             return self._diagnosed(finding, context)
 
     def recorded(self, context: RunContext, index: int) -> Finding:
-        """What is known without running anything."""
+        """Return the finding without a diagnosis, for which nothing runs; the arguments are as in `diagnosed`."""
         outcome, pair = self.outcome, self.pair
         finding = Finding(
             test=self.test.id,
@@ -206,22 +219,22 @@ class FailedTrial:
     def _diagnosed(self, finding: Finding, context: RunContext) -> Finding:
         settings, update = self._settings, self.outcome.update
         if finding.first.symptom == "graph":
-            # Both sides are the candidate's own: no referee, no script that asks the reference.
+            # Both sides are the candidate: there is no referee, and no script that runs the reference.
             return graph_finding.diagnosed(finding, context, settings)
         if gradient_finding.is_numeric(finding.first):
-            # The two sides agree: what disagrees is one side's gradient with its own forward.
+            # The two sides agree: the gradient of one side disagrees with that side's own forward.
             return gradient_finding.diagnosed(finding, context, settings)
         if update is not None:
-            # A program of the optimizer's steps alone shows more than what the trial compared.
+            # A program of the optimizer's steps alone shows more than the values that the trial compared.
             return scripted(update_finding.diagnosed(finding, update, context, settings), context)
         whole = finding
         try:
             finding = self._with_verdict(finding, context.options.shrink)
-        except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
+        except Exception as error:  # noqa: BLE001 - an error of the diagnosis must not hide the failure itself
             finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
         told = scripted(finding, context)
         if told.verified.state in (State.MISSED, State.DIED) and finding.program is not whole.program:
-            # What a side keeps from call to call is lost where calls are left out.
+            # The failure may need state that a side keeps between calls, which is lost if calls are removed.
             shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
             unshrunk = dataclasses.replace(
                 finding,
@@ -236,7 +249,7 @@ class FailedTrial:
         return told
 
     def _with_verdict(self, finding: Finding, seconds: float) -> Finding:
-        """`finding` with its verdict, and with a smaller program when there are `seconds` to shrink it in."""
+        """Return `finding` with its verdict, and with a smaller program unless `seconds`, the time limit, is 0."""
         settings, pair = self._settings, self.pair
         agreement = self._replayed()
         if not agreement.mismatches or unshown(finding.mismatches[:1], agreement, settings):
@@ -246,7 +259,7 @@ class FailedTrial:
                 network = seen_live(*self._with_intermediate_gradients())
             return dataclasses.replace(finding, verdict=(verdict,), network=network)
         counting = [(item.name, item.symptom) for item in finding.mismatches]
-        # What rounding explains was left out of the finding, and comes last.
+        # Mismatches that rounding explains were removed from the finding; here they come last.
         agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
         agreement = _on_layers(_on_inputs(agreement, pair, settings), pair, settings)
         agreement, opinion = _guilty_first(agreement, self._examined(agreement), pair, settings)
@@ -258,7 +271,7 @@ class FailedTrial:
         return WholeTrial(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)
 
     def _with_intermediate_gradients(self) -> tuple[Sequence[Call], Sequence[Mismatch]]:
-        """The calls and mismatches of the trial; where gradients alone differ, of another that keeps all of them."""
+        """Return the calls and mismatches of the trial; if only gradients differ, of a repetition that keeps all."""
         outcome = self.outcome
         shown = outcome.recorder.calls, outcome.mismatches
         if any(item.symptom != "gradient" for item in outcome.mismatches):
@@ -269,12 +282,16 @@ class FailedTrial:
 
 
 _STAGES: tuple[Stage, ...] = ("backward", "forward")
-#: What comes of telling one side alone to compute otherwise. Who refuses a call may die of it when it is made again.
+#: Symptoms of a mode that the body set on one side alone. Exceptions are not among them, as a call that raised may
+#: crash the process when it runs again.
 _OF_MODES = frozenset[Symptom](("value", "gradient", "dtype", "structure", "requires_grad"))
 
 
 def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
-    """`agreement`, or the same failure of gradients where every leaf is an input, whose values can be varied."""
+    """Return the same failure with every leaf as an input, whose values can be varied, if there is one.
+
+    Otherwise return `agreement` unchanged. Only failures of gradients are changed.
+    """
     first = agreement.mismatches[0]
     program = with_plain_leaves(agreement) if first.stage == "backward" else agreement.program
     if program is agreement.program:
@@ -285,7 +302,10 @@ def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
 
 
 def _on_layers(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
-    """`agreement`, or the same failure where each layer of a Sequential is called by itself, and so can be named."""
+    """Return the same failure with each layer of a Sequential called on its own, so that it can be named, if possible.
+
+    Otherwise return `agreement` unchanged.
+    """
     program, first = taken_apart(agreement.program), agreement.mismatches[0]
     if program is agreement.program:
         return agreement
@@ -296,17 +316,17 @@ def _on_layers(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
 
 
 def _guilty_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:
-    """`agreement` with a mismatch first that a call is guilty of, where one is; and what is to be said of that.
+    """Return `agreement` with a mismatch first that can be attributed to a call, if possible, and the opinion on it.
 
-    `opinion` is on the mismatch that is first now.
+    `opinion` is the opinion on the mismatch that is first now.
     """
     first, found = agreement.mismatches[0], agreement.mismatches
     slot = opinion.located.slot
-    # What is read as `x.grad` was wrong before: the gradient itself says of which call.
+    # A value read as `x.grad` was wrong before it was read: the mismatch of the gradient itself leads to the call.
     is_read = slot is not None and reads_gradient(agreement.program.calls[slot])
     if slot is not None and not is_read and opinion.verdict.blame not in HARMLESS:
         return agreement, opinion
-    # Of each stage one more: a few of many mismatches, since each costs some runs.
+    # Try only one more mismatch of each stage, as each of them costs some runs.
     others = [next((one for one in found if one is not first and one.stage == stage), None) for stage in _STAGES]
     for other in others:
         if other is None:

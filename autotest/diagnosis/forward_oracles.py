@@ -1,4 +1,4 @@
-"""Second opinions on the result of a forward call: NumPy's, and those of the reference's own second implementations."""
+"""Second opinions on the result of a forward call: from NumPy, and from other implementations in the reference."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from autotest.program.semantics import OPERATIONS, asked_in_place, in_place, is_
 from autotest.replaying.replay import live_operands, perform, replay
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
-#: Stands for no rounding at all where one divides by what is allowed.
+#: The allowed error of exact results: not 0, as errors are divided by it.
 _LEAST = 1e-300
 
 
@@ -41,12 +41,18 @@ def opinions(
     writer: int | None = None,
     given: Sequence[Mapping[Place, Any]] | None = None,
 ) -> tuple[OracleResult, ...]:
-    """How far each side is from what others compute for the call at `place`: NumPy, and the reference's own
-    second implementations.
+    """Compare both sides with independent results of the call at `place`.
 
-    `about` is all that is asked: the value (of a program in double precision), the shape or the dtype.
-    `writer` is the call to ask about when it wrote in place what is seen at `place`. `given` is what each side gives
-    for the program, which is run on both where that is not known.
+    Args:
+        program: the program; in double precision if values are compared.
+        place: the place of the mismatch.
+        pair: the reference and the candidate.
+        about: the topics: ``"value"``, ``"shape"`` or ``"dtype"``.
+        writer: the slot of the call that wrote the value at `place` in place; None if the call at `place` computed it.
+        given: the results of each side for `program`; None means to run it on both sides.
+
+    Returns:
+        The result of each oracle that supports the call.
     """
     slot = place[0] if writer is None or writer < place[0] else writer
     if program.calls[slot].kind not in OPERATIONS or _under_autocast(program, slot):
@@ -59,9 +65,9 @@ def opinions(
         return ()
     written = place[0] if asked.written is None else asked.written
     if place[0] not in (slot, written if asked.written is not None else slot):
-        return ()  # what stands there was changed by a call that is not known to write there
+        return ()  # the value was changed by a call that is not known to write there
     if slot == place[0] and _written_later(program, slot):
-        return ()  # what stands there in the end is not what the call gave
+        return ()  # the final value is not the result of the call
     given = given or [results(program, side) for side in (pair.reference, pair.candidate)]
     one, other = (side.get(place) for side in given)
     if type(one) is not TensorValue or type(other) is not TensorValue:
@@ -70,7 +76,7 @@ def opinions(
     answers: list[_Spoken] | None = None
     for topic in about:
         if topic == "dtype" and asked.written is not None:
-            continue  # what is written into keeps its dtype, whatever is written
+            continue  # a tensor keeps its dtype when it is written in place
         if topic == "value" and asked.path in PROPERTIES:
             found += _by_definition(asked, place, given)
             continue
@@ -81,7 +87,7 @@ def opinions(
 
 
 def _by_definition(asked: _Question, place: Place, given: Sequence[Mapping[Place, Any]]) -> tuple[OracleResult, ...]:
-    """What to say of factors, of which other ones may be as good."""
+    """Return the error of each side against the definition of a factorization, as several factors may be right."""
     words, count, _ = PROPERTIES[asked.path]
     held = [[side.get((place[0], f"[{at}]")) for at in range(count)] for side in given]
     sides = [[part for part in parts if type(part) is TensorValue] for parts in held]
@@ -95,7 +101,7 @@ def _by_definition(asked: _Question, place: Place, given: Sequence[Mapping[Place
 
 
 def _written_later(program: Program, slot: int) -> bool:
-    """Whether a later call writes into the value in `slot`, or into what was made of it and may be a view of it."""
+    """Whether a later call writes into the value in `slot`, or into a value that may be a view of it."""
     made = {slot}
     for call in program.calls[slot + 1 :]:
         owner = call.args[0] if call.args else None
@@ -107,12 +113,13 @@ def _written_later(program: Program, slot: int) -> bool:
 
 
 class _Question(NamedTuple):
-    """A call as an oracle is asked about it."""
+    """A call in the form that oracles take."""
 
     path: str
     args: Any
     kwargs: Any
-    #: The operands as arrays and plain values; what NumPy cannot hold is an object that nothing accepts.
+    #: The positional and keyword arguments as arrays and plain values. An argument of any other type is replaced by a
+    #: bare object, which no oracle accepts.
     plain: tuple[Any, Any]
     #: The tensors among them.
     held: list[TensorValue]
@@ -121,7 +128,7 @@ class _Question(NamedTuple):
 
 
 def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
-    """What call `slot` comes down to on `side`, whose operands these are."""
+    """Return the function call that call `slot` results in on `side`, with its operands there; None if unknown."""
     before = replay(program, side, upto=slot)
     if before.error is not None:
         return None
@@ -129,7 +136,7 @@ def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
     if is_module_call(call):
         try:
             called = side.function_called(lambda: perform(call, side, values, program.arrays, {}))
-        except Exception:  # noqa: BLE001 - the framework's, whatever it is
+        except Exception:  # noqa: BLE001 - a framework may raise any exception
             return None
         if called is None:
             return None
@@ -138,7 +145,7 @@ def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
         args, named = live_operands(call, side, values, program.arrays, {})
         out = call.kwargs.get("out", call.args[0] if call.args and (in_place(call) or asked_in_place(call)) else None)
         named.pop("out", None)
-        if not args and "input" in named:  # which every oracle calls otherwise
+        if not args and "input" in named:  # oracles take it as a positional argument, under other names
             args = [named.pop("input")]
         called = FunctionCalled(_path(call), tuple(args), named)
         owner = out.slot if type(out) is Ref else None
@@ -164,7 +171,7 @@ def _path(call: Call) -> str:
 
 
 def _plain_sizes(value: Any) -> Any:
-    """Sizes as tuples."""
+    """Return `value` with sizes as plain tuples."""
     if isinstance(value, tuple):
         return tuple(_plain_sizes(item) for item in value)
     if type(value) is dict:
@@ -173,7 +180,7 @@ def _plain_sizes(value: Any) -> Any:
 
 
 class _Spoken(NamedTuple):
-    """What one oracle has to say, and what it says of other operands of the same call."""
+    """The result of one oracle, and a function for its result on other operands of the same call."""
 
     name: str
     value: np.ndarray[Any, Any]
@@ -181,10 +188,10 @@ class _Spoken(NamedTuple):
 
 
 def _answers(asked: _Question, pair: Pair, suffix: str) -> Iterator[_Spoken]:
-    """What each oracle has to say of what is at `suffix`, as arrays.
+    """Yield the result of each oracle at `suffix`, as an array.
 
-    NumPy's counterparts are written from what is documented; the reference's own second implementations repeat how the
-    first one deals with what is not finite, and are heard where there is no counterpart.
+    The NumPy counterparts are written from the documentation. Other implementations in the reference treat values that
+    are not finite as the first one does, and are used only if there is no counterpart.
     """
 
     def by_numpy(args: Any, kwargs: Any) -> Any:
@@ -206,14 +213,14 @@ def _answers(asked: _Question, pair: Pair, suffix: str) -> Iterator[_Spoken]:
         yield _Spoken(special[0], found, by_formula)
         return
     for name, function in pair.reference.reference_implementations(asked.path):
-        with contextlib.suppress(Exception):  # whatever it is, it has no answer for such a call
+        with contextlib.suppress(Exception):  # an implementation that raises does not support such a call
             value = freeze(pair.reference, [function(*asked.args, **dict(asked.kwargs))])[0]
             if (part := _part(value, suffix)) is not None:
                 yield _Spoken(name, part, lambda args, kwargs: None)
 
 
 def _part(value: Any, suffix: str) -> Any:
-    """What is at `suffix`, such as ``[1]``, of an oracle's answer: an array, or None."""
+    """Return the part of an oracle's result at `suffix`, such as ``[1]``, as an array; None if there is none."""
     indices = indices_of(suffix)
     if indices is None:
         return None
@@ -237,31 +244,37 @@ def _opinion(
         errors = [0.0 if side.data.shape == opinion.shape else float("inf") for side in (one, other)]
         return OracleResult(name, f"shape {opinion.shape}", (errors[0], errors[1]), 0.0, attribute=True)
     if opinion.dtype.kind == "f" and all(side.data.dtype.kind in "biu" for side in sides):
-        return None  # how it is rounded to whole numbers is the framework's own
+        return None  # each framework rounds to integers in its own way
     if opinion.dtype == np.float16 and one.dtype != "float16":
-        return None  # NumPy computes what it is given as bool in half precision
-    if opinion.dtype.kind in "biu":  # places and counts are exact, however large the operands are
+        return None  # NumPy computes functions of bool in half precision
+    if opinion.dtype.kind in "biu":  # indices and counts are exact, however large the operands are
         return _on_values(name, opinion, np.full(opinion.shape, _LEAST), one, other)
     allowed = _allowed(opinion, one.dtype, np.asarray(greatest(item.data for item in asked.held if _is_real(item))))
     heard = _on_values(name, opinion, allowed, one, other)
     if heard is None or any(heard.accuses):
         return heard
-    # Beside a great number, any error looks like its rounding: that counts where the answer depends on that number.
+    # A great operand makes any error look like rounding. That is right only for elements that depend on that operand.
     return _on_values(
         name, opinion, _allowed(opinion, one.dtype, operand_scale(answer, *asked.plain, opinion)), one, other
     )
 
 
 def _allowed(opinion: np.ndarray[Any, Any], dtype: str, scale: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """How far off each element may be by rounding: where results cancel, the operands' size says what that is."""
-    roundoff = ROUNDOFF.get(dtype, 0.0)  # of integers, it may be that of single precision
+    """Return the rounding error that is allowed in each element.
+
+    Args:
+        opinion: the oracle's result.
+        dtype: the dtype of the sides' result.
+        scale: the magnitude of the operands, which bounds the error if results cancel; broadcasts to `opinion`.
+    """
+    roundoff = ROUNDOFF.get(dtype, 0.0)  # a function of integers may be in single precision, even in this program
     relative, absolute = max(1e-9, 16 * roundoff), max(5e-15, 32 * roundoff)
     allowed = relative * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + absolute * scale
     return np.asarray(np.maximum(allowed, _LEAST))
 
 
 def _under_autocast(program: Program, slot: int) -> bool:
-    """Whether the call runs in an autocast context, of whose dtypes nobody but the framework has an opinion."""
+    """Whether the call runs in an autocast context, whose dtypes only the framework itself knows."""
     open_ones = {call.args[0].slot for call in program.calls[:slot] if call.kind == "enter"}
     open_ones -= {call.args[0].slot for call in program.calls[:slot] if call.kind == "exit"}
     return any("autocast" in program.calls[at].target for at in open_ones)
@@ -270,8 +283,8 @@ def _under_autocast(program: Program, slot: int) -> bool:
 def _on_values(
     name: str, opinion: np.ndarray[Any, Any], allowed: np.ndarray[Any, Any], one: TensorValue, other: TensorValue
 ) -> OracleResult | None:
-    """How far either side is from `opinion`, told at the element where one of them is furthest."""
-    # An answer whose shape neither side has, as of what NumPy broadcasts, is one to another question.
+    """Return the errors of both sides against `opinion`, at the element where one of them has the largest error."""
+    # If neither side has the shape of the opinion, for example because NumPy broadcasts, they did not compute the same.
     if not opinion.size or opinion.shape not in (one.data.shape, other.data.shape):
         return None
     gaps = [_gap(opinion, side.data) for side in (one, other)]
@@ -282,7 +295,7 @@ def _on_values(
     for gap, excess in zip(gaps, excesses, strict=True):
         right_here_alone = gap[at] <= allowed[at] and bool((excess > 1).any())
         worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), opinion.shape))
-        # What counts is how much more it is than is allowed there.
+        # Errors at different elements are compared as multiples of the error that is allowed there.
         errors.append(float(excess[worst] * allowed[at] if right_here_alone else gap[at]))
         elsewhere.append(f"{gap[worst]:.3g} at {worst}" if right_here_alone else "")
     shown = f"{opinion[at].item():.9g}" + (f" at {at}" if at else "")
@@ -298,7 +311,11 @@ def _is_real(value: Any) -> bool:
 def _on_dtype(
     name: str, opinion: str, held: Sequence[TensorValue], one: TensorValue, other: TensorValue
 ) -> OracleResult | None:
-    """NumPy promotes as torch does only where there is nothing to promote, and no counterpart computed wider."""
+    """Return the opinion on the dtype, or None.
+
+    NumPy's promotion is the same as torch's only if all operands have the same floating dtype, and the opinion must
+    not come from a counterpart that computed in a wider dtype.
+    """
     if len({value.dtype for value in held}) != 1 or not held[0].dtype.startswith("float"):
         return None
     if opinion not in (held[0].dtype, "bool"):
@@ -308,7 +325,7 @@ def _on_dtype(
 
 
 def _gap(opinion: np.ndarray[Any, Any], actual: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """How far each element is from `opinion`; infinitely, where the shape is another."""
+    """Return the error of each element against `opinion`; infinite if the shapes differ."""
     if opinion.shape != actual.shape:
         return np.full(opinion.shape, np.inf)
     common = np.result_type(opinion, actual)

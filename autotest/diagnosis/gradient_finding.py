@@ -1,4 +1,4 @@
-"""What is made of a gradient that numbers alone found wrong: a smaller program, and a script that shows it."""
+"""Diagnoses a gradient that finite differences found wrong: shrinks its program, and writes a reproducer."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from autotest.trials.special_values import with_ordinary_numbers
 
 
 def is_numeric(mismatch: Mismatch) -> bool:
-    """Whether differences were the judge, and not the other side."""
+    """Whether finite differences found `mismatch`, not a comparison with the other side."""
     return mismatch.symptom == "gradient" and mismatch.stage == "replay"
 
 
 def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Finding:
-    """`finding` with its verdict, and shrunk and scripted as far as its program bears it."""
+    """Return `finding` with its verdict, and, if its program can be replayed, with a smaller program and a script."""
     pair, options = context.pair, context.options
     framework = pair.reference if finding.first.side == "reference" else pair.candidate
     finding = dataclasses.replace(finding, verdict=(verdict(finding.first, pair),))
     try:
-        # What is smaller must not slide to the edge of a domain, where a gradient is NaN: unless it was so before.
+        # A smaller program must not move to the edge of a domain, where a gradient is NaN, unless the original did.
         for finite in (True, False):
             for started, judge in _starts(finding, pair, framework, settings, finite):
                 smaller = _shrunk(finding, started, Judging(pair, settings, judge), options.shrink)
@@ -53,15 +53,18 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         )
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
+    except Exception as error:  # noqa: BLE001 - an error of the diagnosis must not hide the failure itself
         return dataclasses.replace(finding, verified=Verification.lacking(f"{type(error).__name__}: {error}"))
 
 
 def _starts(
     finding: Finding, pair: Pair, framework: Framework, settings: Settings, finite: bool
 ) -> Iterator[tuple[Agreement, AgreementFunction]]:
-    """The forms of the recorded program in which the fault shows: as drawn or on larger inputs, of either order; of
-    results that are no numbers a part of them, and at last with ordinary numbers.
+    """Yield the forms of the recorded program that show the fault, and the function that judges them.
+
+    The forms are the program as drawn and on larger inputs, in reverse mode of each order or in forward mode. If some
+    results are not finite, a form with the finite results alone is tried. The last forms have ordinary numbers in
+    place of special ones.
     """
     assert finding.program is not None
     larger = with_larger_inputs(finding.program, pair.reference)
@@ -80,7 +83,7 @@ def _starts(
 
 
 def _judge(framework: Framework, side: Side, finite: bool) -> AgreementFunction:
-    """What stands for `agree` where differences are the judge."""
+    """Return the function that replaces `agree` if finite differences judge a program."""
 
     def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
         wrong = _wrong(program, framework, finite)
@@ -95,7 +98,7 @@ def _judge(framework: Framework, side: Side, finite: bool) -> AgreementFunction:
 
 
 def _wrong(program: Program, framework: Framework, finite: bool = False) -> WrongElement | None:
-    """What is wrong with `program`, be it one that pushes cotangents back or one in forward mode."""
+    """Return the wrong element of the gradient of `program`, in reverse or forward mode; None if there is none."""
     if any(map(pushes_gradients, program.calls)):
         return wrong_gradient(program, framework, RULE, finite=finite)
     return wrong_tangent(program, framework, RULE, finite=finite)
@@ -109,9 +112,9 @@ def _mismatch(wrong: WrongElement, framework: Framework, side: Side) -> Mismatch
 
 
 def _shrunk(finding: Finding, start: Agreement, judging: Judging, seconds: float) -> Finding:
-    """`finding` about the smallest program found that fails alike."""
+    """Return `finding` about the smallest program found that fails in the same way."""
     first = start.mismatches[0]
-    # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
+    # The wrong gradient of a leaf does not say which call between the result and the leaf is wrong.
     failure = FailureSignature(first.symptom, first.stage, first.side, operator="", message="")
     finding, found = shrunk(finding, start, failure, judging, seconds)
     forward = parts_of(found.program)
@@ -119,7 +122,7 @@ def _shrunk(finding: Finding, start: Agreement, judging: Judging, seconds: float
 
 
 def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Options) -> Finding:
-    """`finding` with its script, and what a fresh interpreter says of that."""
+    """Return `finding` with its script, and the result of running that in a fresh interpreter."""
     program = finding.program
     assert program is not None
     wrong = _wrong(program, framework)

@@ -1,4 +1,4 @@
-"""Follows the gradients of all intermediate results on both sides, and names the calls where they may go wrong."""
+"""Compares the gradients of all intermediate results of both sides, and finds the calls whose backward may be wrong."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from autotest.program import Call, Program, Ref, refs
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_module_call, writes, written
 from autotest.replaying.replay import replay
 
-#: The reference's gradients beside the candidate's, by place; None where a side has none.
+#: Pairs of the reference's and the candidate's gradients, by place; None if a side has no gradient there.
 PairedGradients: TypeAlias = Mapping[Place, tuple[TensorValue | None, TensorValue | None]]
 
 
 @dataclasses.dataclass(slots=True)
 class Flow:
-    """The gradients that one side left, by place; None where there is none."""
+    """The gradients of one side, by place; None if there is none."""
 
     gradients: dict[Place, TensorValue | None] = dataclasses.field(default_factory=dict)
-    #: Where there was one that nobody can read any more.
+    #: Places whose gradient cannot be read any more.
     lost: Set[Place] = frozenset()
-    #: By slot of a push: the gradients that leaves and parameters had after it.
+    #: The gradients of leaves and parameters after each backward call, by its slot.
     leaves: dict[int, dict[Place, TensorValue | None]] = dataclasses.field(default_factory=dict)
 
 
 def flow(program: Program, framework: Framework) -> Flow:
-    """Run `program` on `framework` with the gradients of all intermediate results kept."""
+    """Run `program` on `framework`, and return the gradients of all its intermediate results, leaves and parameters."""
     found = Flow()
     kept: dict[Place, Any] = {}
-    #: What each of them was computed by, which is another node once it has been written into.
+    #: The autograd node of each kept tensor, which changes when the tensor is written into.
     nodes: dict[Place, Any] = {}
-    #: What returns its operand as it is has no gradient of its own: others may read that operand, too.
+    #: Results that are the call's operand itself. They have no gradient of their own: other calls may read the operand.
     handed_back: set[Place] = set()
     leaves: dict[Place, Any] = {}
-    #: Modules by where they were made, of which those that are called tell of their parameters at each push.
+    #: The slot that made each module, by id. Of modules that are called, each backward records the parameters.
     modules: dict[int, int] = {}
     read = {ref.slot for call in program.calls if may_pass_gradients(call) for ref in refs(call)}
 
@@ -71,7 +71,7 @@ def flow(program: Program, framework: Framework) -> Flow:
             found.leaves[call.slot] = _gradients(leaves | held, framework)
 
     replay(program, framework, look=look)
-    # What a call wrote into has lost the gradient of what it held before.
+    # A tensor that was written into has lost the gradient of its old content.
     changed = {id(kept.get((ref.slot, ""))) for call in program.calls for ref in _changed(call)}
     last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}
     known: dict[Place, Any] = {}
@@ -86,7 +86,7 @@ def flow(program: Program, framework: Framework) -> Flow:
 
 
 def _changed(call: Call) -> Iterator[Ref]:
-    """What `call` may write into: of a module's call nobody knows."""
+    """Return the operands that `call` may write into: all of them for a module's call, whose effects are unknown."""
     return refs(call) if is_module_call(call) else written(call)
 
 
@@ -98,7 +98,7 @@ def _gradients(tensors: dict[Place, Any], framework: Framework) -> dict[Place, T
     found.update(
         (place, value.copied())
         for place, value in zip(present, frozen, strict=True)
-        if value is not None  # another process has looked for it, and there is none
+        if value is not None  # the gradient is looked up in another process, which may find none
     )
     return found
 
@@ -113,16 +113,24 @@ def _tensors(value: Any, suffix: str, framework: Framework) -> Iterator[tuple[st
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Suspects:
-    """Slots of the calls in which a gradient may have gone wrong, in the order of the backward; likelier ones first."""
+    """The calls whose backward may be wrong, and the gradients that were compared."""
+
+    #: The slots of the calls, in the order of the backward; those of unlikely calls come last.
 
     slots: tuple[int, ...]
-    #: The reference's gradients of what the calls gave, by place.
+    #: The reference's gradients of the results of all calls, by place.
     cotangents: dict[Place, TensorValue | None]
     pairs: PairedGradients
 
 
 def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
-    """The calls of `program` whose incoming gradients agree, as far as they are known, and whose outgoing do not."""
+    """Return the calls of `program` whose incoming gradients agree, if known, and whose outgoing gradients may not.
+
+    Args:
+        program: the program, which runs on both sides.
+        pair: the reference and the candidate.
+        settings: the settings of the test, for the tolerance of gradients.
+    """
     own, other = flow(program, pair.reference), flow(program, pair.candidate)
     pushed, pairs = _first_wrong_push(own, other, settings)
     pairs |= {
@@ -144,13 +152,13 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
             found.append(call.slot)
         elif not all(upstream[slot] for slot in read):
             hidden.append(call.slot)
-    # Last those that go wrong, if at all, in a gradient that nobody has kept: what was written into has lost its own.
+    # Last come calls that can only be wrong in a gradient that was not kept, such as that of an overwritten tensor.
     found += hidden
     return Suspects(tuple(found), own.gradients, pairs)
 
 
 def _agreeing_upstream(program: Program, of_slot: dict[int, list[bool]]) -> list[bool]:
-    """By slot: whether its gradients agree, or, where these are not known, those of all that it was computed from."""
+    """Return, by slot, whether its gradients agree, or, if these are unknown, those of all values it depends on."""
     agreeing: list[bool] = []
     for call in program.calls:
         known = of_slot.get(call.slot)
@@ -171,7 +179,10 @@ def _is_computed(call: Call) -> bool:
 def _first_wrong_push(
     own: Flow, other: Flow, settings: Settings
 ) -> tuple[int | None, dict[Place, tuple[TensorValue | None, TensorValue | None]]]:
-    """The first push after which gradients of leaves differ, and these gradients; the last push where none does."""
+    """Return the slot of the first backward call after which gradients of leaves differ, and these gradients.
+
+    If none differ, these are of the last backward call.
+    """
     slot, pairs = None, {}
     for slot, leaves in own.leaves.items():
         theirs = other.leaves.get(slot, {})

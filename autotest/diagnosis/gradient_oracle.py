@@ -1,4 +1,4 @@
-"""Holds the gradients of both sides against differences of each side's own forward."""
+"""Compares the gradients of both sides with finite differences of each side's own forward."""
 
 from __future__ import annotations
 
@@ -31,7 +31,20 @@ def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int,
 
 
 def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -> tuple[OracleResult | None, bool]:
-    """How far each side's gradient is from central differences of its own forward, and whether there is a kink."""
+    """Compare each side's gradient with central differences of its own forward.
+
+    The comparison is at the element where the gradients of the two sides differ most.
+
+    Args:
+        wide: the program in double precision.
+        place: the place of the gradient in `wide`.
+        pair: the reference and the candidate.
+        first: the mismatch; not used.
+
+    Returns:
+        The errors of the sides, or None if differences do not decide; and whether the function has a kink there, at
+        which the sides chose different gradients.
+    """
     if redefined(ProgramRun(wide.calls, replay(wide, pair.reference).values, pair.reference)):
         return None, False
     wide, place = _with_contents_of_its_own(wide, place, pair.reference)
@@ -61,10 +74,10 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
         kinks.append(kink)
     scale = max(abs(found[0]), abs(found[1]), 1e-3)
     allowed = 1e-4 * scale
-    # At a kink the sides may choose otherwise; what is nearly the same on both was chosen alike.
+    # At a kink the sides may choose different gradients; if the gradients are nearly equal, they chose the same.
     kink = any(kinks) and abs(float(one[at]) - float(other[at])) > allowed
     if max(abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1])) <= allowed:
-        # Too near for a plain difference to tell.
+        # Both gradients are too near to a plain difference to tell which one is wrong.
         closer = [element.extrapolated() for element in elements]
         if any(item is None for item in closer):
             return None, kink
@@ -78,7 +91,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
 
 
 def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None:
-    """A gradient as an array; a missing one stands for zeros."""
+    """Return a gradient as an array, with zeros for a missing one; None if `value` does not fit `shape`."""
     if value is None:
         return np.zeros(shape)
     fits = type(value) is TensorValue and value.data.shape == shape and value.data.dtype.kind == "f"
@@ -86,9 +99,10 @@ def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None
 
 
 def _with_contents_of_its_own(program: Program, place: Place, framework: Framework) -> tuple[Program, Place]:
-    """`program` in which a leaf that is a view is filled from an array, by which it can be varied; else as it is.
+    """Return `program` with a leaf that is a view filled from a captured array, which can be varied, and the new place.
 
-    Strided and transposed inputs are such leaves. One that overlaps itself cannot be filled.
+    Strided and transposed inputs are such leaves. If the leaf is no view, or overlaps itself, which makes it impossible
+    to fill, both are returned unchanged.
     """
     slot, suffix = place
     if not any(call.target == "requires_grad_" and call.args[:1] == (Ref(slot),) for call in program.calls):
@@ -103,7 +117,7 @@ def _with_contents_of_its_own(program: Program, place: Place, framework: Framewo
 
 
 def _leaf(program: Program, place: Place) -> int | None:
-    """The captured array that the gradient at `place` belongs to."""
+    """Return the index of the captured array that the gradient at `place` belongs to; None if there is none."""
     slot, suffix = place
     call = program.calls[slot]
     name = member_of(owner_of_gradient(suffix))
@@ -129,7 +143,10 @@ def _leaf(program: Program, place: Place) -> int | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Element:
-    """Element `at` of captured array `leaf`, by which what the call in slot `pushing` pushes back is differentiated."""
+    """Element `at` of the captured array `leaf`, with respect to which differences are taken.
+
+    The function is the sum of the roots of the backward call in slot `pushing`, weighted by their cotangents.
+    """
 
     program: Program
     leaf: int
@@ -142,9 +159,9 @@ class _Element:
         return float(self.program.arrays[self.leaf].data[self.at])
 
     def derivative(self) -> tuple[float | None, bool]:
-        """Central difference, and whether there is a kink.
+        """Return the central difference, and whether there is a kink.
 
-        None where a smaller step gives another difference: then the forward is too steep there for any.
+        The difference is None if a smaller step gives a different one: the forward then is too steep for differences.
         """
         step = 1e-5 * max(1.0, abs(self.centre))
         wide, narrow = self.slopes(step), self.slopes(step / 8)
@@ -157,9 +174,9 @@ class _Element:
         return derivative, abs(right - left) > 1e-2 * max(abs(left), abs(right), 1e-3)
 
     def extrapolated(self) -> tuple[float, float] | None:
-        """The derivative to many more digits, and how uncertain it is: Richardson's extrapolation of differences.
+        """Return the derivative to many more digits, and its uncertainty, by Richardson extrapolation of differences.
 
-        W. H. Press et al., Numerical Recipes, 3rd edition, 5.7. Near a kink the uncertainty is great.
+        See W. H. Press et al., Numerical Recipes, 3rd edition, 5.7. Near a kink the uncertainty is great.
         """
         step = 1e-2 * max(1.0, abs(self.centre))
         slopes = [self.slopes(size) for size in (step, step / 2, step / 4)]
@@ -168,12 +185,12 @@ class _Element:
         if len(lefts) < len(slopes):
             return None
         middle = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
-        # Where two pieces meet without a kink, differences to one side may be the ones that converge.
+        # If two pieces of the function meet without a kink, only one-sided differences may converge.
         found = [_limit(middle, 4.0), _limit(lefts, 2.0), _limit(rights, 2.0)]
         return min(found, key=lambda pair: pair[1])
 
     def slopes(self, step: float) -> tuple[float, float] | None:
-        """To the left and to the right; None where one of the values is not finite."""
+        """Return the slopes to the left and to the right; None if one of the values is not finite."""
         below, centre, above = (self._pushed(offset) for offset in (-step, 0.0, step))
         if below is None or centre is None or above is None:
             return None
@@ -188,7 +205,10 @@ class _Element:
 
 
 def _limit(values: Sequence[float], ratio: float) -> tuple[float, float]:
-    """What `values` for steps of 1, 1/2 and 1/4 tend to, where the first error shrinks by `ratio`, and how surely."""
+    """Return the limit of `values` for steps of 1, 1/2 and 1/4, and its uncertainty.
+
+    The leading error shrinks by the factor `ratio` from step to step.
+    """
     first = [(ratio * fine - coarse) / (ratio - 1) for coarse, fine in itertools.pairwise(values)]
     second = ratio * ratio if ratio > 2 else 2 * ratio
     best = (second * first[1] - first[0]) / (second - 1)
@@ -196,7 +216,7 @@ def _limit(values: Sequence[float], ratio: float) -> tuple[float, float]:
 
 
 def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
-    """The sum of all results that the call in slot `pushing` pushes cotangents into, weighed by these."""
+    """Return the sum of the roots of the backward call in slot `pushing`, weighted by their cotangents."""
     replayed = replay(program, side, upto=pushing)
     if replayed.error is not None:
         return None
@@ -208,16 +228,16 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
     for root, cotangent in pairs:
         held = [_tensors(replayed.values[item.slot]) for item in (root, cotangent) if type(item) is Ref]
         if any(item is None for part in held for item in part):
-            return None  # a gradient that is not there
+            return None  # an earlier call returned no gradient here
         frozen = [[np.asarray(value.data, dtype=np.float64) for value in side.values(part)] for part in held]
         weights = frozen[1] if len(frozen) > 1 else [np.ones(())] * len(frozen[0])
-        with np.errstate(all="ignore"):  # what is not finite is no difference, and left out by whoever asked
+        with np.errstate(all="ignore"):  # the caller discards a sum that is not finite
             total += sum(float((array * weight).sum()) for array, weight in zip(frozen[0], weights, strict=True))
     return total
 
 
 def _tensors(value: Any) -> list[Any]:
-    """What is pushed into: a tensor, or several, such as the gradients that an earlier call returned."""
+    """Return a root or cotangent as a list of tensors; it may be a tuple of gradients that an earlier call returned."""
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 

@@ -1,4 +1,4 @@
-"""A trial's program in the candidate's graph mode, in a process that may die of it."""
+"""Runs a trial's program in the candidate's graph mode, in a process that it may crash."""
 
 from __future__ import annotations
 
@@ -23,26 +23,33 @@ _FILE = "graph.json"
 
 
 class GraphDeath(NamedTuple):
-    """What a process left that died in a graph."""
+    """The record of a graph that crashed its process, written before the graph ran."""
 
-    #: What the graph mode is called.
+    #: The name of the graph mode.
     mode: str
-    #: The script that runs the graph once, and the one that does so often; empty where there is none.
+    #: The script that runs the graph once, and the script that runs it repeatedly; "" if there are none.
     once: str
     often: str
-    #: Why there is none.
+    #: The reason why there are no scripts; "" if there are.
     lacking: str
 
 
 def run_graph(outcome: Outcome, settings: Settings, origin: str, folder: Path) -> None:
-    """Run the graph of a trial that found nothing, where its test asks for that. `origin` says which trial it is."""
+    """Run the graph of a trial without mismatches, if its test checks graph mode.
+
+    Args:
+        outcome: the trial.
+        settings: the settings of its test.
+        origin: a description of the trial, for the script.
+        folder: the folder where the record is kept while the graph runs.
+    """
     record = outcome.recorder
     if not record.pair.checks_graph(settings.check_graph) or record.rejection is not None or outcome.mismatches:
         return
     try:
         divided = divide(record)
     except CannotDivide:
-        return  # there is no graph of it, here or elsewhere
+        return  # the program cannot be run as a graph
     left = _left(divided, origin)
     (folder / _FILE).write_text(json.dumps(left), encoding="utf-8")
     graph_check.check([record], settings)
@@ -51,7 +58,7 @@ def run_graph(outcome: Outcome, settings: Settings, origin: str, folder: Path) -
 
 
 def of_program(program: Program, pair: Pair, settings: Settings, origin: str) -> GraphDeath:
-    """The same of a program that may be run in this process, in eager mode."""
+    """Return the record for a program that can safely run in this process, in eager mode."""
     try:
         return _left(divide(agree(program, pair, settings).record), origin)
     except CannotDivide as error:
@@ -70,12 +77,12 @@ def _left(divided: DividedProgram, origin: str) -> GraphDeath:
 
 
 def in_graph(folder: Path) -> bool:
-    """Whether the process that uses `folder` is running a graph."""
+    """Return whether the process that uses `folder` is running a graph, or died while it did."""
     return (folder / _FILE).exists()
 
 
 def read(folder: Path) -> GraphDeath | None:
-    """What the process left that used `folder`; None when it did not die in a graph."""
+    """Return the record left by the process that used `folder`; None if it did not die in a graph."""
     return GraphDeath(*json.loads((folder / _FILE).read_text(encoding="utf-8"))) if in_graph(folder) else None
 
 

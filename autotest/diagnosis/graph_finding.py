@@ -1,4 +1,4 @@
-"""What is made of a program that a graph does otherwise than eager mode: a smaller one, and a script that shows it."""
+"""Diagnoses a difference between graph mode and eager mode: shrinks the program, and writes a reproducer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from autotest.trials.context import RunContext
 
 
 def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Finding:
-    """`finding` shrunk and scripted, as far as its program bears it."""
+    """Return `finding` with its verdict, and, if its program can be replayed, with a smaller program and a script."""
     pair, options = context.pair, context.options
     program, mode = finding.program, pair.candidate.graph_mode
     assert program is not None
@@ -52,12 +52,12 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         return _scripted(finding, found, pair, settings, options)
     except (NotReplayable, CannotDivide) as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
+    except Exception as error:  # noqa: BLE001 - an error of the diagnosis must not hide the failure itself
         return dataclasses.replace(finding, verified=Verification.lacking(f"{type(error).__name__}: {error}"))
 
 
 def _three_ways(found: Agreement, pair: Pair) -> list[str]:
-    """Which of eager mode, the graph and double precision agree, where the numbers differ most."""
+    """Return a line on which of eager mode, graph mode and double precision agree at the greatest difference."""
     first = found.mismatches[0]
     numbers = first.statistics
     if numbers is None or not np.isfinite(numbers.greatest_abs):
@@ -78,11 +78,11 @@ def _three_ways(found: Agreement, pair: Pair) -> list[str]:
 
 
 def _judge(first: Program, wanted: Mismatch) -> AgreementFunction:
-    """What stands for `agree` where a graph is the other side; it finds only what fails as `wanted` does."""
+    """Return the function that replaces `agree` to judge graph mode; it only finds failures like `wanted`."""
     empty = _has_empty(first)
 
     def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
-        if _has_empty(program) and not empty:  # what OneFlow's graphs die of
+        if _has_empty(program) and not empty:  # OneFlow's graphs crash on empty tensors
             return Agreement(program, Record(pair), [], "nothing in it")
         eager = agree(program, pair, settings)
         if eager.mismatches or eager.refused:
@@ -98,7 +98,7 @@ def _judge(first: Program, wanted: Mismatch) -> AgreementFunction:
 
 
 def _way(mismatch: Mismatch) -> tuple[bool, bool]:
-    """In what way a graph failed: it raised, or it left other gradients, or other results."""
+    """Return how a graph failed: whether it raised, and whether the mismatch is of a gradient."""
     return mismatch.detail == "raised", is_gradient(mismatch.name)
 
 
@@ -108,13 +108,13 @@ def _has_empty(program: Program) -> bool:
 
 def _failure(start: Agreement) -> FailureSignature:
     first = start.mismatches[0]
-    # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
+    # The wrong gradient of a leaf does not say which call between the result and the leaf is wrong.
     operator = "" if is_gradient(first.name) else operator_of(start.program.calls, first.slot)
     return FailureSignature(first.symptom, first.stage, first.side, operator=operator, message="")
 
 
 def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings, options: Options) -> Finding:
-    """`finding` with its script, and what a fresh interpreter says of that."""
+    """Return `finding` with its script, and the result of running that in a fresh interpreter."""
     if not pair.candidate.script().graph:
         raise NotReplayable(f"none is written for {pair.candidate.graph_mode}")
     divided = divide(found.record)
@@ -141,7 +141,15 @@ def script_of(
     notes: Sequence[str],
     dies: Runs | None = None,
 ) -> str:
-    """The script for a divided program, comparing `compared`; or, with `dies`, telling whether it lives."""
+    """Return the script for a divided program.
+
+    Args:
+        divided: the program, divided into the parts inside and outside of the graph.
+        compared: the results that the script compares, with their tolerances.
+        title: the first line of the script's docstring.
+        notes: further lines on the origin of the script.
+        dies: how often the graph runs, for a script that shows a crash instead of comparing results; else None.
+    """
     pair = divided.record.pair
     about = About(divided.record.program(), (pair.reference.script(), pair.candidate.script()), title, notes)
     return graph_script(about, _division(divided), compared, dies)

@@ -1,4 +1,4 @@
-"""Rewrites programs so that values which calls compute are inputs, with what the reference has there."""
+"""Rewrites programs so that computed values are inputs that contain the reference's values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autotest.program.rewriting import assembled, tensor_call
 
 
 def as_inputs(program: Program, values: Mapping[int, TensorValue]) -> Program:
-    """`program` in which the slots of `values` are inputs that hold these."""
+    """Return `program` with the slots of `values` as inputs that contain these values."""
     arrays = list(program.arrays)
     calls = list(program.calls)
     for slot, value in values.items():
@@ -22,8 +22,11 @@ def as_inputs(program: Program, values: Mapping[int, TensorValue]) -> Program:
 
 
 def with_plain_leaves(agreement: Agreement) -> Program:
-    """The program of `agreement` with inputs for the leaves that calls make of plain arguments alone, such as
-    ``torch.ones(2, requires_grad=True)``: the values of inputs can be varied, and so their gradients be judged."""
+    """Return the program of `agreement` with inputs for leaves that calls create, as inputs can be varied.
+
+    Such leaves are results of calls without tensor arguments, for example ``torch.ones(2, requires_grad=True)``. Their
+    gradients can be judged only if their values can be varied.
+    """
     made: dict[int, TensorValue] = {}
     for call in agreement.program.calls:
         if call.kind == "function" and call.kwargs.get("requires_grad") is True and not [*refs(call)]:

@@ -1,4 +1,4 @@
-"""Finds out where in a network a divergence begins, and how far the sides are apart in each of its modules."""
+"""Finds the module of a network in which a divergence begins, and the error between the sides in each module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autotest.results.layers import ByLayer, Layer, paths_of
 
 
 def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Settings) -> ByLayer | None:
-    """Where in the networks of a program its first mismatch begins; None where it has no networks."""
+    """Return where the first mismatch of a program begins in its networks; None if it has no networks."""
     calls, first = agreement.program.calls, agreement.mismatches[0]
     paths = paths_of(calls)
     if not paths:
@@ -29,7 +29,7 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
     slot = located.hint if located.slot is None else located.slot
     outside = located.slot is not None and not calls[located.slot].scope and may_pass_gradients(calls[located.slot])
     if outside:
-        # What a body does beside its networks is none of their layers' fault; where it made one, that is told.
+        # A call of the test body outside its networks is no layer's fault. If that call made a module, name the module.
         slot = _seen_at(calls, [first]) if is_class(calls[first.slot]) else None
     elif slot is None or not calls[slot].scope:
         slot = _seen_at(calls, agreement.mismatches)
@@ -40,7 +40,7 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
 
 @dataclasses.dataclass(slots=True)
 class _Row:
-    """The calls of one module: their operators, and the errors of what they gave and of the gradients they passed."""
+    """The calls of one module: their operators, the errors of their results, and those of the gradients they passed."""
 
     operators: dict[str, None] = dataclasses.field(default_factory=dict)
     forward: list[float] = dataclasses.field(default_factory=list)
@@ -54,14 +54,19 @@ def _table(
     pair: Pair,
     settings: Settings,
 ) -> tuple[Layer, ...]:
-    """How far the sides are apart in each module, `paths` being those of the scopes of calls.
+    """Return the error between the sides in each module.
 
-    `followed`: the gradients of both sides, where they are known.
+    Args:
+        agreement: the results of both sides.
+        paths: the module path of each scope.
+        followed: the gradients of both sides, if they are known.
+        pair: the reference and the candidate.
+        settings: the settings of the test.
     """
     calls, read = agreement.program.calls, agreement.read()
     pushed: PairedGradients = followed or {}
     if followed is None and agreement.mismatches[0].stage == "backward":
-        with contextlib.suppress(Exception):  # a table is no reason to lose what it is about
+        with contextlib.suppress(Exception):  # an error here must not lose the finding
             pushed = suspects(agreement.program, pair, settings).pairs
     held = [item for item in read.items() if is_gradient(item[0][1])]
     values = _errors([item for item in read.items() if not is_gradient(item[0][1])], settings.tolerance)
@@ -81,7 +86,7 @@ def _table(
 
 
 def _errors(pairs: Iterable[tuple[Place, tuple[Any, Any]]], tolerance: Tolerance) -> dict[int, list[float]]:
-    """By slot, how many times what is tolerated the sides of `pairs` are apart."""
+    """Return the error of each pair of values as a multiple of the tolerance, by slot."""
     found: dict[int, list[float]] = {}
     for (slot, _), (one, other) in pairs:
         found.setdefault(slot, []).append(over_tolerance(one, other, tolerance))
@@ -89,9 +94,9 @@ def _errors(pairs: Iterable[tuple[Place, tuple[Any, Any]]], tolerance: Tolerance
 
 
 def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:
-    """The same of a trial that no replay shows again: all that is known is where its mismatches are.
+    """Return the same as `by_layer` for a trial that replays do not reproduce, from the places of its mismatches alone.
 
-    What a call gave comes first: parameters differ after a step that follows from it.
+    Mismatches in results of calls come first: parameters differ after an optimizer's step because such results do.
     """
     paths = paths_of(calls)
     if not paths:
@@ -103,12 +108,19 @@ def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer 
 
 
 def _is_result(call: Call) -> bool:
-    """Whether a network computed what `call` gave: a view may be one of parameters that an optimizer stepped since."""
+    """Whether a network computed the result of `call`.
+
+    A view does not count: it may be a view of a parameter that an optimizer has changed since.
+    """
     return call.scope is not None and may_pass_gradients(call) and not may_share_memory(call)
 
 
 def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | None:
-    """The call in a network that computed what differs first, or the last whose parameters have a wrong gradient."""
+    """Return the call in a network at which the mismatches begin; None if there is none.
+
+    For results, this is the call that computed the first mismatch. For gradients, it is the last call that reads a
+    value with a wrong gradient.
+    """
     first = mismatches[0]
     if first.stage != "backward":
         for mismatch in mismatches:
@@ -121,7 +133,7 @@ def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | Non
 
 
 def _in_networks(calls: Sequence[Call], slot: int) -> Iterator[int]:
-    """The call of `slot` where a network made it, or the first call in a network that reads what it gave."""
+    """Yield `slot` if its call is in a network, else the first call in a network that reads its result."""
     if calls[slot].scope and may_pass_gradients(calls[slot]):
         yield slot
     else:
@@ -129,7 +141,7 @@ def _in_networks(calls: Sequence[Call], slot: int) -> Iterator[int]:
 
 
 def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
-    """The first call in a network that reads what `slot` gave, and hands gradients back to it."""
+    """Yield the first call in a network that reads the result of `slot` and passes gradients back to it."""
     for call in calls[slot + 1 :]:
         if call.scope and may_pass_gradients(call) and any(ref.slot == slot for ref in refs(call)):
             yield call.slot

@@ -1,4 +1,4 @@
-"""Finds the module of a trial that is wrong by itself, where its faults are in the object and no replay shows them."""
+"""Finds the wrong module of a trial by calling its live modules one by one, for faults that no replay shows."""
 
 from __future__ import annotations
 
@@ -18,25 +18,31 @@ from autotest.recording.record import Record
 from autotest.replaying.module_alone import Told, call_alone, state_of
 from autotest.results.layers import ByLayer, paths_of
 
-#: Modules that are tried, at most: each costs two calls.
+#: The largest number of modules that are tried; each costs two calls.
 _MOST = 200
-#: How many times as great as in its replay a difference of the trial is, to be none that the replay shows.
+#: A mismatch of the trial that is more than this factor greater than in the replay counts as not shown by the replay.
 _TIMES = 10.0
 
 
 def unshown(mismatches: Sequence[Mismatch], agreement: Agreement, settings: Settings) -> list[Mismatch]:
-    """Those of a trial that its replay, which gave `agreement`, does not show, or not by far as great."""
+    """Return the mismatches of a trial that its replay does not show, or shows with a far smaller difference.
+
+    Args:
+        mismatches: the mismatches of the trial.
+        agreement: the result of the replay.
+        settings: the settings of the test.
+    """
     shown: dict[tuple[str, str], float] = {}
     for item in agreement.mismatches:
         shown[item.name, item.symptom] = math.inf if item.statistics is None else item.statistics.greatest_abs
     found = []
     for item in mismatches:
         numbers = item.statistics
-        if numbers is None:  # such as a gradient that is missing; an exception is raised again, or not at all
+        if numbers is None:  # a missing gradient, for example; an exception is not looked for in the replay
             missing = item.symptom in ("value", "gradient") and (item.name, item.symptom) not in shown
         else:
-            # What is barely beyond the tolerance may be barely within it when it runs again; so may be what is nothing
-            # but rounding, in a gradient that is zero.
+            # A mismatch barely above the tolerance may be barely below it when it runs again, and so may mere rounding
+            # in a gradient that is zero.
             barely = numbers.atol + numbers.rtol * abs(numbers.abs_expected)
             usual = settings.tolerance_at(item.stage).of(numbers.dtype)[1]
             again = shown.get((item.name, item.symptom), 0.0)
@@ -47,9 +53,10 @@ def unshown(mismatches: Sequence[Mismatch], agreement: Agreement, settings: Sett
 
 
 def wrong_alone(record: Record, settings: Settings) -> ByLayer | None:
-    """The first layer that gives something else on the reference's operands and weights; else the last in gradients.
+    """Return the first layer whose results differ on the reference's operands and weights.
 
-    The trial has to be over: modules lose the gradients that they hold.
+    If there is none, return the last layer whose gradients differ, or None. This must run after the trial, because it
+    discards the gradients of the modules.
     """
     paths = paths_of(record.calls)
     found: dict[Stage, list[Call]] = {"forward": [], "backward": []}
@@ -65,7 +72,7 @@ def wrong_alone(record: Record, settings: Settings) -> ByLayer | None:
 
 
 def _calls(record: Record) -> Iterator[Call]:
-    """The first call of each module that a network made on tensors alone."""
+    """Yield the first call of each module in a network whose arguments are only tensors."""
     seen: set[int] = set()
     for call in record.calls:
         if not (call.scope and is_module_call(call)) or call.kwargs or {*map(type, call.args)} != {Ref}:
@@ -90,14 +97,14 @@ def _differs(record: Record, call: Call, settings: Settings) -> Stage | None:
         with _same_state(pair, own, other):
             mine, theirs = (call_alone(side, module, operands, backward=True) for side, module in sides)
             left = [state_of(side, module) for side, module in sides]
-    except Exception:  # noqa: BLE001 - what cannot be tried alone is not known to be wrong
+    except Exception:  # noqa: BLE001 - a module that cannot be called alone is not known to be wrong
         return None
     return _stage(mine, theirs, left, settings)
 
 
 @contextlib.contextmanager
 def _same_state(pair: Pair, own: Any, other: Any) -> Iterator[None]:
-    """The candidate's module holds what the reference's does, until the block is left."""
+    """Give the candidate's module the state of the reference's; restore the states of both at the end of the block."""
     before = [
         {name: value.as_array() for name, value in state_of(side, module).items()}
         for side, module in ((pair.reference, own), (pair.candidate, other))

@@ -1,4 +1,4 @@
-"""Finds the first divergent call: the first that disagrees although both sides are given the same operands."""
+"""Finds the first divergent call: the first whose results differ although both sides get the same operands."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from autotest.program.semantics import clips_gradients, is_backward, is_module_c
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Located:
-    """Where a divergence begins."""
+    """The place where a divergence begins."""
 
-    #: The first divergent call; None when every call agrees on the reference's operands.
+    #: The slot of the first divergent call; None if every call agrees on the reference's operands.
     slot: int | None
-    #: A program of that call alone which shows the same symptom, where there is one.
+    #: The agreement on a program of that call alone that shows the same symptom; None if there is no such program.
     alone: Agreement | None = None
-    #: That call's slot in `alone`.
+    #: The slot of that call in `alone`.
     alone_slot: int = 0
-    #: Where no call is divergent: the optimizer's step after which the sides differ, or the call past which gradients
-    #: do. What it is given may be off by rounding, so that it is no more than the place to look at.
+    #: If no call is divergent: the slot of the optimizer's step, or of the call in the backward, after which the sides
+    #: differ. Its operands may already differ by rounding, so this is only a place to start looking.
     hint: int | None = None
-    #: The reference's gradients beside the candidate's by place, where they were followed.
+    #: Pairs of the reference's and the candidate's gradients, if they were compared.
     gradients: PairedGradients | None = None
 
 
 def locate(program: Program, pair: Pair, settings: Settings, first: Mismatch) -> Located:
-    """The first divergent call behind `first`, the first mismatch of `program`."""
+    """Return the first divergent call that causes `first`, the first mismatch of `program`."""
     return _Search(program, pair, settings, first).located()
 
 
 def operands(program: Program, framework: Framework, slot: int) -> tuple[dict[int, Any], Any]:
-    """What each operand of call `slot` held before it, as data, and what the call gave."""
+    """Return the content of each operand of call `slot` before the call, and the call's result, as data."""
     held = operands_at(program, framework, [slot]).get(slot, Held({}))
     return held.operands, held.result
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Search:
-    """Looks for the call that `first`, the first mismatch of `program`, comes of."""
+    """The search for the call that causes `first`, the first mismatch of `program`."""
 
     program: Program
     pair: Pair
@@ -59,7 +59,7 @@ class _Search:
     def located(self) -> Located:
         program, first = self.program, self.first
         clipped = self._turning([call.slot for call in program.calls if clips_gradients(call)])
-        if clipped is not None:  # which writes into gradients that agreed
+        if clipped is not None:  # clipping changed gradients that agreed before
             return Located(clipped)
         if first.stage == "backward":
             return self._backward()
@@ -77,7 +77,7 @@ class _Search:
         return Located(slot, *self._alone(slot, held))
 
     def _backward(self) -> Located:
-        """The first call of the backward whose gradients differ although what comes into it agrees."""
+        """Return the first call of the backward whose outgoing gradients differ although the incoming ones agree."""
         found, first = suspects(self.program, self.pair, self.settings), self.first
         rounding: Located | None = None
         for some in _in_growing_parts(found.slots):
@@ -92,7 +92,7 @@ class _Search:
                 located = Located(slot, alone, at, gradients=found.pairs)
                 if self._stays_in_double(alone):
                     return located
-                # A gradient that is zero but for rounding differs in many a healthy call.
+                # A gradient that is zero except for rounding differs in many correct calls.
                 rounding = rounding or located
         if rounding is not None:
             return rounding
@@ -103,7 +103,7 @@ class _Search:
     def _alone(
         self, slot: int, held: Held, cotangents: Mapping[str, TensorValue | None] | None = None
     ) -> tuple[Agreement | None, int]:
-        """Call `slot` by itself, when that shows the symptom of the first mismatch."""
+        """Return the agreement on call `slot` by itself, and its slot there; None, 0 if the symptom does not show."""
         program, first = self.program, self.first
         gradients = first.stage == "backward"
 
@@ -118,7 +118,7 @@ class _Search:
             found, at = cut_out(on_copies=False)
             if found.refused and gradients and is_module_call(program.calls[slot]):
                 found, at = cut_out(on_copies=True)
-        except (KeyError, ValueError):  # an operand that cannot be made again by itself
+        except (KeyError, ValueError):  # an operand cannot be created on its own
             return None, 0
         shown = [(one.symptom, one.stage) for one in found.mismatches[:1]]
         return (found, at) if shown == [(first.symptom, first.stage)] else (None, 0)
@@ -127,7 +127,7 @@ class _Search:
         return agree(program, self.pair, self.settings)
 
     def _stays_in_double(self, alone: Agreement) -> bool:
-        """Whether the sides are about as far apart in double precision: what only rounding does nearly goes away."""
+        """Whether the sides differ by about as much in double precision, where rounding errors nearly vanish."""
         gaps = [item.statistics.greatest_abs for item in alone.mismatches if item.statistics is not None]
         wide = self._agreement(widened(alone.program)[0]).mismatches
         return bool(wide) and (
@@ -135,7 +135,7 @@ class _Search:
         )
 
     def _turning(self, slots: Sequence[int]) -> int | None:
-        """The first of the calls in `slots` before which the sides agree, and after which they do not."""
+        """Return the first of the calls in `slots` before which the sides agree and after which they differ."""
         low, high = 0, len(slots)
         while low < high:
             middle = (low + high) // 2
@@ -149,7 +149,10 @@ class _Search:
 
 
 def _in_growing_parts(slots: Sequence[int]) -> Iterator[Sequence[int]]:
-    """`slots` in parts that grow: the first is nearly always the one, and the operands of all may be many."""
+    """Yield `slots` in parts of growing size.
+
+    The first slot nearly always is the right one, and the operands of all slots may need much memory.
+    """
     start, size = 0, 4
     while start < len(slots):
         yield slots[start : start + size]

@@ -1,4 +1,4 @@
-"""Runs both sides call by call, putting the candidate right, so that no call is blamed for what it was given."""
+"""Runs both sides call by call, with the candidate's values corrected, so that no call is blamed for its operands."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "e
 _NO_DTYPES: Mapping[str, str] = {}
 
 
-#: What the optimizer of a step finds in the gradients of its tensors on either side, in the same order; a side's None
-#: is no gradient.
+#: Pairs of the reference's and the candidate's gradient of each tensor that an optimizer steps; None if a side has no
+#: gradient.
 Gradients: TypeAlias = list[tuple[TensorValue | None, TensorValue | None]]
 
 
 def first_divergent(program: Program, pair: Pair, settings: Settings) -> int | None:
-    """The slot of the first call that disagrees, each side having been given the reference's operands."""
+    """Return the slot of the first call on whose result the sides disagree when both get the reference's operands."""
     return _Lockstep(program, pair, settings).run()
 
 
 def gradients_of_steps(program: Program, pair: Pair, settings: Settings) -> dict[int, Gradients] | None:
-    """The gradients before each step of an optimizer, by its slot; None where a step disagrees.
+    """Return the gradients before each step of an optimizer, by the slot of the step; None if a step disagrees.
 
-    From one step to the next each side goes by itself, beginning with the parameters that the reference has.
+    After each step, the candidate gets the reference's parameters. Until the next step, each side runs on its own.
     """
     run = _Lockstep(program, pair, settings, only_steps=True)
     return run.gradients if run.run() is None else None
 
 
 class _Lockstep:
-    """Runs a program on both sides, call by call, each on the reference's operands."""
+    """A run of a program on both sides, call by call, each call on the reference's operands."""
 
     def __init__(self, program: Program, pair: Pair, settings: Settings, *, only_steps: bool = False) -> None:
         self._program, self._pair, self._settings, self._only_steps = program, pair, settings, only_steps
         self._values: tuple[list[Any], list[Any]] = ([], [])
-        #: What a call drew is given to both sides by a later one.
+        #: Slots of random results, which a later call overwrites with the same numbers on both sides.
         self._given = {call.args[0].slot for call in program.calls if call.kind == "overwrite"}
-        #: Slots of modules, whose parameters an optimizer may step.
+        #: Slots of modules, whose parameters an optimizer may change.
         self._modules: list[int] = []
         self.gradients: dict[int, Gradients] = {}
 
@@ -66,14 +66,14 @@ class _Lockstep:
                         values.append(perform(call, side, values, self._program.arrays, _NO_DTYPES))
                         contexts.note(side, call, values)
                         if call.kind == "exit":
-                            # Whoever keeps the context keeps OneFlow's entered.
+                            # OneFlow's context ends only when the object is destroyed, so drop the reference to it.
                             values[call.args[0].slot] = None
-                except Exception:  # noqa: BLE001 - the frameworks', whatever they are
+                except Exception:  # noqa: BLE001 - a framework may raise any exception
                     return call.slot
                 if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
                     self._modules.append(call.slot)
                 elif _is_fresh(call):
-                    self._differs(call)  # which gives both sides the same
+                    self._differs(call)  # this also copies the reference's result to the candidate
                 elif self._is_judged(call) and self._differs(call) and given_alike:
                     return call.slot
         return None
@@ -85,15 +85,18 @@ class _Lockstep:
         return not silent and call.slot not in self._program.undefined and call.slot not in self._given
 
     def _differs(self, call: Call) -> bool:
-        """Whether the call's result or something that it may have changed disagrees; the candidate's is put right."""
+        """Whether the sides disagree on the call's result or on a value that it may have changed.
+
+        The candidate's values are replaced by the reference's.
+        """
         expected, actual = self._values
         slot = call.slot
         if isinstance(expected[slot], PLAIN) and expected[slot] is not None:
-            # What `type` says names the framework.
+            # The result of `type` contains the name of the framework.
             plain = call.target != "type" and self._unlike(expected[slot], actual[slot])
         else:
             plain = False
-        # A list, since the candidate's are compared after the reference's wrote into its own.
+        # This must be a list, because it is iterated more than once.
         found = [*self._touched(call)]
         one = freeze(self._pair.reference, [pair[0] for pair in found])
         other = freeze(self._pair.candidate, [pair[1] for pair in found])
@@ -110,14 +113,14 @@ class _Lockstep:
 
     def _put_right(self, live: Any, mine: Any, theirs: Any) -> None:
         if type(mine) is TensorValue and type(theirs) is TensorValue and mine.data.tobytes() != theirs.data.tobytes():
-            with contextlib.suppress(Exception):  # of another shape, or expanded: it stays as it is
+            with contextlib.suppress(Exception):  # a tensor of another shape, or an expanded one, stays as it is
                 self._pair.candidate.overwrite(live, Array(mine.data.copy(), mine.dtype))
         elif isinstance(mine, (tuple, list)) and isinstance(theirs, (tuple, list)) and isinstance(live, (tuple, list)):
             for item, one, other in zip(live, mine, theirs, strict=False):
                 self._put_right(item, one, other)
 
     def _touched(self, call: Call) -> Iterator[tuple[Any, Any]]:
-        """What the call gave and what it may have written into, on either side."""
+        """Yield the call's result and the values that it may have written into, as pairs of both sides."""
         expected, actual = self._values
         for slot in (call.slot, *dict.fromkeys(ref.slot for ref in refs(call))):
             if isinstance(expected[slot], self._pair.reference.module_types):
@@ -139,7 +142,7 @@ class _Lockstep:
             yield from ((own[name], other[name]) for name in own if name in other)
 
     def _note_gradients(self, call: Call) -> None:
-        """Keep the gradients that an optimizer's step is about to be given."""
+        """Record the gradients that the optimizer's step `call` will use."""
         optimizers = [values[call.args[0].slot] for values in self._values]
         own, other = (
             gradients_before(side, optimizer)
@@ -149,10 +152,9 @@ class _Lockstep:
             self.gradients[call.slot] = [*zip(own, other, strict=True)]
 
     def _share_gradients(self) -> bool:
-        """Give the candidate the reference's gradients, so that a step answers for itself alone.
+        """Copy the reference's gradients to the candidate, so that a step is judged on its own.
 
-        Returns whether it has a gradient wherever the reference has one: a step cannot be blamed for one that is
-        missing.
+        Return whether both sides have gradients for the same tensors: a step cannot be blamed for a missing gradient.
         """
         reference, candidate = self._pair.reference, self._pair.candidate
         complete = True
@@ -177,12 +179,12 @@ class _Lockstep:
 
 
 def _is_fresh(call: Call) -> bool:
-    """Whether `call` gives memory that holds anything, or draws what nobody else knows."""
+    """Whether `call` returns uninitialized memory or random numbers."""
     return call.kind in OPERATIONS and contents_of(call.target, call.args, call.kwargs) is KnownContents.UNDEFINED
 
 
 def gradients_before(framework: Framework, optimizer: Any) -> list[TensorValue | None]:
-    """The gradients of what `optimizer` writes into, as they are now."""
+    """Return the current gradient of each tensor that `optimizer` steps, in its order; None for a missing gradient."""
     found = [framework.gradient(tensor) for tensor in framework.optimized(optimizer)]
     held = iter(freeze(framework, [one for one in found if one is not None]))
     values = [None if one is None else next(held) for one in found]

@@ -1,10 +1,9 @@
-"""Holds both sides of a result against double precision, and says how many elements rounding does not explain.
+"""Compares both sides of a result with double precision, and counts the elements that rounding does not explain.
 
-What rounding explains of an element is
-``u * (4 + 2 * sqrt(n)) * |truth| + 6 * sqrt(n) * spread``, where u is the unit roundoff of its dtype, n how many
-numbers are added up in it at most, and spread by how much it moves when the inputs move by one roundoff (the
-probabilistic bound of Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019, with the condition measured and not
-derived). An element that only one or two inputs reach has n = 2.
+The error that rounding explains in an element is ``u * (4 + 2 * sqrt(n)) * |truth| + 6 * sqrt(n) * spread``. Here u is
+the unit roundoff of its dtype, n the largest number of terms that are summed in it, and spread the change of the
+element when the inputs change by one roundoff. This is the probabilistic bound of Higham and Mary, SIAM J. Sci. Comput.
+41(5), 2019, with the condition measured and not derived. An element that depends on only one or two inputs has n = 2.
 """
 
 from __future__ import annotations
@@ -18,38 +17,39 @@ from autotest.comparison.elementwise import Values, distance
 from autotest.diagnosis.roundoff import NARROW, ROUNDOFF, TINY
 
 _GREATEST = float(np.finfo(np.float64).max)
-#: How many roundoffs a roundoff of the inputs may become before a result is called ill-conditioned.
+#: The amplification of a roundoff of the inputs, in roundoffs of the result, above which a result is ill-conditioned.
 _AMPLIFIED = 1000.0
-#: What part of a number may be lost in single precision where torch's own loses none that rounding does not explain:
-#: more than half of its digits are none of rounding's.
+#: The relative error of the candidate above which no order of operations explains it, if the reference's error is
+#: rounding: in single precision, more than half of the digits are lost.
 _DIGITS = 1e-3
-#: What part of their difference two sides may keep in double precision, where it is to be one of precision.
+#: The fraction of a difference between the sides that may remain in double precision if low precision causes it.
 _KEPT = 0.01
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Measured:
-    """The two sides against double precision, at the elements that mismatched."""
+    """The errors of the two sides against double precision, at the mismatched elements."""
 
-    #: Mismatched elements that are beyond what rounding explains, of the reference and of the candidate.
+    #: The numbers of mismatched elements whose error rounding does not explain, for the reference and the candidate.
     wrong: tuple[int, int]
     total: int
-    #: Index of the worst element; the truth there, what either side has, and what rounding explains.
+    #: The index of the worst element, and there: the truth, the values and errors of both sides, and the error that
+    #: rounding explains.
     index: tuple[int, ...]
     truth: float
     values: tuple[Any, Any]
     errors: tuple[float, float]
     allowed: float
-    #: In double precision the two sides are this far apart at most, where this much is rounding.
+    #: The largest gap between the two sides in double precision, and the gap that rounding explains there.
     wide_gap: float
     wide_allowed: float
-    #: How many roundoffs of the result one roundoff of the inputs makes, at the worst element.
+    #: The change of the worst element, in roundoffs, when the inputs change by one roundoff.
     amplification: float
-    #: Whether few inputs reach the worst element, so that nothing great can have cancelled in it.
+    #: Whether the worst element depends on few inputs, so that no great numbers can have cancelled in it.
     few: bool = False
-    #: Whether what differs at the worst element stays in double precision, which then is heard after everybody else.
+    #: Whether the difference at the worst element remains in double precision. Oracles then come first.
     stays: bool = False
-    #: The greatest magnitude of the truth among the mismatched elements; 0 where that is known too roughly.
+    #: The greatest magnitude of the truth among the mismatched elements; 0 if it is not known precisely enough.
     scale: float = 0.0
 
     @property
@@ -58,7 +58,7 @@ class Measured:
 
     @property
     def is_rounding(self) -> bool:
-        """Whether neither side is further off than rounding explains, in either precision."""
+        """Whether rounding explains the errors of both sides, in either precision."""
         return self.wide_agrees and not any(self.wrong)
 
     @property
@@ -67,9 +67,9 @@ class Measured:
 
     @property
     def imprecise(self) -> bool:
-        """Whether the candidate alone is off by so much of what it computes that no order of operations explains it.
+        """Whether the candidate alone has so large a relative error that no order of operations explains it.
 
-        That is a fault of its single precision, however small the numbers are.
+        This is a fault of its single precision, even if the numbers are small.
         """
         well_conditioned = self.few and not self.ill_conditioned
         return well_conditioned and not self.wrong[0] and self.errors[1] > _DIGITS * self.scale > 0
@@ -77,23 +77,29 @@ class Measured:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rounding:
-    """What is known of the rounding in a result."""
+    """The properties of a result that determine its rounding error."""
 
-    #: Of the result.
+    #: The dtype of the result.
     dtype: str
-    #: How many numbers are added up in one element, at most.
+    #: The largest number of terms that are summed in one element.
     length: float
-    #: What rounding to the dtype makes of the greatest magnitudes on the way to the result, which may have cancelled.
-    #: In double precision too much of it hides nothing.
+    #: The rounding error in the dtype of the greatest intermediate values, which may have cancelled. It is used in
+    #: double precision, where too large a value hides nothing.
     cancellation: float = 0.0
-    #: Whether what the result is computed of is the same on both sides, and in either precision. Then no rounding
-    #: turns a whole number over in double precision, nor is one at a pole beside it.
+    #: Whether the operands of the result are the same on both sides and in both precisions. Then rounding in double
+    #: precision neither changes an integer nor moves an operand away from a pole.
     exact: bool = False
 
     def allowed(self, truth: Values, spread: Values, few: Values) -> Values:
-        """How far each element may be from the truth; `few` says which of them few inputs reach."""
+        """Return the error that rounding explains, for each element.
+
+        Args:
+            truth: the result in double precision.
+            spread: the change of each element when the inputs change by one roundoff, of the shape of `truth`.
+            few: a mask of the elements that depend on few inputs, of the same shape.
+        """
         if self.dtype not in ROUNDOFF:
-            # Integers and booleans: exact, unless a roundoff of the inputs turns them over.
+            # Integers and booleans are exact, unless a roundoff of the inputs changes them.
             return np.where(spread > 0, np.inf, 0.0)
         root = np.sqrt(np.maximum(self._lengths(few), 1.0))
         with np.errstate(all="ignore"):
@@ -102,7 +108,13 @@ class Rounding:
         return np.asarray(bound + 4 * TINY.get(self.dtype, 2.0**-149))
 
     def allowed_in_double(self, allowed: Values, truth: Values, few: Values) -> Values:
-        """How far the sides may be apart in double precision, where `allowed` is what they may be from the truth."""
+        """Return the gap between the sides in double precision that rounding explains, for each element.
+
+        Args:
+            allowed: the return value of `allowed`, of the shape of `truth`.
+            truth: the result in double precision.
+            few: a mask of the elements that depend on few inputs, of the same shape.
+        """
         finite = np.isfinite(allowed)
         bound = self.ratio(truth) * np.maximum(64 * np.where(finite, allowed, 0.0), self.cancellation)
         bound = np.where(finite, bound, np.inf)
@@ -112,15 +124,15 @@ class Rounding:
         return bound
 
     def ratio(self, truth: Values) -> float:
-        """The roundoff of double precision by that of the result."""
+        """Return the roundoff of double precision divided by that of the result; 0 for integers and booleans."""
         wide = "complex128" if truth.dtype.kind == "c" else "float64"
         return ROUNDOFF[wide] / ROUNDOFF[self.dtype] if self.dtype in ROUNDOFF else 0.0
 
     def may_overflow(self, truth: Values, spread: Values, few: Values) -> Values:
-        """Where some order of adding up overflows the dtype on the way to a finite result.
+        """Return a mask of the finite elements where some order of summation may overflow the dtype.
 
-        Independent roundoffs of n terms move their sum by u / sqrt(3) of the terms' Euclidean norm, and no partial sum
-        is more than sqrt(n) times that norm. One or two terms have no order.
+        Independent roundoffs of n terms change their sum by u / sqrt(3) times the Euclidean norm of the terms, and no
+        partial sum exceeds sqrt(n) times that norm. The sum of one or two terms does not depend on an order.
         """
         kind = NARROW.get(self.dtype)
         if kind is None or self.dtype not in ROUNDOFF:
@@ -131,14 +143,17 @@ class Rounding:
         return np.asarray(np.isfinite(truth) & (lengths > 2) & (reached > float(np.finfo(kind).max)))
 
     def amplification(self, truth: float, spread: float) -> float:
-        """How many roundoffs of the result one roundoff of the inputs makes."""
+        """Return the change of an element, in roundoffs of the result, when the inputs change by one roundoff."""
         scale = ROUNDOFF.get(self.dtype, 1.0) * max(float(np.abs(truth)), TINY.get(self.dtype, 1.0))
-        with np.errstate(all="ignore"):  # of a zero in double precision, the scale is one, too
+        with np.errstate(all="ignore"):  # for a zero in double precision, the scale is zero, too
             return float(np.divide(spread, scale)) if np.isfinite(scale) else float("inf")
 
     def scale(self, truth: Values) -> float:
-        """The greatest magnitude of `truth`; 0 where double precision is no more precise, or may itself hold no more
-        than what is left of great numbers that cancelled."""
+        """Return the greatest finite magnitude of `truth`; 0 if it is not known precisely enough.
+
+        This is so if double precision is not more precise than the result, or if `truth` may be no more than the
+        error that is left after great numbers cancelled.
+        """
         ratio = self.ratio(truth)
         greatest = float(np.abs(truth).max(initial=0.0, where=np.isfinite(truth)))
         return greatest if ratio < 1 and greatest > 64 * ratio * self.cancellation else 0.0
@@ -148,7 +163,10 @@ class Rounding:
 
 
 class Spread:
-    """How far the elements of a result move in runs whose inputs move, added up run by run: each may be large."""
+    """The spread of the elements of a result over runs with perturbed inputs.
+
+    The runs are added one by one, so that only one of them, which may be large, is in memory.
+    """
 
     __slots__ = ("_runs", "_squares", "_stood_still", "truth")
 
@@ -158,7 +176,7 @@ class Spread:
         self._runs = 0
 
     def add(self, moved: Values) -> None:
-        """Add what one run gives; of another shape it says nothing."""
+        """Add the result `moved` of one run; a result of another shape is ignored."""
         if moved.shape != self.truth.shape:
             return
         with np.errstate(all="ignore"):
@@ -168,10 +186,10 @@ class Spread:
         self._runs += 1
 
     def found(self) -> tuple[Values, Values]:
-        """Root mean square of how far each element moved, and which elements few inputs reach."""
+        """Return the root mean square change of each element, and a mask of the elements that depend on few inputs."""
         if not self._runs:
             return self._squares, np.ones(self.truth.shape, bool)
-        # Each run moves half of the inputs; an element that stood still in one of them depends on few.
+        # Each run changes half of the inputs, so that an element that did not change in some run depends on few.
         with np.errstate(all="ignore"):
             return np.sqrt(2 * (self._squares / self._runs)), self._stood_still
 
@@ -183,25 +201,26 @@ def measure(
     mask: Values,
     rounding: Rounding,
 ) -> Measured:
-    """Judge the elements in `mask` (at least one).
+    """Return the errors of both sides at the elements in `mask`.
 
     Args:
-        pair: expected and actual values, of one shape.
+        pair: the expected and the actual values, of one shape.
         wide: the same in double precision.
-        moved: how the reference's in double precision moves when the inputs do by a roundoff of the result's dtype.
-        mask: the elements that mismatched.
-        rounding: what is known of it.
+        moved: the spread of the reference's values in double precision when the inputs change by a roundoff of the
+            result's dtype.
+        mask: the mismatched elements, at least one.
+        rounding: the properties of the result that determine its rounding error.
     """
     truth = np.asarray(wide[0])
     spread, few = moved.found()
     allowed = rounding.allowed(truth, spread, few)
     errors = [distance(_rounded(truth, rounding.dtype), np.asarray(side).astype(truth.dtype)) for side in pair]
     may_overflow = rounding.may_overflow(truth, spread, few)
-    # Where terms of both signs overflow, their sum is NaN.
+    # A non-finite element is excused there. It may be NaN, if terms of both signs overflow.
     beyond_range = [may_overflow & ~np.isfinite(side) for side in pair]
     errors = [np.where(excused, 0.0, error) for excused, error in zip(beyond_range, errors, strict=True)]
-    # What is allowed anything is in excess of nothing, however far off it is.
-    with np.errstate(over="ignore"):  # a finite error may be an infinite multiple of what is allowed
+    # An element with an infinite allowance has no excess, however large its error is.
+    with np.errstate(over="ignore"):  # the quotient of a finite error and a tiny allowance may be infinite
         excess = np.divide(
             np.maximum(*errors), np.maximum(allowed, 1e-320), out=np.zeros(truth.shape), where=np.isfinite(allowed)
         )
@@ -228,13 +247,17 @@ def measure(
 
 
 def _stays(pair: tuple[Values, Values], gap: Values, at: tuple[int, ...]) -> bool:
-    """Great numbers elsewhere in the inputs may allow more than there is: what precision explains is gone with it."""
+    """Return whether the difference of the sides at `at` remains in double precision.
+
+    A difference that low precision causes vanishes there. The bound for rounding alone does not show this: great
+    numbers elsewhere in the inputs may make it larger than the values.
+    """
     expected, actual = (np.asarray(side) for side in pair)
     return bool(gap[at] > _KEPT * distance(expected, actual.astype(expected.dtype))[at])
 
 
 def _rounded(truth: Values, dtype: str) -> Values:
-    """`truth` with the overflow of `dtype`: an infinity there is no error of either side."""
+    """Return `truth` with infinities where `dtype` overflows, as these are no error of either side."""
     kind = NARROW.get(dtype)
     if kind is None:
         return truth

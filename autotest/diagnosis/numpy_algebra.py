@@ -1,4 +1,4 @@
-"""Matrices, distances and products as NumPy computes them."""
+"""NumPy counterparts for matrices, distances and products."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from autotest.diagnosis.numpy_values import (
     sum_with_product,
 )
 
-#: Of a matrix that is nearer to a singular one, the last digits are anybody's.
+#: The condition number above which results are not compared, as their last digits depend on the algorithm.
 _CONDITION = 1e6
 
 
 def _well(x: Values) -> Values:
-    """`x`, whose matrices are far enough from singular ones."""
+    """Return `x`. Raise `Unknown` if a matrix in it is ill-conditioned."""
     if x.size and not (np.linalg.cond(x) < _CONDITION).all():
         raise Unknown
     return x
@@ -81,12 +81,12 @@ def _sums_of_products(x: Values, y: Values, *, dim: int = -1) -> Values:
 def _distances(x: Values, y: Values, p: float = 2.0, compute_mode: Any = None) -> Values:
     apart = x[..., :, None, :] - y[..., None, :, :]
     if p == 0 and np.isnan(apart).any():
-        raise Unsettled  # whether NaN counts as a difference is anybody's
+        raise Unsettled  # whether NaN counts as a difference is unspecified
     return p_norm(apart, p)
 
 
 def _limited(x: Values, p: float, dim: int, maxnorm: float) -> Values:
-    """As torch's documentation of ``renorm`` has it: rows along `dim` whose norm exceeds `maxnorm` are scaled to it."""
+    """Scale the slices along `dim` whose norm exceeds `maxnorm` to that norm, as torch documents for ``renorm``."""
     rows = np.moveaxis(x, dim, 0)
     norms = p_norm(rows.reshape(rows.shape[0], -1), p)
     factors = np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
@@ -145,7 +145,7 @@ ALGEBRA: Mapping[str, NumpyFunction] = MappingProxyType(
         "addbmm": lambda c, a, b, *, beta=1, alpha=1: sum_with_product(c, (a @ b).sum(axis=0), beta, alpha),
     }
 )
-#: Below ``torch.linalg``, where some of these names mean something else.
+#: Functions of ``torch.linalg``, where some names have another meaning than in ``torch``.
 LINALG: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "inv": lambda x: np.linalg.inv(_well(x)),

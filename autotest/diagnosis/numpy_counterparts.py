@@ -1,4 +1,4 @@
-"""What is computed element by element, reduced, normalized or laid out anew, as NumPy does it."""
+"""NumPy counterparts of elementwise operators, reductions, normalizations and changes of shape."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _scaled(function: NumpyFunction) -> NumpyFunction:
 
 
 def _implicit(x: Values, dim: int | None) -> int:
-    """The dimension that torch's softmax takes when none is given, see `torch.nn.functional._get_softmax_dim`."""
+    """Return `dim`, or torch's default for softmax, see `torch.nn.functional._get_softmax_dim`."""
     return (0 if x.ndim in (0, 1, 3) else 1) if dim is None else dim
 
 
@@ -92,7 +92,8 @@ def _gelu(x: Values, approximate: str = "none") -> Values:
 
 
 def _pow(x: Any, y: Any) -> Any:
-    # A single exponent would be a shortcut: NumPy takes square roots for 0.5, whose sign at -infinity is none of C's.
+    # The exponents are an array, because NumPy replaces a scalar 0.5 by a square root, which differs from C's pow at
+    # -infinity.
     exponents = np.broadcast_to(np.asarray(y, dtype=np.float64), np.broadcast_shapes(np.shape(x), np.shape(y)))
     return np.asarray(np.power(np.asarray(x, dtype=np.float64), np.array(exponents)))
 
@@ -103,7 +104,7 @@ def _flatten(x: Values, start_dim: int = 0, end_dim: int = -1) -> Values:
 
 
 def _norm(x: Values, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Values:
-    """Of the elements taken as one vector, along `dim`: ``torch.norm``, whose p="nuc" means another thing."""
+    """Return the vector norm along `dim`, as ``torch.norm`` does. Raise `Unknown` for matrix norms such as "nuc"."""
     if dtype is not None or (isinstance(p, str) and p != "fro"):
         raise Unknown
     return p_norm(x, 2.0 if isinstance(p, str) else float(p), axis_of(dim), keepdims=keepdim)
@@ -127,11 +128,11 @@ def _cosine_similarity(x: Values, y: Values, dim: int = 1, eps: float = 1e-8) ->
 
 
 def _normalized(x: Values, mean: Values, variance: Values, weight: Any, bias: Any, eps: float) -> Values:
-    """`x` with channels along its second dimension; `mean` and `variance` broadcast with it."""
+    """Normalize `x`, whose channels are its second dimension, by `mean` and `variance`, which broadcast with it."""
     if x.ndim < 2:
         raise Unknown
     if not all(one is None or np.isfinite(one).all() for one in (weight, bias)):
-        raise Unsettled  # whether they are multiplied with what is left, or with the mean too, is anybody's
+        raise Unsettled  # whether the weight multiplies the difference, or `x` and the mean separately, is unspecified
     channels = (1, -1) + (1,) * (x.ndim - 2)
     scaled = (x - mean) / np.sqrt(variance + eps)
     scaled = scaled if weight is None else scaled * weight.reshape(channels)
@@ -139,7 +140,7 @@ def _normalized(x: Values, mean: Values, variance: Values, weight: Any, bias: An
 
 
 def _statistics(x: Values, axes: tuple[int, ...], running_mean: Any, running_var: Any) -> tuple[Values, Values]:
-    """Mean and variance by channel: the running ones, or those of `x` itself over `axes` where there are none."""
+    """Return the running mean and variance of each channel; if there are none, those of `x` over `axes`."""
     if running_mean is None:
         return x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
     if not (np.isfinite(running_mean).all() and np.isfinite(running_var).all()):
@@ -170,7 +171,7 @@ def _group_norm(x: Values, num_groups: int, weight: Any = None, bias: Any = None
     grouped = x.reshape(x.shape[0], num_groups, -1)
     mean, variance = grouped.mean(axis=2, keepdims=True), grouped.var(axis=2, keepdims=True)
     if (variance < 1e-12 * mean**2).any():
-        raise Unknown  # of equal numbers nothing is left but rounding, which eps makes hundreds of times greater
+        raise Unknown  # for equal numbers only rounding errors are left, which eps makes hundreds of times greater
     scaled = ((grouped - mean) / np.sqrt(variance + eps)).reshape(x.shape)
     return _normalized(scaled, np.zeros(()), np.ones(()), weight, bias, 0.0)
 
@@ -199,7 +200,7 @@ def _chunks(x: Values, size: Any, dim: int = 0) -> tuple[Values, ...]:
 
 
 def _index_select(x: Values, dim: int, index: Values) -> Values:
-    # An index without dimensions selects as one of length 1 does, and keeps the dimension; numpy.take removes it.
+    # A 0-d index selects like one of length 1 and keeps the dimension, which numpy.take removes.
     taken = np.take(x if x.ndim else x.reshape(1), np.atleast_1d(index), axis=dim)
     return np.asarray(taken if x.ndim else taken.reshape(()))
 

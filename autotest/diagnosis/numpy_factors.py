@@ -1,4 +1,4 @@
-"""How far the factors of a matrix are from what defines them, where several would do and none can be expected."""
+"""Measures the error of matrix factors against their definition, for factorizations that are not unique."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 
 from autotest.diagnosis.numpy_values import Unknown, Values
 
-#: What is zero for the factors of a matrix: the matrix, the factors, and further arguments of the call.
+#: A function of the matrix, its factors and the further arguments of the call; its arrays are zero for right factors.
 FactorDefinition = Callable[..., Iterable[Values]]
 
 
 class Property(NamedTuple):
-    """What defines the factors that a function gives, in words and as differences that are zero."""
+    """The definition of the factors that a function returns, in words and as differences that must be zero."""
 
     words: str
-    #: How many factors there are.
+    #: The number of factors.
     parts: int
     differences: FactorDefinition
 
@@ -68,8 +68,17 @@ PROPERTIES: Mapping[str, Property] = MappingProxyType(
 def distances(
     path: str, args: Sequence[Any], kwargs: Mapping[str, Any], sides: Sequence[Sequence[Values]]
 ) -> tuple[float, ...] | None:
-    """How far the factors of each of `sides` are from what defines them, against the size of the matrix; None where
-    nobody can tell."""
+    """Return the error of each side's factors against their definition, relative to the magnitude of the matrix.
+
+    Args:
+        path: the name of the function, a key of `PROPERTIES`.
+        args: the positional arguments of the call, of which the first is the matrix.
+        kwargs: the keyword arguments of the call.
+        sides: the factors of each side.
+
+    Returns:
+        One error for each side; None if the call is not supported, or the matrix is empty or not finite.
+    """
     try:
         matrix = np.asarray(args[0])
         if not matrix.size or not np.isfinite(matrix).all():
@@ -81,7 +90,7 @@ def distances(
             max(float(np.abs(one).max(initial=0)) for one in definition(matrix, *side, *rest, **kwargs)) / size
             for side in sides
         )
-    except (Unknown, ValueError, TypeError, IndexError):  # a form of the call that is not known, or other shapes
+    except (Unknown, ValueError, TypeError, IndexError):  # unsupported arguments, or unexpected shapes
         return None
 
 

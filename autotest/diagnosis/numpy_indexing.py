@@ -1,4 +1,4 @@
-"""What picks, places, counts and orders elements, as NumPy does it."""
+"""NumPy counterparts of operators that select, place, count and order elements."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from autotest.diagnosis.numpy_values import (
 
 
 def _places(index: Values, dim: int) -> tuple[Any, ...]:
-    """Where ``gather`` reads and ``scatter`` writes: each element's own place, but along `dim`, where `index` says it.
+    """Return the indices that ``gather`` reads and ``scatter`` writes: `index` along `dim`, the own place otherwise.
 
-    As torch documents them, nothing is broadcast: an index that is shorter than the tensor leaves its rest alone.
+    As torch documents, nothing is broadcast: if `index` is shorter than the tensor, the rest of the tensor is not used.
     """
     places: list[Any] = list(np.indices(index.shape, sparse=True))
     places[dim] = index
@@ -33,7 +33,7 @@ def _gather(x: Values, dim: int, index: Values, *, sparse_grad: bool = False) ->
 def _scatter(x: Values, dim: int, index: Values, src: Any, *, reduce: Any = None) -> Values:
     places = _places(index, dim)
     if reduce is not None or _repeats(x, places):
-        raise Unknown  # of several for one place, any may be the last
+        raise Unknown  # if several values are written to one place, any of them may be the last
     result = x.copy()
     result[places] = src if np.ndim(src) == 0 else src[tuple(map(slice, index.shape))]
     return result
@@ -68,7 +68,7 @@ def _index_fill(x: Values, dim: int, index: Values, value: Any) -> Values:
 
 
 def _plain_key(key: Any) -> Any:
-    """`key`, which NumPy takes as torch does where no list is in it."""
+    """Return `key`. Raise `Unknown` if it contains a list, which NumPy treats in another way than torch."""
     if any(isinstance(part, list) for part in (key, *(key if isinstance(key, tuple) else ()))):
         raise Unknown
     return key

@@ -1,4 +1,4 @@
-"""Layers, attention, recurrent cells and sampling as NumPy computes them, written from their documentation."""
+"""NumPy counterparts of layers, attention, recurrent cells and sampling, written from the documentation of torch."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _shuffled_channels(x: Values, groups: int) -> Values:
 
 def _local_response_norm(x: Values, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Values:
     if x.dtype.kind != "f":
-        raise Unknown  # whose mean is rounded to a whole number
+        raise Unknown  # the mean of integers is rounded to an integer
     squares = np.pad(x * x, [(0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (x.ndim - 2)])
     sums = sum(squares[:, at : at + x.shape[1]] for at in range(size))
     return np.asarray(x / (k + alpha * sums / size) ** beta)
@@ -116,7 +116,7 @@ def _local_response_norm(x: Values, size: int, alpha: float = 1e-4, beta: float 
 
 
 def _gates(x: Values, h: Values, w: Values, u: Values, b: Any, c: Any) -> tuple[Values, Values]:
-    """What the input and what the state contributes to all gates."""
+    """Return the contributions of the input and of the state to all gates."""
     return np.asarray(x @ w.T + (0 if b is None else b)), np.asarray(h @ u.T + (0 if c is None else c))
 
 

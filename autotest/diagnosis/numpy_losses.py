@@ -1,4 +1,4 @@
-"""Losses as NumPy computes them, written from their documentation."""
+"""NumPy counterparts of losses, written from the documentation of torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from autotest.diagnosis.numpy_values import (
 
 
 def reduced(each: Values, reduction: str, batch: int = 0) -> Values:
-    """What ``reduction=`` makes of the losses of each element."""
+    """Apply ``reduction=`` to the losses of all elements.
+
+    Args:
+        each: the loss of each element.
+        reduction: "none", "mean", "sum" or "batchmean".
+        batch: the batch size, for "batchmean".
+    """
     if reduction == "batchmean":
         return np.asarray(each.sum() / batch)
     if reduction == "none":
@@ -28,7 +34,7 @@ def reduced(each: Values, reduction: str, batch: int = 0) -> Values:
 
 
 def _loss(each: Callable[..., Values]) -> Callable[..., Values]:
-    """A loss of two tensors and what `each` takes besides."""
+    """Return a loss of two tensors from `each`, which computes its elements and may take further keyword arguments."""
 
     def loss(
         x: Values, y: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **more: Any
@@ -117,7 +123,10 @@ def _alignments(
     x: Values, targets: Values, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Values:  # fmt: skip
-    """Of Graves et al., 2006: the sum over all ways to read each target, of the logarithms `x` of shape (T, N, C)."""
+    """Return the CTC loss of Graves et al., 2006, for log probabilities `x` of shape (T, N, C).
+
+    It sums over all alignments of each target.
+    """
     if x.ndim != 3 or np.ndim(targets) != 2:
         raise Unknown
     lengths = np.asarray(target_lengths)
@@ -126,14 +135,14 @@ def _alignments(
         for at, (steps, size) in enumerate(zip(np.asarray(input_lengths), lengths, strict=True))
     ])  # fmt: skip
     if not np.isfinite(losses).all():
-        raise Unknown  # a target that cannot be read
+        raise Unknown  # a target has no alignment
     return np.asarray((losses / np.maximum(lengths, 1)).mean() if reduction == "mean" else reduced(losses, reduction))
 
 
 def _alignment(x: Values, target: Values, blank: int) -> float:
     labels = np.full(2 * len(target) + 1, blank)
     labels[1::2] = target
-    # A blank may be left out between two labels that differ.
+    # A blank may be skipped between two different labels.
     skips = (labels != blank) & (labels != np.roll(labels, 2))
     skips[:2] = False
     reached = np.full(len(labels), -np.inf)

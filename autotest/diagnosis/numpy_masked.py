@@ -1,4 +1,4 @@
-"""Reductions and normalizations below ``torch.masked``, which leave out the elements where a mask is False."""
+"""Reductions and normalizations of ``torch.masked``, which ignore the elements where a mask is False."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def _shown(x: Values, mask: Any) -> Values:
 
 
 def _filled(function: NumpyFunction, neutral: float) -> NumpyFunction:
-    """A reduction, with what changes nothing in place of what is left out."""
+    """Return a reduction that replaces masked elements by `neutral`, which does not change its result."""
 
     def reduced(x: Values, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
         if dtype is not None or x.dtype.kind not in "fc":
             raise Unknown
         if not np.asarray(_shown(x, mask)).any(axis=axis_of(dim)).all():
-            raise Unknown  # of nothing, frameworks give what they like
+            raise Unknown  # the reduction of no elements is unspecified
         return function(np.where(_shown(x, mask), x, neutral), axis=axis_of(dim), keepdims=keepdim)
 
     return reduced
@@ -53,7 +53,7 @@ def _variance(root: bool) -> NumpyFunction:
         centre = np.where(shown, x, 0).sum(axis=axes, keepdims=True) / count
         left = count - int(bool(unbiased))
         if (left <= 0).any():
-            raise Unknown  # of too few elements, frameworks give what they like
+            raise Unknown  # the variance of too few elements is unspecified
         spread = (np.where(shown, x - centre, 0) ** 2).sum(axis=axes, keepdims=True) / left
         spread = np.sqrt(spread) if root else spread
         return spread if keepdim else spread.squeeze(axes)
@@ -80,7 +80,7 @@ def _softmax(sign: int, *, log: bool) -> NumpyFunction:
     def softmax(x: Values, dim: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         shown = _shown(x, mask)
         if dtype is not None or x.dtype.kind != "f" or not shown.all():
-            raise Unknown  # what stands where nothing is shown is undefined
+            raise Unknown  # the results at masked elements are undefined
         shifted = sign * x - (sign * x).max(axis=dim, keepdims=True)
         logarithm = shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
         return logarithm if log else np.exp(logarithm)

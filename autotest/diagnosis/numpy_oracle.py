@@ -1,4 +1,4 @@
-"""What NumPy computes for a call of an operator, where it has a counterpart."""
+"""Computes the result of an operator's call with its NumPy counterpart."""
 
 from __future__ import annotations
 
@@ -50,25 +50,34 @@ _ALIASES: Mapping[str, str] = MappingProxyType({
     "not_equal": "ne", "greater_equal": "ge", "less_equal": "le", "swapdims": "transpose",
     "Sigmoid": "sigmoid", "ReLU": "relu", "Tanh": "tanh", "SiLU": "silu", "ReLU6": "relu6",
 })  # fmt: skip
-#: What means something of its own below a name of the namespace.
+#: Counterparts for sub-namespaces of ``torch`` in which a name may have another meaning than in ``torch``.
 _FOLDERS: Mapping[str, Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {"linalg": LINALG, "masked": MASKED, "signal.windows": TAPERS}
 )
 
-#: Of numbers below it, no product of two overflows, nor a sum of such products.
+#: The magnitude below which no product of two numbers overflows, nor a sum of such products.
 _ORDINARY = 1e150
 
 
 def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of operator `name`, a tuple of arrays for several; None where it has none.
+    """Return the result of operator `name`.
 
-    Raises `Unsettled` for numbers of which the order of computing decides what comes out.
+    Args:
+        name: the path of the operator below ``torch``, such as ``"linalg.inv"`` or ``"Tensor.where"``.
+        args: the positional arguments, with arrays for tensors.
+        kwargs: the keyword arguments.
+
+    Returns:
+        An array, a tuple of arrays for several results, or None if there is no counterpart for the call.
+
+    Raises:
+        Unsettled: the result depends on the order of computation for these numbers.
     """
     folder, _, plain = name.rpartition(".")
     if folder == "fft" and not _is_ordinary(args, kwargs):
         raise Unsettled
     if folder == "fft" or (folder, plain) == ("Tensor", "unfold"):
-        return None  # which mean something else
+        return None  # these have another meaning than their namesakes in ``torch``
     plain = plain.rstrip("_")
     plain = SPECIAL.get(plain, "") if folder == "special" else plain
     if folder == "Tensor" and plain == "where":
@@ -82,7 +91,7 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
             settled = _is_ordinary(args, kwargs) or _keeps_with_range(found, function, args, kwargs)
         except Unsettled:
             raise
-        except Exception:  # noqa: BLE001 - a form of the call that the counterpart does not know
+        except Exception:  # noqa: BLE001 - the counterpart does not support these arguments
             return None
     if not settled:
         raise Unsettled
@@ -90,14 +99,14 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
 
 
 def _is_ordinary(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether all numbers are finite, and so small that what is computed of them does not overflow on the way."""
+    """Whether all numbers are finite, and so small that intermediate results do not overflow."""
     return all((np.abs(item) < _ORDINARY).all() for item in leaves((tuple(args), dict(kwargs))) if _is_double(item))
 
 
 def _keeps_with_range(found: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether `found` is the same where a greater exponent keeps numbers from overflowing on the way to it.
+    """Whether `found` is the same in long double, whose exponent range prevents intermediate overflow.
 
-    Products of matrices are summed otherwise then, too, and what BLAS makes of zero times NaN is its own.
+    Matrix products then also are summed in another order, without BLAS, which treats zero times NaN in its own way.
     """
     wide = function(*_widened(tuple(args)), **_widened(dict(kwargs)))
     several = isinstance(found, tuple)

@@ -1,4 +1,4 @@
-"""Order and extremes as NumPy computes them. Equal elements may stand in any order: of their places it says nothing."""
+"""NumPy counterparts for sorting and extremes, without indices of equal elements, whose order is unspecified."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _order(x: Values, dim: int, descending: bool) -> Values:
 
 
 def _if_distinct(x: Values, dim: int, places: Values) -> Values | None:
-    """`places`, where no two elements along `dim` are equal and none is NaN."""
+    """Return `places`, or None if two elements along `dim` are equal or one is NaN."""
     ordered = np.sort(x, axis=dim)
     along = np.moveaxis(ordered, dim, 0) if x.ndim else ordered[None]
     told = np.isnan(ordered).any() or (along[1:] == along[:-1]).any()
@@ -48,7 +48,10 @@ def _topk(
 
 
 def _place(x: Values, value: Values, dim: int, keepdim: bool) -> Values | None:
-    """Where along `dim` the elements of `value` stand, which have one element there; None where some stand twice."""
+    """Return the indices along `dim` of the elements of `value`; None if one of them occurs more than once.
+
+    `value` has one element along `dim`.
+    """
     same = x == value
     if (same.sum(axis=dim) != 1).any():
         return None
@@ -56,7 +59,7 @@ def _place(x: Values, value: Values, dim: int, keepdim: bool) -> Values | None:
 
 
 def _extreme(reduce: NumpyFunction, elementwise: NumpyFunction) -> NumpyFunction:
-    """Of everything, along one dimension and where, or of two operands."""
+    """Return a function for the extreme of all elements, along a dimension (with its index), or of two operands."""
 
     def extreme(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
         if dim is None:
@@ -70,7 +73,7 @@ def _extreme(reduce: NumpyFunction, elementwise: NumpyFunction) -> NumpyFunction
 
 
 def _nth(x: Values, at: int, dim: int, keepdim: bool) -> tuple[Values, Values | None]:
-    """The element that is `at` places from the least one."""
+    """Return the element at position `at` in ascending order, and its index. Raise `Unknown` for NaN."""
     if np.isnan(x).any():
         raise Unknown
     found = np.sort(x, axis=dim).take([at], axis=dim)
@@ -78,7 +81,7 @@ def _nth(x: Values, at: int, dim: int, keepdim: bool) -> tuple[Values, Values | 
 
 
 def _median(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
-    """The lower one of the two in the middle, as torch has it."""
+    """Return the median; of two elements in the middle the lower one, as in torch."""
     if dim is None:
         return _nth(x.reshape(-1), (x.size - 1) // 2, 0, False)[0]
     return _nth(x, (x.shape[dim] - 1) // 2, dim, keepdim)

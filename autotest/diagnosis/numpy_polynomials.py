@@ -1,4 +1,4 @@
-"""The orthogonal polynomials below ``torch.special``, each by its recurrence."""
+"""The orthogonal polynomials of ``torch.special``, each by its recurrence."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from autotest.diagnosis.numpy_values import Unknown, Values
 
-#: The next one of the degree given, of the argument, the one before and the one before that.
+#: One step of a recurrence: returns the value at degree k from k, the argument x, and the values at k-1 and k-2.
 Next = Callable[[int, Any, Any, Any], Any]
-#: Beyond this degree what is left of a recurrence may be rounding.
+#: The highest degree that is computed: above it, the error of a recurrence may dominate its result.
 _HIGHEST = 30
 
 
 def _by(first: Callable[[Any], Any], following: Next, *, shifted: bool = False) -> Callable[..., Values]:
-    """The polynomial that is 1 at degree 0, `first` at degree 1, and goes on as `following` says."""
+    """Return the polynomial that is 1 at degree 0, `first` at degree 1, and follows the recurrence `following`."""
 
     def one(x: float, degree: float) -> float:
         wanted = int(degree)

@@ -1,4 +1,4 @@
-"""Operators that NumPy has by another name, or as one line, and which torch has beside their better known relatives."""
+"""NumPy counterparts of less common operators that have another name in NumPy, or need only one line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RENAMED: Mapping[str, NumpyFunction] = MappingProxyType(
         "diagflat": lambda x, offset=0: np.diagflat(x, offset),
     }
 )
-#: Below ``torch.special``, those that mean what their namesakes below ``torch`` do.
+#: Functions of ``torch.special`` that are the same as a function of ``torch``, by name.
 SPECIAL: Mapping[str, str] = MappingProxyType(
     {
         **{name: name for name in ("log1p", "expm1", "exp2", "softmax", "log_softmax", "xlogy", "logit", "sinc")},

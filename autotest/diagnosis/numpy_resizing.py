@@ -1,4 +1,4 @@
-"""Resizing of pictures, and what undoes a pooling, as NumPy computes them, written from their definitions."""
+"""NumPy counterparts for the resizing of images and for unpooling, written from their definitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values
 from autotest.diagnosis.numpy_windows import adaptive, each
 
-#: Of the cubic convolution of Keys, as torch and OpenCV choose it.
+#: The parameter `a` of Keys' cubic convolution, as torch and OpenCV choose it.
 _SHARPNESS = -0.75
 
 
@@ -39,14 +39,14 @@ def _nearest(shift: float) -> Callable[..., Values]:
         at = (np.arange(size) + shift) * step
         single = (np.arange(size, dtype=np.float32) + np.float32(shift)) * np.float32(step)
         if (np.floor(at) != np.floor(single)).any():
-            raise Unknown  # between two elements, to either of which it may be rounded
+            raise Unknown  # the position may be rounded to either of two elements
         return np.take(x, np.minimum(at.astype(int), x.shape[axis] - 1), axis)
 
     return nearest
 
 
 def _source(n: int, size: int, step: float, align_corners: bool) -> Values:
-    """Where each of `size` elements lies among the `n` that there are."""
+    """Return the position of each of `size` output elements among the `n` input elements."""
     if align_corners:
         return np.arange(size) * ((n - 1) / (size - 1) if size > 1 else 0.0)
     return np.asarray((np.arange(size) + 0.5) * step - 0.5)
@@ -77,7 +77,7 @@ def _cubic(x: Values, axis: int, size: int, step: float, align_corners: bool) ->
 
 
 def _keys(distance: Values) -> Values:
-    """How much an element counts at this distance from it."""
+    """Return the weight of an element at each distance from it, by Keys' cubic convolution."""
     a = _SHARPNESS
     inner = ((a + 2) * distance - (a + 3)) * distance**2 + 1
     outer = ((distance - 5) * distance + 8) * distance * a - 4 * a
@@ -113,7 +113,7 @@ def _unpooled(rank: int) -> Callable[..., Values]:
         result = np.zeros((math.prod(x.shape[:-rank]), math.prod(sizes)), x.dtype)
         rows = indices.reshape(len(result), -1)
         if any(len(np.unique(row)) < row.size for row in rows):
-            raise Unknown  # two values for one place: any of them may be there in the end
+            raise Unknown  # if two values are written to one place, any of them may be the last
         np.put_along_axis(result, rows, x.reshape(len(result), -1), axis=1)
         return result.reshape(*x.shape[:-rank], *sizes)
 

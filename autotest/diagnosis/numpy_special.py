@@ -1,4 +1,4 @@
-"""Special functions by their series, recurrences and integrals, for where SciPy is not installed."""
+"""Special functions by series, recurrences and integrals, used if SciPy is not installed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import numpy as np
 from autotest.diagnosis.numpy_values import Unknown, Values
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-#: From here on, asymptotic series are exact in double precision; and up to here, the integrals below are.
+#: The argument from which on asymptotic series are exact in double precision, and the argument up to which the series
+#: and integrals below are.
 _LARGE, _FAR = 16.0, 200.0
-#: Beyond this, torch's own Bessel functions of the first and second kind are right to seven digits only.
+#: The argument above which torch's own Bessel functions of the first and second kind have only seven correct digits.
 _SMALL = 3.0
 
 
 def _each(function: Callable[..., float], count: int = 1) -> Callable[..., Values]:
-    """`function` of `count` numbers for each element; it raises where it has no opinion, and nobody is asked then."""
+    """Return `function` of `count` numbers applied to each element; if it raises for one element, the call raises."""
     called = np.frompyfunc(function, count, 1)
 
     def elementwise(*args: Any) -> Values:
@@ -33,7 +34,7 @@ def _each(function: Callable[..., float], count: int = 1) -> Callable[..., Value
 
 def _digamma(x: float) -> float:
     if not math.isfinite(x) or (x <= 0 and x == math.floor(x)):
-        raise ValueError  # at a pole, or beyond
+        raise ValueError  # a pole, or not finite
     if x < 0:
         return _digamma(1 - x) - math.pi / math.tan(math.pi * x)
     added = 0.0
@@ -44,7 +45,7 @@ def _digamma(x: float) -> float:
 
 
 def _zeta(s: float, q: float) -> float:
-    """Hurwitz's, by Euler and Maclaurin."""
+    """Return the Hurwitz zeta function, by the Euler-Maclaurin formula."""
     if not (s > 1 and q > 0 and math.isfinite(s) and math.isfinite(q)):
         raise ValueError
     count = 20
@@ -74,7 +75,7 @@ def _several_log_gamma(x: Any, p: int) -> Values:
 
 
 def _lower_gamma(a: float, x: float) -> float:
-    """The regularized incomplete one, by its series."""
+    """Return the regularized lower incomplete gamma function, by its series."""
     if a < 0 or x < 0 or a == x == 0:
         return math.nan
     if not max(a, x) <= _FAR:
@@ -124,7 +125,7 @@ def _log_normal(x: float) -> float:
 
 
 def _quantile(p: float) -> float:
-    """Of the normal distribution, by halving."""
+    """Return the quantile of the standard normal distribution, by bisection."""
     if not 0 < p < 1:
         return {0.0: -math.inf, 1.0: math.inf}.get(p, math.nan)
     if p > 0.5:
@@ -147,7 +148,7 @@ def _inverse_erf(y: float) -> float:
     return math.copysign(high, y) if y else y
 
 
-# -- Bessel's functions, by their series, and those of the second kind by their integrals -----------------------------
+# -- Bessel functions: by their series, those of the second kind by their integrals -----------------------------------
 
 
 @functools.cache
@@ -163,7 +164,10 @@ def _near(x: float, limit: float = _FAR) -> float:
 
 
 def _power_series(n: int, x: float, sign: int) -> float:
-    """Of the functions of the first kind: none of its terms is lost, however small `x` is."""
+    """Return a Bessel function of the first kind (`sign` -1) or a modified one (`sign` 1).
+
+    The power series keeps its relative precision however small `x` is.
+    """
     term = total = (x / 2) ** n / math.factorial(n)
     for k in range(1, 50 + int(abs(x))):
         term *= sign * x * x / (4 * k * (k + n))

@@ -1,4 +1,4 @@
-"""Special, cumulative, counting and statistical operators as NumPy computes them."""
+"""NumPy counterparts of special, cumulative, counting and statistical operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autotest.diagnosis.numpy_values import (
 
 
 def _none_missing(x: Values) -> Values:
-    """`x`, in which there is no NaN, whose meaning here is the framework's own."""
+    """Return `x`. Raise `Unknown` if it contains NaN, which frameworks are free to handle in their own way here."""
     if x.dtype.kind in "fc" and np.isnan(x).any():
         raise Unknown
     return x
@@ -56,7 +56,7 @@ def _log_cumulative(x: Values, dim: int) -> Values:
 
 
 def _running(choose: np.ufunc) -> NumpyFunction:
-    """The extremes so far; where they stand is left open, since several may be equal."""
+    """Return a function for cumulative extremes, without their indices, as several elements may be equal."""
 
     def running(x: Values, dim: int) -> tuple[Values, None]:
         return choose.accumulate(np.atleast_1d(x), axis=dim).reshape(x.shape), None
@@ -112,16 +112,16 @@ def _nan_mean(x: Values, dim: Any = None, keepdim: bool = False) -> Values:
 
 def _histogram(x: Values, bins: int = 100, min: float = 0, max: float = 0) -> Values:  # noqa: A002 - its own names
     if min == max:
-        raise Unknown  # the range of the data, which more is known about than this
+        raise Unknown  # the range comes from the data, which has special cases that are not modelled here
     inside = x[(x >= min) & (x <= max)].astype(float)
     at = (inside - min) / (max - min) * bins
     if (np.abs(at - np.rint(at)) < 1e-6).any():
-        raise Unknown  # an edge, to whose either side it may be rounded
+        raise Unknown  # a number at the edge of a bin may be rounded to either side
     return np.bincount(np.floor(at).astype(int), minlength=bins).astype(float)
 
 
 def _most_frequent(x: Values, dim: int = -1, keepdim: bool = False) -> tuple[Values, None]:
-    """What stands most often; which of several is the framework's own."""
+    """Return the mode along `dim`, without its index. Raise `Unknown` if several values are equally frequent."""
     if not x.ndim:
         return x, None
     rows = np.moveaxis(_none_missing(x), dim, -1)

@@ -1,4 +1,4 @@
-"""The window functions below ``torch.signal.windows``, but for Kaiser's, which torch scales in single precision."""
+"""The window functions of ``torch.signal.windows``, except Kaiser's, which torch scales in single precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_THE_TENSOR = ("dtype", "layout", "device", "requires_grad")
 
 
 def _taper(shape: Callable[..., Values]) -> NumpyFunction:
-    """The window of `shape`, which is given where its elements lie between 0 and 1, and how many steps that is."""
+    """Return the window function of `shape`, which takes the elements' positions in [0, 1] and the number of steps."""
 
     def window(M: int, *args: Any, sym: bool = True, **named: Any) -> Any:  # noqa: N803 - the operators' own name
         if M < 2:
@@ -45,7 +45,7 @@ def _gaussian(at: Values, steps: int, *, std: float = 1.0) -> Values:
 
 
 def _half_sine(at: Values, steps: int) -> Values:
-    # Of half a sample to either side, so that its ends are not zero.
+    # The window extends half a sample to both sides, so that its ends are not zero.
     return np.asarray(np.sin(math.pi * (at * steps + 0.5) / (steps + 1)))
 
 

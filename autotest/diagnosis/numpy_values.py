@@ -1,4 +1,4 @@
-"""What the NumPy counterparts of operators have in common."""
+"""Common parts of the NumPy counterparts of operators."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ NumpyFunction = Callable[..., Any]
 
 
 class Unknown(Exception):
-    """A counterpart does not know such a call, or which of several results torch promises for it."""
+    """Raised if a counterpart does not support the call, or if several results are right."""
 
 
 class Unsettled(Exception):
-    """Of such numbers the order of computing decides what comes out, so that nobody else's answer counts either."""
+    """Raised if the result depends on the order of computation for these numbers, so that no oracle may decide."""
 
 
 def axis_of(dim: Any) -> Any:
-    """torch's ``dim=`` as NumPy's ``axis=``."""
+    """Convert torch's ``dim=`` to NumPy's ``axis=``."""
     return tuple(dim) if isinstance(dim, (list, tuple)) else dim
 
 
 def exactly(function: NumpyFunction, count: int) -> NumpyFunction:
-    """`function` of `count` operands and nothing else: any further argument means something unknown."""
+    """Return `function` restricted to `count` positional arguments; any other number of them raises `Unknown`."""
 
     def called(*args: Any) -> Any:
         if len(args) != count:
@@ -37,7 +37,7 @@ def exactly(function: NumpyFunction, count: int) -> NumpyFunction:
 
 
 def of_finite(function: NumpyFunction) -> NumpyFunction:
-    """`function` of finite numbers alone: raises `Unsettled` for others."""
+    """Return `function` restricted to finite numbers; others raise `Unsettled`."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         if not all(np.isfinite(item).all() for item in (*args, *kwargs.values()) if isinstance(item, np.ndarray)):
@@ -48,15 +48,15 @@ def of_finite(function: NumpyFunction) -> NumpyFunction:
 
 
 def log_sum(x: Values, axis: Any, keepdims: bool = False) -> Values:
-    """The logarithm of the sum of the exponentials along `axis`."""
+    """Return the logarithm of the sum of the exponentials along `axis`."""
     top = x.max(axis=axis, keepdims=True)
-    top = np.where(np.isinf(top), 0.0, top)  # an infinity less itself is no number, and it needs no shift
+    top = np.where(np.isinf(top), 0.0, top)  # infinity minus infinity is NaN, and an infinite maximum needs no shift
     total = np.log(np.exp(x - top).sum(axis=axis, keepdims=True)) + top
     return np.asarray(total if keepdims else np.squeeze(total, axis=axis))
 
 
 def p_norm(x: Values, p: float, axis: Any = -1, *, keepdims: bool = False) -> Values:
-    """The p-norm of the vectors along `axis`."""
+    """Return the p-norm of the vectors along `axis`."""
     size = np.abs(x)
     if p == 0:
         return np.asarray((x != 0).sum(axis=axis, keepdims=keepdims).astype(x.dtype))
@@ -66,19 +66,22 @@ def p_norm(x: Values, p: float, axis: Any = -1, *, keepdims: bool = False) -> Va
 
 
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
-    """``reduction=`` of a loss that is not given the older arguments, which mean the same."""
+    """Return ``reduction=`` of a loss. Raise `Unknown` if the deprecated arguments for the same purpose are given."""
     if size_average is not None or reduce is not None:
         raise Unknown
     return reduction
 
 
 def sigmoid(x: Values) -> Values:
-    """The logistic function."""
+    """Return the logistic function of `x`."""
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
 def sum_with_product(c: Values, product: Values, beta: float, alpha: float) -> Values:
-    """As torch's documentation of ``addmm`` has it: `c` is ignored where `beta` is 0, with the NaN in it."""
+    """Return ``beta * c + alpha * product``.
+
+    As torch documents for ``addmm``, `c` is ignored if `beta` is 0, including NaN in it.
+    """
     return np.asarray(alpha * product + (beta * c if beta else np.zeros_like(c)))
 
 

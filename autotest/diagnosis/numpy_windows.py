@@ -1,4 +1,4 @@
-"""Convolutions, pooling and padding as NumPy computes them, written from their definitions."""
+"""NumPy counterparts of convolutions, pooling and padding, written from their definitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autotest.diagnosis.numpy_values import (
 
 
 def each(value: Any, rank: int) -> tuple[int, ...]:
-    """One number for each dimension, of a number for all of them."""
+    """Return one number for each of `rank` dimensions; a single number is used for all of them."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     return given * rank if len(given) == 1 else given
 
@@ -28,19 +28,19 @@ def _offsets(kernel: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _last(parts: Iterable[Any]) -> tuple[Any, ...]:
-    """What takes `parts` of the last dimensions."""
+    """Return an index that applies `parts` to the last dimensions."""
     return (..., *parts)
 
 
 def _at(offset: Sequence[int], sizes: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> tuple[Any, ...]:
-    """Where the window's element at `offset` lies, for each of `sizes` windows."""
+    """Return the index of the element at `offset` in each window; there are `sizes` windows along each dimension."""
     starts = [at * step for at, step in zip(offset, dilation, strict=True)]
     spans = zip(starts, sizes, stride, strict=True)
     return _last(slice(start, start + (size - 1) * step + 1, step) for start, size, step in spans)
 
 
 def _batched(function: Callable[..., Values]) -> Callable[..., Values]:
-    """`function` of a batch, for a sample without its dimension too."""
+    """Return `function` of a batch extended to a single sample without a batch dimension."""
 
     def called(x: Values, weight: Values, *args: Any, **named: Any) -> Values:
         if x.ndim == weight.ndim:
@@ -97,7 +97,11 @@ def _transposed(
 def _windows(
     x: Values, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, rank: int, fill: Any
 ) -> tuple[Values, Values]:
-    """The elements of each window along a new first dimension, and whether each of them is one of `x`'s or padding."""
+    """Return the elements of each window along a new first dimension, and two masks for each element.
+
+    The masks are stacked along the second dimension of the second array. The first is 1 for elements of `x` and its
+    padding, the second only for elements of `x`. Both are 0 for elements beyond the padding, which `ceil_mode` adds.
+    """
     kernel, padding, dilation = each(kernel, rank), each(padding, rank), each(dilation, rank)
     stride = kernel if stride is None or stride in ([], ()) else each(stride, rank)
     sizes, pads = [], []
@@ -105,7 +109,7 @@ def _windows(
         span = (n + 2 * p - d * (k - 1) - 1) / s
         size = (math.ceil(span) if ceil_mode else math.floor(span)) + 1
         if ceil_mode and (size - 1) * s >= n + p:
-            size -= 1  # a window begins inside of the input or its left padding
+            size -= 1  # a window must begin inside the input or its left padding
         sizes.append(size)
         pads.append((p, max(0, (size - 1) * s + d * (k - 1) + 1 - n - p)))
     none = [(0, 0)] * (x.ndim - rank)

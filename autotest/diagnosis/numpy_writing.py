@@ -1,4 +1,4 @@
-"""Operators that write at places, or take from them, as NumPy does it on copies."""
+"""NumPy counterparts of operators that write at indices or read from them; they write into copies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def _index_put(x: Values, indices: Any, values: Values, accumulate: bool = False
 
 
 def _write(made: Values, where: tuple[Any, ...], values: Values, accumulate: bool) -> None:
-    """Write into `made`; which of several values stays where the same place is written twice is the framework's own."""
+    """Write `values` into `made`.
+
+    Raise `Unknown` if different values are written to the same place, as any of them may remain there.
+    """
     if accumulate:
         np.add.at(made, where, values)
         return

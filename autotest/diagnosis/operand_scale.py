@@ -1,4 +1,4 @@
-"""Says how large the operands are that each element of an answer depends on."""
+"""Bounds the magnitude of the operands that each element of a result depends on."""
 
 from __future__ import annotations
 
@@ -10,18 +10,28 @@ import numpy as np
 from autotest.comparison.elementwise import Values
 from autotest.program import leaves, map_operand
 
-#: A call's answer to other operands, or None.
+#: A function that returns the result of a call for given operands, or None.
 AnswerFunction = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
-#: What numbers beyond them are replaced by: up to twice as much.
+#: Bounds that are tried: numbers greater than a bound are replaced by numbers between once and twice the bound.
 _CUTS: Final = (1e1, 1e3, 1e6, 1e10, 1e20, 1e50, 1e100)
 
 
 def operand_scale(answer: AnswerFunction, args: Sequence[Any], kwargs: Mapping[str, Any], found: Values) -> Values:
-    """For each element of `found`, which is ``answer(args, kwargs)``, a bound of the numbers that it depends on.
+    """Return, for each element of `found`, a bound on the magnitude of the numbers that it depends on.
 
-    What stays as it is when the numbers beyond a bound become others depends on none of them. These others are in the
-    same order, so that what is selected by order stays where it is, and no two are alike, so that none cancel.
+    An element that keeps its value when all numbers above a bound are replaced does not depend on them. The
+    replacements are in the same order, so that a selection by order does not change, and are distinct, so that they
+    do not cancel.
+
+    Args:
+        answer: computes the result of the call for given operands.
+        args: the positional arguments of the call.
+        kwargs: the keyword arguments of the call.
+        found: the result, ``answer(args, kwargs)``.
+
+    Returns:
+        An array of the shape of `found`.
     """
     arrays = [item for item in leaves((tuple(args), dict(kwargs))) if isinstance(item, np.ndarray)]
     whole = greatest(item for item in arrays if item.dtype.kind in "iub")
@@ -38,7 +48,7 @@ def operand_scale(answer: AnswerFunction, args: Sequence[Any], kwargs: Mapping[s
 def _answered(answer: AnswerFunction, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     try:
         return answer(args, kwargs)
-    except Exception:  # noqa: BLE001 - it may know nothing of such numbers
+    except Exception:  # noqa: BLE001 - the function may not support such numbers
         return None
 
 
@@ -67,7 +77,7 @@ def _cut(operands: Any, cut: float) -> Any:
 
 
 def greatest(arrays: Iterable[Values]) -> float:
-    """The greatest magnitude of the finite numbers in `arrays`, and no zero, by which one may want to divide."""
+    """Return the greatest magnitude of the finite numbers in `arrays`, and at least 1e-290, to be safe as a divisor."""
     return max([1e-290, *(float(np.abs(item[np.isfinite(item)].astype(float)).max(initial=0)) for item in arrays)])
 
 

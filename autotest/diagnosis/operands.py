@@ -1,4 +1,4 @@
-"""Reads what some calls of a program are given and what they give, in one run of one side."""
+"""Reads the operands and results of some calls of a program, in one run on one side."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from autotest.replaying.replay import replay
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
-    """One call, as data: slot -> what that operand held before the call, and what the call gave."""
+    """The operands and the result of one call, as data."""
 
+    #: The content of each operand before the call, by slot.
     operands: dict[int, Any]
     result: Any = None
 
 
 def operands_at(program: Program, framework: Framework, slots: Collection[int]) -> dict[int, Held]:
-    """What the calls of `slots` are given and give on `framework`; calls that it does not come to are missing."""
+    """Return the operands and results of the calls in `slots` on `framework`; calls not reached are missing."""
     wanted = frozenset(slots)
     found: dict[int, Held] = {}
 
@@ -40,7 +41,7 @@ def operands_at(program: Program, framework: Framework, slots: Collection[int]) 
 
 
 def values_at(program: Program, framework: Framework, end: int, slots: Collection[int]) -> dict[int, Any]:
-    """What `slots` hold on `framework` when the calls below `end` have run."""
+    """Return the content of `slots` on `framework` after the calls below slot `end` have run."""
     found: dict[int, Any] = {}
 
     def look(at: int, values: list[Any]) -> None:
@@ -52,7 +53,10 @@ def values_at(program: Program, framework: Framework, end: int, slots: Collectio
 
 
 def _read(slots: list[int], values: list[Any], framework: Framework) -> dict[int, Any]:
-    """Copies, since what comes later may write into them; what is no data (an optimizer, a context) is missing."""
+    """Return copies of the values in `slots`, as later calls may write into them.
+
+    Values that are no data, such as an optimizer or a context, are missing.
+    """
     tensors = [slot for slot in slots if isinstance(values[slot], framework.tensor_types)]
     frozen = freeze(framework, [values[slot] for slot in tensors])
     found: dict[int, Any] = {slot: value.copied() for slot, value in zip(tensors, frozen, strict=True)}

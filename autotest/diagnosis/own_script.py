@@ -1,4 +1,4 @@
-"""The reproducer of a finding in which the candidate is asked in its own terms, where it does not speak torch's."""
+"""Writes the reproducer of a finding in the candidate's own API, if that is not torch's."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from autotest.results.finding import Finding
 
 
 def own_script(finding: Finding, pair: Pair) -> str | None:
-    """The script, which needs neither this library nor an adapter; None where there is none of that kind."""
+    """Return a script that needs neither this library nor an adapter; None if there is no such script."""
     candidate, first, program = pair.candidate, finding.first, finding.program
     assert program is not None
     elsewhere = isinstance(candidate, Interpreter)
     own = names(program).get(first.slot)
-    # What a call that raises would have given has a name, too.
+    # The missing result of a call that raises has a name, too.
     name = own if first.symptom == "exception" else first.name
     if not (elsewhere or candidate.translates) or own is None or name != own + first.place:
         return None
@@ -41,7 +41,7 @@ def own_script(finding: Finding, pair: Pair) -> str | None:
             candidate.place if isinstance(candidate, Interpreter) else "",
         )
         return script(program, reference, other, terms, asked)
-    except Exception:  # noqa: BLE001 - what cannot be written down has another script
+    except Exception:  # noqa: BLE001 - if this script cannot be written, the general one is used
         return None
 
 

@@ -1,4 +1,4 @@
-"""Tries programs on a candidate that may die of them, in a process that it may cost."""
+"""Runs programs that may crash the candidate in a separate process."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from autotest.program import Program
 from autotest.replaying import graph_check
 from autotest.replaying.replay import replay
 
-#: The death of a program that gave no answer.
+#: `Ending.death` of a program that did not end in time.
 HANGS = "hangs"
-#: Seconds after which a program counts as hanging; and one that this process has just run.
+#: Seconds after which a program counts as hanging, and the same for a program that this process has just run.
 _DEADLINE, _SOON = 10.0, 3.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ending:
-    """What became of a program: how the candidate died (``""`` if it did not), and whether the reference ran it."""
+    """How a program ended: how the candidate died (``""`` if it did not), and whether the reference accepted it."""
 
     death: str
     accepted: bool
@@ -34,15 +34,15 @@ class Ending:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProbeOptions:
-    """How a program is run before it counts as surviving."""
+    """How a program is run before it counts as survived."""
 
     #: Seconds after which it counts as hanging.
     deadline: float = _DEADLINE
-    #: How often it is run.
+    #: The number of runs.
     times: int = 1
-    #: With these settings, in the candidate's graph mode, after eager mode has agreed under them.
+    #: The settings for the candidate's graph mode, which runs if eager mode agrees under them; None for eager mode.
     graph: Settings | None = None
-    #: Whether a process that survives one program is given the next one; not where it dies of what an earlier one left.
+    #: Whether a process that survived a program runs the next one, too; False if earlier programs may cause a crash.
     lasting: bool = True
 
 
@@ -50,23 +50,38 @@ _USUAL = ProbeOptions()
 
 
 class Probe:
-    """A process that runs programs until one kills it, and is then started anew."""
+    """A process that runs programs, and is replaced by a new one if a program crashes it."""
 
     def __init__(self, server: Server, options: ProbeOptions = _USUAL, pace: Pace | None = None) -> None:
-        """With a `pace`, many times what the reference takes, or what took another program, says that one hangs."""
-        #: May be set later: a first program then has the whole deadline.
+        """Start the process.
+
+        Args:
+            server: starts the processes.
+            options: how programs are run.
+            pace: the time that programs take; a program that takes many times longer, or many times longer than on the
+                reference, counts as hanging. None means to wait for the whole deadline.
+        """
+        #: The time that programs take. It may be set later, so that the first program has the whole deadline.
         self.pace = pace
         self._server, self._options = server, options
         self._process = self._started()
         self._ready = False
-        #: Starts while another one works, once it is known that there are deaths.
+        #: A process that starts up while the current one works; used once a program has crashed.
         self._spare: Process | None = None
 
     def _started(self) -> Process:
         return self._server.process(_answer)
 
     def run(self, program: Program, deadline: float | None = None) -> Ending:
-        """How `program` ends; raises `OSError` where there is no process to run it in."""
+        """Run `program`, and return how it ends.
+
+        Args:
+            program: the program.
+            deadline: seconds after which it counts as hanging; None for that of the options.
+
+        Raises:
+            OSError: no process can be started.
+        """
         return self._server.tried(lambda: self._run(program, deadline or self._options.deadline))
 
     def _run(self, program: Program, deadline: float) -> Ending:
@@ -114,7 +129,7 @@ class Probe:
 
 
 def _said(connection: Connection, seconds: float) -> bool | None:
-    """What the process answers; None when it is dead, or takes too long."""
+    """Return the answer of the process; None if it has died, or does not answer within `seconds`."""
     try:
         return connection.recv() if connection.poll(seconds) else None
     except (EOFError, ConnectionResetError):
@@ -122,7 +137,7 @@ def _said(connection: Connection, seconds: float) -> bool | None:
 
 
 def _answer(connection: Connection, server: socket.socket) -> None:
-    """In the process: say for each program whether the reference accepts it, then that it was survived."""
+    """Run programs in the process; for each, send whether the reference accepts it, and True if it was survived."""
     pair = chosen()
     pair.load()
     with pair.around_trials():
@@ -139,12 +154,12 @@ def _answer(connection: Connection, server: socket.socket) -> None:
 
 
 def _eager(program: Program, pair: Pair) -> tuple[bool, Callable[[], object]]:
-    """Whether the reference accepts `program`, and what runs it on the candidate."""
+    """Return whether the reference accepts `program`, and a function that runs it on the candidate."""
     return replay(program, pair.reference).error is None, lambda: replay(program, pair.candidate)
 
 
 def _in_graph(program: Program, pair: Pair, settings: Settings) -> tuple[bool, Callable[[], object]]:
-    """Whether eager mode agrees on `program`, and what runs it in the candidate's graph mode, if it does."""
+    """Return whether eager mode agrees on `program`, and a function that runs it in graph mode if so."""
     eager = agree(program, pair, settings)
     if eager.mismatches or eager.refused:
         return False, lambda: None
@@ -153,10 +168,13 @@ def _in_graph(program: Program, pair: Pair, settings: Settings) -> tuple[bool, C
 
 @contextlib.contextmanager
 def scout(pair: Pair, survived: Program) -> Iterator[Callable[[Program], bool]]:
-    """A function that tells whether the candidate survives a program, asked in a process of its own.
+    """Provide a function that returns whether the candidate survives a program, which runs in a separate process.
 
-    A framework that is not known to die is not asked, nor one that no other process can make: their programs run here
-    at once. `survived` is a program that this process has run.
+    If the candidate is not known to crash, or cannot be created in another process, the function always returns True.
+
+    Args:
+        pair: the reference and the candidate.
+        survived: a program that this process has run; used to check that a fork can run programs.
     """
     if not pair.candidate.fragile or pair.names is None:
         yield lambda program: True
@@ -167,19 +185,19 @@ def scout(pair: Pair, survived: Program) -> Iterator[Callable[[Program], bool]]:
         def survives(program: Program) -> bool:
             try:
                 return not probe.run(program).death
-            except OSError:  # no process to try it in: then it is not tried here either
+            except OSError:  # without a process for it, the program is not run in this process either
                 return False
 
         yield survives
 
 
 def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
-    """A fork of this process, which has everything already; or of another, where that does not get on."""
+    """Return a probe in a fork of this process, which has all imports, or in a new process if a fork does not work."""
     for fork in (True, False) if all(side.forkable for side in (pair.reference, pair.candidate)) else (False,):
         server = stack.enter_context(contextlib.closing(Server(frameworks=pair.names, fork=fork)))
         pair.candidate.synchronize()
         probe = stack.enter_context(contextlib.closing(Probe(server)))
-        # A child may lack what this process has got since, such as threads that a test body has used.
+        # A fork lacks the threads of this process, such as those that a test body has used.
         with contextlib.suppress(OSError):
             if not fork or not probe.run(survived, _SOON).death:
                 break

@@ -1,4 +1,4 @@
-"""Finds out who is wrong: replays in double precision, with the inputs moved a little, and twice."""
+"""Finds the side that is wrong: replays in double precision, with perturbed inputs, and a second time for noise."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from autotest.program.semantics import returns_gradients
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Opinion:
-    """The verdict on a program and where it applies."""
+    """The verdict on a program, and the call to which it applies."""
 
     verdict: Verdict
     located: Located
-    #: The whole program in double precision, where it was needed.
+    #: The whole program in double precision, which runs only if it is needed.
     double: DoublePrecision
 
 
 def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
-    """Judge the first mismatch of a program."""
+    """Return the opinion on the first mismatch of `agreement`."""
     first = agreement.mismatches[0]
     program = agreement.program
     located = locate(program, pair, settings, first)
     alone = located.alone
-    # A program of that call alone is told about as it stands.
+    # The evidence is about the program of the divergent call alone, if that is smaller.
     focus = alone if alone is not None and len(alone.program.calls) < len(program.calls) else agreement
     double = DoublePrecision(program, pair)
     of_focus = double if focus is agreement else DoublePrecision(focus.program, pair)
     verdict = judge(_evidence(focus, located, pair, settings, of_focus))
     if verdict.weak and focus is not agreement:
-        # Alone, a call may lack what decides: a whole program has more to differentiate, or other dtypes.
+        # The call alone may lack what decides: the whole program has more to differentiate, or other dtypes.
         again = judge(_evidence(agreement, located, pair, settings, double))
         verdict = verdict if again.weak else again
     if verdict.blame not in HARMLESS:
@@ -57,7 +57,7 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
 
 
 def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | None:
-    """Why nothing in `agreement` is anybody's fault, or None when something is."""
+    """Return the verdict that explains all mismatches in `agreement` as harmless, or None if some are not."""
     if not may_be_rounding(agreement.mismatches):
         return None
     verdict, left = explained(agreement, examine(agreement, pair, settings), settings)
@@ -65,13 +65,21 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | N
 
 
 def may_be_rounding(mismatches: Sequence[Mismatch]) -> bool:
-    """Whether only numbers differ."""
+    """Return whether `mismatches` are of values and gradients only."""
     return all(item.symptom in ("value", "gradient") for item in mismatches)
 
 
 def explained(agreement: Agreement, opinion: Opinion, settings: Settings) -> tuple[Verdict | None, list[Mismatch]]:
-    """Why the first mismatch of `agreement`, which `opinion` is on, is nobody's fault; and the mismatches that rounding
-    does not explain."""
+    """Return the harmless verdict on the first mismatch of `agreement`, and the mismatches that are not rounding.
+
+    Args:
+        agreement: the mismatches.
+        opinion: the opinion on the first of them.
+        settings: the settings of the test.
+
+    Returns:
+        The verdict, or None if the first mismatch is not harmless; and the mismatches that count.
+    """
     if opinion.verdict.blame not in HARMLESS:
         return None, agreement.mismatches
     if opinion.verdict.blame == "ties":
@@ -81,7 +89,7 @@ def explained(agreement: Agreement, opinion: Opinion, settings: Settings) -> tup
 
 
 def _is_rounding(item: Mismatch, agreement: Agreement, opinion: Opinion, settings: Settings) -> bool:
-    """Whether rounding explains `item`, where it explains the first mismatch."""
+    """Whether rounding explains `item`, given that it explains the first mismatch."""
     double, located = opinion.double, opinion.located
     place = place_of(item)
     measured = double.measured(place, item, settings, agreement)
@@ -90,8 +98,8 @@ def _is_rounding(item: Mismatch, agreement: Agreement, opinion: Opinion, setting
     if measured.is_rounding or (measured.wide_agrees and _is_small(item, settings)):
         return True
     if located.slot is not None:
-        # The inputs may reach the divergent call exactly, as when a row is expanded: what it makes of errors in them
-        # shows when its own operands move.
+        # If equal elements reach the divergent call, as after `expand`, perturbed inputs move them together. How the
+        # call amplifies independent errors shows only when its own operands are perturbed.
         moved = double.measured(place, item, settings, agreement, into=located.slot)
         if moved is not None and moved.is_rounding:
             return True
@@ -118,7 +126,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     if first.symptom == "value" and ties(focus, place, pair):
         return dataclasses.replace(evidence, ties=True)
     if not settings.gives_tolerance and measured is not None and measured.is_rounding:
-        return evidence  # nobody is accused of it, whatever others have to say: they take as long as all else
+        return evidence  # no side is accused of rounding; the oracles would take as long as all the rest
     if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
         oracle, kink = numeric_gradient(double.wide, double.wide_place(place), pair, first)
         return dataclasses.replace(evidence, oracles=() if oracle is None else (oracle,), kink=kink)
@@ -133,7 +141,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
 
 
 def _is_small(mismatch: Mismatch, settings: Settings) -> bool:
-    """Whether it is one for the size of the numbers alone, and would be tolerated of numbers around 1."""
+    """Whether `mismatch` would be tolerated for numbers around 1, and is one only because its numbers are small."""
     numbers = mismatch.statistics
     if numbers is None:
         return False
@@ -142,7 +150,7 @@ def _is_small(mismatch: Mismatch, settings: Settings) -> bool:
 
 
 def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[str, Any]:
-    """How far either side is from itself at the mismatch."""
+    """Return the fields `noise` and `tolerated` of `Evidence`: the noise of each side and the tolerance at `place`."""
     noise = []
     for side, at in ((pair.reference, 0), (pair.candidate, 1)):
         once = focus.read().get(place, (None, None))[at]

@@ -1,4 +1,7 @@
-"""Runs a program again on one framework, after other things lay in its memory: what differs then is no evidence."""
+"""Runs a program again on one framework with other data left in free memory.
+
+A result that differs between the runs is nondeterministic, and therefore no evidence against a side.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ from autotest.diagnosis.agreement import Agreement, Place, place_of, results
 from autotest.frameworks import Framework
 from autotest.program import Array, Program
 
-#: Tensors of the size of each input that memory is filled with, bytes of one that has so many, and tensors in all: of a
-#: program of many sizes, fewer of each.
+#: Limits for filling free memory: copies made of each array, the size in bytes up to which an array gets that many
+#: copies, and copies in total, so that a program with many sizes gets fewer copies of each.
 _COPIES, _SMALL, _IN_ALL = 400, 4096, 3000
-#: How often a program is run again, and one of more calls than that.
+#: The number of repetitions of a program, the number for a long program, and the calls above which a program is long.
 _AGAIN, _AGAIN_AT_LENGTH, _LONG = 6, 2, 60
 
 
 def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping[Place, Any], Mapping[Place, Any]]]:
-    """What `framework` gives for `program`, and what it gives when it runs it again, a few times.
+    """Yield the results of `program` on `framework` and those of a repetition, a few times.
 
-    In between, memory of the sizes that the program uses and gives is filled with something else, and so is what the
-    allocator hands out meanwhile.
+    Before each repetition, blocks of memory of the sizes that the program uses are filled with other data and freed.
+    Memory that the allocator hands out during the repetition is filled, too.
     """
     once = results(program, framework)
     for turn in range(_AGAIN if len(program.calls) <= _LONG else _AGAIN_AT_LENGTH):
@@ -39,10 +42,10 @@ def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping
 
 
 def unrepeatable(found: Sequence[Mismatch], live: Agreement) -> list[Mismatch]:
-    """Those of `found`, all of them of numbers, at which the reference does not agree with itself.
+    """Return those of the numeric mismatches `found` at which the reference does not agree with itself.
 
-    It gives something else when it runs the program again; or it gave something else in the trial, which is `live`, and
-    gives what the candidate gave there when it runs again.
+    Either its result changes when the program runs again, or its result differs from the one in the trial, `live`, and
+    is now the one that the candidate had there.
     """
     left, wavering = [*found], []
     trial = live.read()
@@ -64,7 +67,7 @@ def unrepeatable(found: Sequence[Mismatch], live: Agreement) -> list[Mismatch]:
 
 
 def _alike(item: Mismatch, one: Any, other: Any) -> bool | None:
-    """Whether two values at the place of `item` are as close as is tolerated there; None where that makes no sense."""
+    """Return whether two values are within the tolerance of `item`; None if they are not tensors of the same shape."""
     if type(one) is not TensorValue or type(other) is not TensorValue or one.data.shape != other.data.shape:
         return None
     numbers = item.statistics
@@ -73,29 +76,29 @@ def _alike(item: Mismatch, one: Any, other: Any) -> bool | None:
 
 
 def _stir(program: Program, once: Mapping[Place, Any], framework: Framework, turn: int) -> None:
-    """Leave other numbers behind where `program` is to run: NaN by turns, since nothing times that is not nothing.
+    """Leave other numbers in the free memory that `program` will use; NaN in every second turn, as 0 times NaN is NaN.
 
-    As much memory as each input and each result takes is filled and let go, for what a call leaves unwritten holds what
-    lay there before. Copies are made by the framework itself, whose memory it is, and of small ones as many as its
-    allocator may keep for later.
+    Blocks as large as each input and each result are filled and freed, because memory that a call does not write keeps
+    its old content. The framework itself makes the copies, as it owns the memory. Of small arrays it makes as many
+    copies as its allocator may cache.
     """
     written = [value.as_array() for value in once.values() if type(value) is TensorValue]
     like = {(array.data.nbytes, array.dtype): array for array in (*program.arrays, *written)}
-    # Thousands of copies, which as calls of a program that is replayed would take ten times as long.
+    # There are thousands of copies: as calls of a replayed program they would take ten times as long.
     copies: list[Any] = []
-    with contextlib.suppress(Exception):  # of a framework without: what is held by then is let go all the same
+    with contextlib.suppress(Exception):  # a framework may lack `clone`; copies made until then are freed anyway
         clone = framework.operation("method", "clone")
         most = min(_COPIES, _IN_ALL // max(len(like), 1))
         for array in like.values():
             made = framework.tensor(_filled(array, turn))
-            # Behind fewer copies the program finds its memory elsewhere.
+            # With another number of cached blocks, the program gets its memory elsewhere.
             count = most >> turn // 2 * 3 if array.data.nbytes <= _SMALL else 1
             copies += [clone(made) for _ in range(count)]
         framework.synchronize()
 
 
 def _filled(array: Array, turn: int) -> Array:
-    """An array like `array` of other numbers."""
+    """Return an array of the shape and dtype of `array`, filled with another number."""
     number = math.nan if turn % 2 and array.data.dtype.kind in "fc" else 3 * turn + 1
     return dataclasses.replace(array, data=np.full(array.data.shape, number).astype(array.data.dtype))
 

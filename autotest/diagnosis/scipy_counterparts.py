@@ -1,4 +1,4 @@
-"""What SciPy computes for a special function, or its formula where that is not installed."""
+"""Computes special functions with SciPy, or by formula if SciPy is not installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from autotest.diagnosis.numpy_special import FUNCTIONS
 from autotest.program.semantics import plain_name
 
-#: Their names in `scipy.special`, by torch's.
+#: The names of special functions in `scipy.special`, by their names in torch.
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
         **{name: name for name in "erf erfc erfcx erfinv ndtr ndtri log_ndtr expit logit i0 i0e i1 i1e zeta".split()},
@@ -40,11 +40,11 @@ _NAMES: Mapping[str, str] = MappingProxyType(
 
 
 def special_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """Who computes the special function `name`, and the result; None where nobody does."""
+    """Return the name of the oracle for the special function `name` and its result; None if there is no oracle."""
     plain = plain_name(name)
     if name.startswith("Tensor.polygamma"):
         args = (args[1], args[0])  # x.polygamma(n)
-    with np.errstate(all="ignore"), contextlib.suppress(Exception):  # a form of the call that it does not know
+    with np.errstate(all="ignore"), contextlib.suppress(Exception):  # the oracle may not support these arguments
         if plain in _NAMES and args and not kwargs and (scipy := _scipy(_NAMES[plain], args)) is not None:
             return "SciPy", scipy
         if plain in FUNCTIONS:
@@ -54,9 +54,9 @@ def special_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
 
 def _scipy(own: str, args: Sequence[Any]) -> Any:
     if own == "polygamma" and (np.equal(np.floor(args[1]), args[1]) & np.less_equal(args[1], 0)).any():
-        return None  # at its poles, SciPy means another limit than torch
+        return None  # at its poles, SciPy takes another limit than torch
     if own == "gammaln" and np.isneginf(args[0]).any():
-        return None  # where C has infinity, SciPy has minus infinity
+        return None  # C's lgamma returns infinity here, SciPy minus infinity
     try:
         return np.asarray(getattr(importlib.import_module("scipy.special"), own)(*args))
     except (ImportError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""Writes the standalone script of a finding, and lets a fresh interpreter say whether it shows that."""
+"""Writes the standalone script of a finding, and verifies it in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autotest.trials.context import RunContext
 
 @np.errstate(all="ignore")
 def scripted(finding: Finding, context: RunContext) -> Finding:
-    """Add the standalone script, and whether a fresh interpreter sees the same."""
+    """Return `finding` with its standalone script, and the result of running that in a fresh interpreter."""
     assert finding.program is not None
     if gradient_finding.is_numeric(finding.first):
         options = dataclasses.replace(context.options, shrink=0.0)
@@ -40,7 +40,7 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
 
 
 def _seen_elsewhere(finding: Finding, program: Program, context: RunContext) -> Finding:
-    """Add the standalone script of `program`, and what a fresh interpreter says of it."""
+    """Return `finding` with the standalone script of `program`, and the result of running that."""
     pair = context.pair
     try:
         script = emit(dataclasses.replace(finding, program=program), pair.scripts(program))
@@ -51,7 +51,8 @@ def _seen_elsewhere(finding: Finding, program: Program, context: RunContext) -> 
         return told
     told = dataclasses.replace(told, verified=verify(script))
     if told.verified.state is State.MISSED and program is finding.program:
-        # Its tensors may lie in more memory than those of the trial did.
+        # A framework may allocate more memory than a tensor needs, so that an access out of bounds goes unnoticed. In
+        # the trial, tensors used the memory of their arrays.
         again = _seen_elsewhere(told, sharing(program), context)
         return told if again.verified.state is State.MISSED else again
     return as_death(told, program, pair) if told.verified.state is State.DIED else told

@@ -1,4 +1,4 @@
-"""Makes a failing program smaller while it fails in the same way."""
+"""Shrinks a failing program to a smaller one that fails in the same way."""
 
 from __future__ import annotations
 
@@ -25,41 +25,44 @@ from autotest.program.semantics import backward_arguments, in_place, pushes_grad
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
-#: Runs a program, and says in what it fails.
+#: A function that runs a program on both sides and returns their agreement.
 AgreementFunction = Callable[[Program, Pair, Settings], Agreement]
 
-#: Symptoms that may have several causes which look alike.
+#: Symptoms that look the same for different causes.
 SAY_LITTLE = frozenset(("exception", "accepted", "structure"))
-#: Candidates that are run at most.
+#: The largest number of candidate programs that are run.
 EXECUTIONS = 600
-#: So many times the executions, and n * log2(n) of a program of n calls, is what these may have of calls together.
+#: The factor in the budget of calls: all candidates together may have _CALLS * (limit + n * log2(n)) calls, where n is
+#: the number of calls of the first program.
 _CALLS = 16
-#: Programs of so many numbers are large, and so many candidates for a smaller one are run however long that takes.
+#: The number of elements above which a program is large, and the number of candidates that are run for a large program
+#: even after the deadline.
 _LARGE, _SURELY = 1 << 20, 24
-#: The first candidates for plainer numbers are those in which all are alike.
+#: The number of candidates with simpler numbers that are tried first on a large program; in these, all are equal.
 _PLAIN = 4
-#: Spans of so many calls, or more, are left out together before single calls are.
+#: The length of the shortest spans of calls that are removed together before single calls are.
 _THINNEST = 4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FailureSignature:
-    """In what way a program fails: what a smaller one must have in common with it."""
+    """The way in which a program fails, which a smaller program must have in common with it."""
 
     symptom: str
     stage: str
     side: str
-    #: The operation of the first divergent call; "" where nothing tells which one it is.
+    #: The operator of the first divergent call; "" if it is unknown.
     operator: str
     #: The message of an exception without its numbers.
     message: str
-    #: Whether the sides differ in double precision too, so that a smaller one must not be mere rounding.
+    #: Whether the sides differ in double precision, too. A smaller program then must not differ only by rounding.
     wide: bool = False
-    #: Whether NaN or an infinity may show it: where ordinary numbers differ, a smaller program must not slide to these.
+    #: Whether the mismatch may be of special numbers alone, such as NaN. If ordinary numbers differ, a smaller program
+    #: must show that, too.
     special: bool = True
 
     def shown_by(self, agreement: Agreement) -> bool:
-        """Whether `agreement` is this failure."""
+        """Whether `agreement` shows this failure."""
         if not agreement.mismatches:
             return False
         first = agreement.mismatches[0]
@@ -73,7 +76,7 @@ class FailureSignature:
 
 
 def message_of(first: Mismatch) -> str:
-    """What an exception says, without what differs from program to program."""
+    """Return the message of an exception without the parts that vary between programs; "" for other symptoms."""
     return first.key if first.symptom in ("exception", "accepted", "out of memory") else ""
 
 
@@ -91,27 +94,27 @@ class Shrunk:
     """The smallest failing program that was found."""
 
     agreement: Agreement
-    #: Every improvement in order, the last of them being `agreement`.
+    #: Every improvement in order; the last one is `agreement`.
     history: list[Agreement]
     executions: int = 0
-    #: How many calls these executions had together.
+    #: The number of calls in all executions together.
     performed: int = 0
     complete: bool = True
 
 
 class Judging(NamedTuple):
-    """Who says what is wrong with a program, and what that is asked about."""
+    """How programs are judged: the two sides, the settings, and the functions that decide."""
 
     pair: Pair
     settings: Settings
     judge: AgreementFunction = agree
     #: Whether a program may be run in this process.
     survives: Callable[[Program], bool] = lambda program: True
-    #: What else must hold of a program that fails alike, asked last since it may cost as much as a hundred runs.
+    #: A further condition on a program that fails alike; checked last, as it may cost as much as a hundred runs.
     holds: Callable[[Agreement], bool] = lambda agreement: True
 
     def examined(self, program: Program) -> Agreement:
-        """What is wrong with `program`."""
+        """Return the agreement on `program`."""
         return self.judge(program, self.pair, self.settings)
 
 
@@ -126,8 +129,15 @@ class Shrinker:
         seconds: float,
         limit: int = EXECUTIONS,
     ) -> None:
-        """Begins with `start`; a program that shows `failure` may take its place, as long as `seconds` are not over and
-        fewer than `limit` were run."""
+        """Prepare to shrink the program of `start`.
+
+        Args:
+            start: the agreement on the failing program.
+            failure: the signature that a smaller program must show.
+            judging: how programs are judged.
+            seconds: the time limit.
+            limit: the largest number of candidates that are run.
+        """
         self._judging, self._failure = judging, failure
         self._pair, self._settings = judging.pair, judging.settings
         self._deadline = time.monotonic() + seconds
@@ -136,19 +146,19 @@ class Shrinker:
         length = len(start.program.calls)
         self._budget = _CALLS * (limit + length * math.log2(length + 2))
         self._seen: set[bytes] = {reduction.digest(start.program)}
-        #: A run takes so long that sizes come first: all else is quick afterwards.
+        #: Whether a run takes so long that sizes are reduced first, which makes all other passes quick.
         self._began_large = reduction.elements(start.program) > _LARGE
         self.result = Shrunk(start, [start])
 
     def shrink(self, first: Sequence[Program] = ()) -> Shrunk:
-        """Try the programs in `first`, then make what holds smaller until nothing is."""
+        """Try the programs in `first`, then run all passes until none of them improves the program."""
         for program in first:
             self._try(program)
         arguments, shapes = self._in_class(reduction.arguments), self._in_class(reduction.shapes)
         if self._began_large:
             while not self._over and any(map(self._try, self._bounded(shapes))):
                 pass
-            # A script holds all numbers that are not alike, however many there still are.
+            # A script contains all numbers of an array unless they are all equal, no matter how many there are.
             plain = reduction.candidates(reduction.contents, self.result.agreement.program)
             any(map(self._try, itertools.islice(plain, _PLAIN)))
         self._thin()
@@ -178,18 +188,18 @@ class Shrinker:
         executions = self.result.executions
         if executions >= self._limit or self.result.performed > self._budget:
             return True
-        # What is told of a large program takes longer than to try a few smaller ones, which soon are small.
+        # The diagnosis of a large program takes longer than a few more candidates, which soon make it small.
         return time.monotonic() > self._deadline and not (executions < _SURELY and self._began_large)
 
     def _calls(self, program: Program) -> Iterator[Program]:
         return call_reduction.calls(program, self.values())
 
     def values(self) -> dict[int, TensorValue]:
-        """What the reference's calls of the smallest program give."""
+        """Return the reference's results in the smallest program, by slot."""
         return self.values_of(self.result.agreement.program)
 
     def values_of(self, program: Program) -> dict[int, TensorValue]:
-        """What the reference's calls of `program` give; nothing where it refuses one of them."""
+        """Return the reference's results in `program`, by slot; empty if it rejects a call."""
         given = results(program, self._pair.reference)
         return {slot: value for (slot, suffix), value in given.items() if not suffix and type(value) is TensorValue}
 
@@ -197,7 +207,7 @@ class Shrinker:
         return values_at(self.result.agreement.program, self._pair.reference, end, slots)
 
     def _thin(self) -> None:
-        """Leave out halves of a long program, then quarters, and so on, while what is left fails in the same way."""
+        """Remove halves of a long program, then quarters, and so on, while the rest fails in the same way."""
         size = len(self.result.agreement.program.calls) // 2
         while size >= _THINNEST and not self._over:
             self._try(self._needed())
@@ -208,25 +218,29 @@ class Shrinker:
                     call_reduction.spans, start=start, end=end, values=self.values, held=self._held
                 )
                 if any(map(self._try, self._bounded(spans))):
-                    # What stands before the span has the slots that it had.
+                    # Calls before the span have kept their slots.
                     end = min(end, len(self.result.agreement.program.calls))
                 end = min(start, end)
             size //= 2
 
     def _needed(self) -> Program:
-        """The smallest program without what its failure does not depend on."""
+        """Return the smallest program without the calls that its failure does not depend on."""
         best = self.result.agreement
         first = best.mismatches[0]
         pushes = [call.slot for call in best.program.calls if first.stage == "backward" and pushes_gradients(call)]
         return call_reduction.only(best.program, [first.slot, *pushes])
 
     def fails(self, program: Program) -> bool:
-        """Whether `program`, as it is, fails in the same way."""
+        """Return whether `program` fails in the same way."""
         mended = self._runnable(program)
         return mended is not None and self._failure.shown_by(self._judging.examined(mended))
 
     def result_of(self, program: Program) -> ProgramOutcome:
-        """What becomes of `program`, as it is. Raises `OutOfTime` when as much time again is over as shrinking had."""
+        """Return how `program` ends.
+
+        Raises:
+            OutOfTime: twice the time limit of shrinking is over.
+        """
         if time.monotonic() > self._latest:
             raise OutOfTime
         mended = self._runnable(program)
@@ -242,7 +256,11 @@ class Shrinker:
         return mended if mended is not None and self._judging.survives(mended) else None
 
     def around(self, most: int = 40) -> list[Program]:
-        """Programs one step smaller than the smallest failing one, on which the sides agree."""
+        """Return programs one step smaller than the smallest failing one, on which the sides agree.
+
+        Args:
+            most: twice the largest number of candidates that each of three passes tries.
+        """
         best = self.result.agreement.program
         found: list[Program] = []
         for one in (reduction.shapes, reduction.arguments, reduction.contents):
@@ -256,7 +274,7 @@ class Shrinker:
         return found
 
     def _try(self, program: Program) -> bool:
-        """Whether `program` is smaller and fails in the same way; it is then the one to go on with."""
+        """Return whether `program` is smaller and fails in the same way; if so, make it the smallest program."""
         best = self.result.agreement
         if not program.calls or not reduction.is_simpler(program, best.program):
             return False
@@ -282,13 +300,13 @@ class Shrinker:
 
 
 def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool:
-    """Whether the sides differ in double precision too."""
+    """Return whether the sides differ in double precision, too."""
     wide = agree(widened(agreement.program)[0], pair, settings)
     return any(item.symptom == agreement.mismatches[0].symptom for item in wide.mismatches)
 
 
 def mend(program: Program, framework: Framework) -> Program | None:
-    """`program` with cotangents of the shapes that its results have now; None when it does not come that far."""
+    """Return `program` with its cotangents resized to its results' shapes; None if it raises before a backward call."""
     mended: Program | None = program
     for call in program.calls:
         if mended is not None and pushes_gradients(call):
@@ -297,7 +315,7 @@ def mend(program: Program, framework: Framework) -> Program | None:
 
 
 def _mended(program: Program, push: Call, framework: Framework) -> Program | None:
-    """`program` with fitting cotangents for `push`, if `framework` comes that far."""
+    """Return `program` with fitting cotangents for the call `push`; None if `framework` raises before it."""
     roots, given = backward_arguments(push)
     pairs = list(zip(roots, given or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, given)]
     pairs = [
@@ -312,7 +330,7 @@ def _mended(program: Program, push: Call, framework: Framework) -> Program | Non
         return None
     arrays = list(program.arrays)
     if not all(isinstance(replayed.values[root.slot], framework.tensor_types) for root, _ in pairs):
-        return None  # an item of a tuple was picked out, which is gone
+        return None  # a root was an item of a tuple and is no tensor any more
     for root, one in pairs:
         shape = tuple(framework.values([replayed.values[root.slot]])[0].data.shape)
         index = program.calls[one.slot].args[0].index

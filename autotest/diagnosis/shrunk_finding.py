@@ -1,4 +1,4 @@
-"""Makes the program of a finding smaller where no trial is run again, and says what the failure needs."""
+"""Shrinks the program of a finding without its trial, and names the features that the failure needs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,16 @@ def shrunk(
     *,
     features: bool = True,
 ) -> tuple[Finding, Agreement]:
-    """`finding` about the smallest program found in `seconds` that fails alike, beginning with that of `start`; and
-    what is wrong with it. `features` asks for those that the failure needs."""
+    """Return `finding` about the smallest program found that fails in the same way, and the agreement on that program.
+
+    Args:
+        finding: the finding about the whole program.
+        start: the agreement on the program to begin with.
+        failure: the signature that a smaller program must show.
+        judging: how programs are judged.
+        seconds: the time limit; 0 means no shrinking.
+        features: whether to find the features that the failure needs.
+    """
     found = start
     if seconds:
         assert finding.program is not None
@@ -39,8 +47,9 @@ def shrunk(
 
 
 def _laid_out_at_once(found: Agreement, shrinker: Shrinker, judging: Judging) -> Agreement:
-    """`found` with inputs that are filled after they were made holding the same from the beginning, where the memory
-    that they are left in bears that and it fails alike.
+    """Return `found` with each input created with its content, not filled later, if the program still fails alike.
+
+    This leaves inputs as they are if their memory layout does not allow it.
     """
     inputs = inputs_of(found.program, shrinker.values_of(found.program))
     inputs = [item for item in inputs if item.filled_by is not None]

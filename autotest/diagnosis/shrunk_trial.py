@@ -1,4 +1,4 @@
-"""Makes what a failed trial did smaller: the choices of its test body, then its program."""
+"""Shrinks a failed trial: the choices of its test body, then its program."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from autotest.results.identity import operator_behind
 from autotest.trials.special_values import with_ordinary_numbers
 from autotest.trials.trial import Outcome, Test
 
-#: Programs with more calls are not run again from their test body.
+#: Number of calls above which a test body is not run again to shrink its choices, if one call alone shows the failure.
 _LONG = 60
-#: Programs that are run at most where each of them has to be judged, too.
+#: The largest number of candidate programs when each of them needs a verdict, too.
 _JUDGED = 300
 
 
 def _as_good(verdict: Verdict) -> tuple[Blame, ...]:
-    """The verdicts on a smaller program with which it may stand for one that was judged `verdict`."""
+    """Return the blames with which a smaller program may replace the one judged `verdict`."""
     decided: tuple[Blame, ...] = ("candidate", "reference", "both")
     return ("inconclusive", "semantic difference", *decided) if verdict.weak else (verdict.blame,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WholeTrial:
-    """A failed trial before anything of it was made smaller, and what is known of it."""
+    """A failed trial before shrinking, with its diagnosis."""
 
     finding: Finding
     agreement: Agreement
@@ -50,15 +50,19 @@ class WholeTrial:
     pair: Pair
 
     def shrunk(self, seconds: float) -> Finding:
-        """The finding about the smallest program that fails alike and has the same verdict."""
+        """Return the finding about the smallest program that fails in the same way and has a fitting verdict.
+
+        Args:
+            seconds: the time limit for shrinking.
+        """
         with doing("shrinking"), scout(self.pair, self.agreement.program) as survives:
             return self._begun_ordinary()._shrunk(seconds, survives)
 
     def _begun_ordinary(self) -> WholeTrial:
-        """This trial with ordinary numbers in place of special ones that it happens to hold too.
+        """Return this trial with ordinary numbers in place of special ones that its failure does not need.
 
-        What ordinary numbers show must not slide to what only NaN or an infinity shows, and while a program holds any
-        of these, what a smaller one fails in cannot be told apart.
+        A failure that ordinary numbers show must not turn into one that only NaN or an infinity shows. In a program
+        that contains special numbers, the two cannot be distinguished.
         """
         if self.finding.first.special or not self.agreement.mismatches[0].special:
             return self
@@ -72,7 +76,7 @@ class WholeTrial:
         return dataclasses.replace(self, agreement=found, opinion=opinion, failure=failure)
 
     def _ordinary(self, agreement: Agreement, failure: FailureSignature) -> Agreement:
-        """`agreement`, or, where only that is `failure`, what the sides make of its program with ordinary numbers."""
+        """Return `agreement` if it shows `failure`, else the agreement on its program with ordinary numbers."""
         program = agreement.program if failure.shown_by(agreement) else with_ordinary_numbers(agreement.program)
         return agreement if program is agreement.program else self._judged(program, self.pair, self.test.settings)
 
@@ -89,7 +93,7 @@ class WholeTrial:
         executions = shrunk.executions + tried
         left = seconds - (time.monotonic() - begin)
         if smallest is not shrunk.agreement and left > 0:
-            # The way to the smallest one led through others too early.
+            # The verdict changed at some step, so continue from the last good program and judge each step.
             judging = judging._replace(holds=lambda found: self._is_judged_alike(examine(found, pair, settings)))
             shrinker = Shrinker(smallest, self.failure, judging, left, _JUDGED)
             shrunk = shrinker.shrink()
@@ -105,8 +109,10 @@ class WholeTrial:
         return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)
 
     def _judged_alike(self, history: Sequence[Agreement]) -> tuple[Agreement, Opinion]:
-        """The smallest one of `history`, and what is to be said of it, that does not slide to another failure: one that
-        has the first one's verdict, or that says whose it is where the first one could not."""
+        """Return the smallest agreement in `history` that still is the same failure, and the opinion on it.
+
+        It is the same failure if it has the verdict of the whole trial, or a decided verdict if that one is weak.
+        """
         for smallest in reversed(history):
             opinion = self.opinion if smallest is self.agreement else examine(smallest, self.pair, self.test.settings)
             if self._is_judged_alike(opinion):
@@ -117,19 +123,23 @@ class WholeTrial:
         return opinion.verdict.blame in _as_good(self.opinion.verdict)
 
     def _judged(self, program: Program, pair: Pair, settings: Settings) -> Agreement:
-        """What `program` fails in: what the whole one does first, since it may fail in more."""
+        """Return the agreement on `program`, with the whole trial's kind of mismatch first, as it may have others."""
         found, failure = agree(program, pair, settings), self.failure
         found.mismatches.sort(key=lambda item: (item.symptom, item.stage) != (failure.symptom, failure.stage))
         return found
 
     def _plainer(self, seconds: float) -> tuple[Agreement, int]:
-        """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""
+        """Return the trial on plainer choices, and the number of runs.
+
+        The choices are shrunk unless one plain call shows the failure: only the test body knows which of the program's
+        values belong together.
+        """
         alone = self.opinion.located.alone
         focus = self.agreement.program if alone is None else alone.program
         if alone is not None and not any(is_class(call) for call in focus.calls):
             return self.agreement, 0
         if alone is not None and len(self.agreement.program.calls) > _LONG:
-            return self.agreement, 0  # to run the body again and again takes longer than to make that one call smaller
+            return self.agreement, 0  # repeated runs of the body would take longer than to shrink that one call
         plain, tried = shrink_choices(self.test, self.outcome, self.pair, self.failure, seconds)
         if plain is self.outcome:
             return self.agreement, tried
@@ -138,7 +148,7 @@ class WholeTrial:
 
 
 def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> FailureSignature:
-    """In what way the first mismatch of `agreement` fails, for everything smaller to fail alike."""
+    """Return the signature of the first mismatch of `agreement`, which every smaller program must show."""
     first = agreement.mismatches[0]
     calls, slot = agreement.program.calls, opinion.located.slot
     operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
@@ -147,9 +157,9 @@ def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Set
 
 
 def with_opinion(finding: Finding, agreement: Agreement, opinion: Opinion, pair: Pair) -> Finding:
-    """`finding` about `agreement`'s program, with the verdict on it."""
+    """Return `finding` about the program of `agreement`, with the verdict of `opinion`."""
     verdict, (first, *others) = opinion.verdict, agreement.mismatches
-    if may_be_rounding([first]):  # what only special numbers show, its trial knows best
+    if may_be_rounding([first]):  # whether only special numbers show it was determined on the whole trial
         first = dataclasses.replace(first, special=finding.first.special)
     return dataclasses.replace(
         finding,

@@ -1,4 +1,4 @@
-"""Tells a choice among equal values from a wrong index."""
+"""Distinguishes an index that selects another of several equal values from a wrong index."""
 
 from __future__ import annotations
 
@@ -12,16 +12,22 @@ from autotest.diagnosis.locating import operands
 from autotest.frameworks import Pair
 from autotest.program import Ref, operator_of
 
-#: Operators whose integer result is right when it selects the right value.
+#: Operators whose integer result is right if it selects the right value.
 _SELECTING = frozenset("argmax argmin argsort sort topk max min median kthvalue mode".split())
-#: Of these, the ones that torch's documentation has return the first of several equal values.
+#: Operators that, as torch documents, return the index of the first of several equal values.
 _FIRST = frozenset("argmax argmin max min".split())
-#: Of these, the ones whose first number is how many, or the how many-th, and no dimension.
+#: Operators whose first integer argument is the count or rank `k`, not a dimension.
 _COUNTED = frozenset(("topk", "kthvalue"))
 
 
 def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
-    """Whether an integer result differs only in which of several equal values it points at."""
+    """Return whether the integer results at `place` select equal values on both sides.
+
+    Args:
+        focus: the agreement on the program.
+        place: the place of the mismatch.
+        pair: the reference and the candidate.
+    """
     slot = place[0]
     call = focus.program.calls[slot]
     pairing = focus.read().get(place)
@@ -53,7 +59,7 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
 
 
 def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    """Whether all numbers are equal, of which NaN is one: it is sorted as the greatest."""
+    """Whether all numbers are equal. NaN equals itself, as it is sorted as the greatest number."""
     return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
 
 

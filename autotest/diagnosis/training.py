@@ -1,4 +1,4 @@
-"""Tells rounding that grows with the steps of a training from what the sides do otherwise."""
+"""Distinguishes rounding errors that grow over the steps of a training from real differences between the sides."""
 
 from __future__ import annotations
 
@@ -24,20 +24,29 @@ from autotest.program.semantics import is_step
 from autotest.replaying.rates import with_rates
 from autotest.replaying.updates import Updates
 
-#: How many times as far as the reference moves, when its inputs move by a roundoff, the candidate may be from it. What
-#: RUNS runs say of one element is known to Student's t with 8 degrees of freedom, which passes 16 in 1 of 4 million.
+#: The largest allowed ratio of the gap between the sides to the spread of the reference when its inputs change by a
+#: roundoff. With RUNS runs, the ratio of one element follows Student's t distribution with 8 degrees of freedom, which
+#: exceeds 16 in 1 of 4 million cases.
 _TIMES = 16.0
 
 _Values: TypeAlias = np.ndarray[Any, Any]
 
 
 def cleared(agreement: Agreement, pair: Pair, settings: Settings, updates: Updates) -> Verdict | None:
-    """Why nothing in a training that was recorded is anybody's fault, or None when that cannot be said.
+    """Return the verdict that the mismatches of a recorded training are rounding, or None if that cannot be shown.
 
-    `updates` are those of its optimizers, held against the reference's on the same gradients. When these agree, it is
-    rounding if all that comes before the first step agrees; if every call does on the reference's operands, and every
-    gradient that a step is given on its parameters; and if the reference itself ends as far away, when its inputs are
-    moved by a roundoff, or its gradients by what the candidate's are off by.
+    If the optimizers' updates agree, mismatches are rounding if all of these conditions are true:
+
+    - All results before the first step agree.
+    - Every call agrees on the reference's operands, and every gradient before a step on the reference's parameters.
+    - The reference itself ends about as far away if its inputs are perturbed by a roundoff, or its gradients by the
+      error of the candidate's gradients.
+
+    Args:
+        agreement: the mismatches of the training.
+        pair: the reference and the candidate.
+        settings: the settings of the test.
+        updates: the comparison of the optimizers' updates on the same gradients.
     """
     program = agreement.program
     begin = next((call.slot for call in program.calls if is_step(call)), None)
@@ -71,14 +80,14 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings, updates: Updat
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Run:
-    """What one run of the reference gave, and what its steps found in the gradients."""
+    """The results of one run of the reference, and the gradients before each of its steps."""
 
     results: Mapping[Place, Any]
     gradients: Mapping[int, Sequence[TensorValue | None]]
 
 
 def _run(program: Program, framework: Framework, others: Mapping[int, Gradients] | None = None) -> _Run:
-    """One run of `program`; with `others`, what the candidate's gradients are off by is added before each step."""
+    """Run `program` once; with `others`, add the error of the candidate's gradients to the gradients of each step."""
     found: dict[int, Sequence[TensorValue | None]] = {}
     steps = {call.slot: call for call in program.calls if is_step(call)}
 
@@ -97,7 +106,10 @@ def _run(program: Program, framework: Framework, others: Mapping[int, Gradients]
 
 
 def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
-    """`program` with about half of its inputs moved by a roundoff, and rates as the candidate's are."""
+    """Return `program` with about half of its inputs changed by a roundoff.
+
+    If the candidate keeps its rates in single precision, the rates are changed by their rounding error, too.
+    """
     arrays = [_beside(array, run * len(program.arrays) + at) for at, array in enumerate(program.arrays)]
     moved = with_arrays(program, arrays)
     if not updates.single:
@@ -105,7 +117,7 @@ def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
     random = np.random.Generator(np.random.SFC64(run))
 
     def rate(name: str, number: float) -> float:
-        # What a step makes of its gradients is off by as much as a learning rate is.
+        # The relative error of an update has the same effect as one of the learning rate.
         most = max(ROUNDOFF["float32"], updates.error if name == "lr" else 0.0)
         return number * (1 + most * random.uniform(-1, 1))
 
@@ -113,13 +125,13 @@ def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
 
 
 def _beside(array: Array, seed: int) -> Array:
-    # Twice the roundoff is what numbers of a dtype are apart, at most.
+    # Neighbouring numbers of a dtype are at most twice the roundoff apart.
     moved = nudged([array], 2 * ROUNDOFF.get(array.dtype, 0.0), seed)[0]
     return dataclasses.replace(moved, data=moved.data.astype(array.data.dtype))
 
 
 def _is_wrong(slot: int, gradients: Gradients, runs: Sequence[_Run], settings: Settings) -> bool:
-    """Whether a gradient that the step at `slot` is given is off by more than rounding."""
+    """Whether a gradient before the step at `slot` has more error than rounding explains."""
     how = Comparison("backward", settings.gradient_tolerance, slot)
     for at, (own, other) in enumerate(gradients):
         found = compare_values("", own, other, how)
@@ -142,7 +154,7 @@ def _ratio_at(agreement: Agreement, item: Mismatch, runs: Sequence[_Run]) -> flo
 
 
 def _ratio(expected: _Values, actual: _Values, moved: Sequence[_Values | None], item: Mismatch) -> float:
-    """How many times as far the sides are apart as the reference moves, at the worst element that mismatched."""
+    """Return the ratio of the gap between the sides to the reference's spread, at the worst mismatched element."""
     same = [one for one in moved if one is not None and one.shape == expected.shape]
     if len(same) < len(moved) or not same or actual.shape != expected.shape:
         return float("inf")
@@ -152,7 +164,7 @@ def _ratio(expected: _Values, actual: _Values, moved: Sequence[_Values | None], 
     if numbers is not None:
         mask = differing(expected, actual, numbers.rtol, numbers.atol)
     with np.errstate(all="ignore"):
-        # An element that stood still by chance moves as those beside it do.
+        # An element that did not change by chance gets the spread of the array.
         ratio = distance(expected, actual) / np.maximum(spread, np.sqrt(np.mean(spread**2)))
     return float(np.nan_to_num(ratio[mask], nan=np.inf).max(initial=0.0))
 

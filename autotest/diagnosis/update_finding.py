@@ -1,4 +1,4 @@
-"""What is made of a trial whose optimizer steps otherwise on the same gradients: its steps alone, made smaller."""
+"""Diagnoses a trial whose optimizer updates differ on the same gradients: shrinks a program of its steps alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ from autotest.trials.context import RunContext
 
 
 def diagnosed(finding: Finding, update: Update, context: RunContext, settings: Settings) -> Finding:
-    """`finding` about a program of the optimizer's steps on the recorded parameters and gradients."""
+    """Return `finding` about a shrunk program of the optimizer's steps on the recorded parameters and gradients.
+
+    Args:
+        finding: the finding about the trial.
+        update: the wrong update, with the program that shows it.
+        context: the run that the trial belongs to.
+        settings: the settings of the test.
+    """
     pair = context.pair
     judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)
     line = f"semantic difference: {update.told}; no third opinion on which is right"
@@ -37,7 +44,10 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
 
 
 def _in_double(program: Program, pair: Pair, settings: Settings) -> Agreement:
-    """What the sides make of a program in double precision; in any other, rounding looks like a wrong step."""
+    """Return the agreement on `program` in double precision.
+
+    A program in another precision counts as agreeing, because its rounding would look like a wrong step.
+    """
     if any(array.dtype != "float64" for array in program.arrays):
         return Agreement(program, Record(pair), [])
     return agree(program, pair, settings)

@@ -1,4 +1,4 @@
-"""Weighs what was found out about a mismatch, and says which side is wrong."""
+"""Weighs the evidence about a mismatch, and decides which side is wrong."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ Blame = Literal[
     "inconclusive",
 ]
 
-#: Blames that a test without a tolerance of its own does not fail for.
+#: Blames for which a test without its own tolerance does not fail.
 HARMLESS: frozenset[str] = frozenset(("rounding", "ill-conditioned", "ties"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OracleResult:
-    """What somebody independent has to say: how far each side is from it."""
+    """The opinion of one independent oracle: the error of each side against it."""
 
     name: str
-    #: What the oracle found, in words: ``"0.25 at (1, 2)"``.
+    #: The oracle's result in words: ``"0.25 at (1, 2)"``.
     found: str
     errors: tuple[float, float]
     allowed: float
-    #: Whether it is a shape or dtype, which one has or has not: then an error is 0 or infinite.
+    #: Whether the opinion is about a shape or dtype. An error is then 0 or infinite.
     attribute: bool = False
-    #: Whether it says what a right result is like, of which there are several.
+    #: Whether several results are right, and the oracle checks a property that all of them have.
     several: bool = False
-    #: Of each side that is right there and wrong elsewhere: how far it is off, and where, in words.
+    #: For each side that is right at the place in `found` but wrong elsewhere: its error and the place, in words.
     elsewhere: tuple[str, str] = ("", "")
 
     @property
@@ -48,31 +48,32 @@ class OracleResult:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that was found out about one mismatch."""
+    """All evidence about one mismatch."""
 
     symptom: str
     sides: tuple[str, str]
-    #: How far each side is from itself when it runs twice.
+    #: The difference between two runs of each side.
     noise: tuple[float, float] = (0.0, 0.0)
-    #: What the test allows at the mismatch, to compare the noise with.
+    #: The tolerance of the test at the mismatch, to compare the noise with.
     tolerated: float = 0.0
     measured: Measured | None = None
     oracles: tuple[OracleResult, ...] = ()
-    #: Whether every call agrees when it is given the reference's operands.
+    #: Whether every call agrees on the reference's operands.
     each_agrees: bool = False
-    #: What rounding makes of the greatest magnitudes in the program, which may have cancelled.
+    #: The rounding error of the greatest magnitudes in the program, which may have cancelled.
     cancellation: float = 0.0
-    #: Whether it is a mismatch only because all numbers there are small.
+    #: Whether the mismatch only exists because all numbers there are small.
     small: bool = False
-    #: What an integer result selects is the same on both sides.
+    #: Whether the integer results, used as indices, select equal values on both sides.
     ties: bool = False
-    #: The derivative of either side's forward has a kink here: no gradient is the only right one.
+    #: Whether the function has a kink here, so that more than one gradient is right.
     kink: bool = False
-    #: Of a side further off than rounding: how far its error strays when inputs move by roundoffs, and the true result.
+    #: For a side with more error than rounding explains: the spread of its error when inputs change by a few roundoffs,
+    #: and the spread of the true result.
     strays: tuple[float, float] | None = None
 
 
-#: The side that has to change; "nobody" where both may stay as they are, and "" where that is not known.
+#: The side that has to change; "nobody" if neither has to, and "" if it is unknown.
 WrongSide = Literal["candidate", "reference", "both", "nobody", ""]
 _WRONG: Mapping[Blame, WrongSide] = {
     "candidate": "candidate",
@@ -86,12 +87,13 @@ _WRONG: Mapping[Blame, WrongSide] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """Who is wrong, in one line, and why."""
+    """The side that is wrong, the reason in one line, and the numbers behind it."""
 
     blame: Blame
     line: str
     numbers: tuple[str, ...] = ()
-    #: What the blame does not say by itself: a semantic difference is the candidate's where the reference specifies.
+    #: The side that has to change, if `blame` does not imply it. For example, a semantic difference is the candidate's
+    #: fault if the reference is the specification.
     side: WrongSide = ""
 
     @property
@@ -101,12 +103,12 @@ class Verdict:
 
     @property
     def weak(self) -> bool:
-        """Whether nobody but the two sides had an opinion, so that a verdict on less of the program may say more."""
+        """Whether no oracle decided, so that a verdict on a smaller part of the program may say more."""
         return self.blame == "inconclusive" or (self.blame == "semantic difference" and self.side == "candidate")
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Weigh `evidence`; what it does not settle is inconclusive, never guessed."""
+    """Return the verdict on `evidence`, which is inconclusive if the evidence does not settle the matter."""
     reference, candidate = evidence.sides
     symptom = evidence.symptom
     noisy = [side for side, noise in zip(evidence.sides, evidence.noise, strict=True) if noise > evidence.tolerated]
@@ -143,14 +145,14 @@ def judge(evidence: Evidence) -> Verdict:
     if any(any(oracle.accuses) for oracle in evidence.oracles):
         what = "inconclusive: those who were asked contradict each other, or both sides"
         return Verdict("inconclusive", what, numbers)
-    # Nobody else has an opinion, and it is no rounding: what the reference does is what the candidate is to do.
+    # No oracle has an opinion, and it is not rounding: the candidate has to do what the reference does.
     where = symptom if found is None else f"{symptom}, in float64 too"
     what = f"{reference} is the specification: {candidate} differs in {where}; nobody else has an opinion"
     return Verdict("semantic difference", what, numbers, side="candidate")
 
 
 def _accused(evidence: Evidence) -> Verdict | None:
-    """By oracles, whose word counts when they are not all against everybody."""
+    """Return the verdict of the oracles if all that accuse exactly one side accuse the same one, else None."""
     found = evidence.measured
     if found is not None and found.wide_agrees and not (found.stays and any(found.wrong)):
         return None
@@ -165,7 +167,7 @@ def _accused(evidence: Evidence) -> Verdict | None:
 
 
 def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...]) -> Verdict:
-    """Both sides agree in double precision, which then is the truth."""
+    """Return the verdict if both sides agree in double precision, whose result is then taken as the truth."""
     reference, candidate = evidence.sides
     wrong = [count > 0 for count in found.wrong]
     if any(wrong) and evidence.small and not (found.imprecise and not evidence.each_agrees):

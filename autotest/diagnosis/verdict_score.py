@@ -1,4 +1,4 @@
-"""How often verdicts are right, on divergences of which it is known who is wrong."""
+"""Measures how often verdicts are right, on divergences with a known wrong side."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRONG: tuple[WrongSide, ...] = ("candidate", "reference", "both", "nobody")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Label:
-    """Who is wrong in a divergence, and what says so: documentation, or an independent computation."""
+    """The side that is wrong in a divergence, and the proof: documentation, or an independent computation."""
 
     wrong: WrongSide
     because: str
@@ -41,7 +41,7 @@ class Label:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Score:
-    """What a verdict came to, on one divergence of which it is known who is wrong."""
+    """The verdict on one divergence with a known wrong side."""
 
     key: str
     known: Label
@@ -55,12 +55,16 @@ class Score:
 
     @property
     def open(self) -> bool:
-        """Whether nobody was accused: no answer, and so none that is wrong."""
+        """Whether the verdict accuses no side, so that it is neither right nor wrong."""
         return self.verdict is None or self.verdict.wrong == ""
 
 
 def read(path: Path) -> dict[str, Label]:
-    """The entries of one ``verdicts.toml`` by their ledger's keys; raises `UsageError` for a bad one."""
+    """Return the labels in one ``verdicts.toml``, by the keys of their ledger entries.
+
+    Raises:
+        UsageError: an entry is invalid, or a key has two labels.
+    """
     found: dict[str, Label] = {}
     for position, table in enumerate(tomllib.loads(path.read_text(encoding="utf-8")).get("known", []), start=1):
         where = f"{path}: known {position}"
@@ -80,10 +84,18 @@ def scores(
     pair: Pair,
     told: Callable[[Score], Any],
 ) -> Sequence[Score]:
-    """Judge the reproducer of each entry that something is known of; `told` hears of each as it comes."""
+    """Judge the reproducer of each ledger entry that has a label.
+
+    Args:
+        entries: the ledger entries.
+        known: the labels, by key.
+        folder: the folder that contains the reproducers.
+        pair: the reference and the candidate.
+        told: called with each score as soon as it is known.
+    """
     found: list[Score] = []
     entries = list(entries)
-    # Not to be run here, whatever else is said of them.
+    # These reproducers crash or hang, so they are not run here, even for other entries that name them.
     deadly = {entry.reproducer for entry in entries if entry.symptom in DEADLY}
     for entry in entries:
         if entry.key in known:
@@ -94,18 +106,28 @@ def scores(
 
 
 def _score(entry: LedgerEntry, known: Label, folder: Path, pair: Pair, *, dies: bool) -> Score:
-    if dies:  # nothing but its symptom is asked
+    if dies:  # the verdict follows from the symptom alone
         return Score(entry.key, known, judge(Evidence(entry.symptom, pair.sides)))
     path = folder / entry.reproducer
     try:
         return Score(entry.key, known, verdict_on(path.read_text(encoding="utf-8"), str(path), pair, entry))
-    except Exception as error:  # noqa: BLE001 - a script that cannot be judged is an answer that is missing
+    except Exception as error:  # noqa: BLE001 - a script that cannot be judged is scored as having no verdict
         return Score(entry.key, known, None, f"{type(error).__name__}: {error}")
 
 
 @np.errstate(all="ignore")
 def verdict_on(script: str, place: str, pair: Pair, entry: LedgerEntry) -> Verdict:
-    """The verdict on what the reproducer of `entry` shows; raises `NotReplayable` where it shows nothing."""
+    """Return the verdict on the difference that the reproducer of `entry` shows.
+
+    Args:
+        script: the text of the reproducer.
+        place: its path, for messages.
+        pair: the reference and the candidate.
+        entry: the ledger entry.
+
+    Raises:
+        NotReplayable: the reproducer shows no difference.
+    """
     rtol, atol = tolerance_of(script) or (None, None)
     settings = Settings(auto_backward=False, check_errors=True, rtol=rtol, atol=atol)
     program = with_shared_state(perform(body_of(script, place), 0, settings, pair).program)

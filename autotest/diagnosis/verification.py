@@ -1,4 +1,4 @@
-"""Runs a reproducer in a fresh interpreter, before anybody is told of it."""
+"""Runs a reproducer in a fresh interpreter, before it is reported."""
 
 from __future__ import annotations
 
@@ -12,14 +12,22 @@ from autotest.processes.fresh import FreshInterpreter
 from autotest.report.activity import doing
 from autotest.results.verification import State, Verification
 
-#: Seconds: importing two frameworks takes ten on a loaded machine, and a hang is shown by a child process.
+#: The time limit of a reproducer in seconds. To import two frameworks takes ten seconds on a loaded machine, and the
+#: reproducer of a hang runs the program in a child process with a deadline of its own.
 DEADLINE = 180.0
 _TRACEBACK = "Traceback (most recent call last):\n"
 _waiting: ContextVar[list[FreshInterpreter] | None] = ContextVar("autotest_waiting_interpreters", default=None)
 
 
 def verify(script: str, deadline: float = DEADLINE) -> Verification:
-    """What running `script` in a fresh interpreter says; with how many of its runs died, where it makes several."""
+    """Run `script` in a fresh interpreter, and return whether it shows its finding.
+
+    If the script runs a program several times, the verification says how many of the runs crashed.
+
+    Args:
+        script: the text of the reproducer.
+        deadline: the time limit in seconds.
+    """
     with doing("verifying the reproducer"):
         status, output = run_script(script, deadline)
     runs = runs_that_died(output)
@@ -30,17 +38,22 @@ def verify(script: str, deadline: float = DEADLINE) -> Verification:
     if status is None:
         return Verification(State.UNCLEAR, output)
     if status < 0 and any(differences(output)):
-        # Frameworks may die of letting go of what they have; by then all is said.
+        # A framework may crash when it frees its resources at exit; the script has printed its result by then.
         return Verification(State.VERIFIED, f"it then dies at its exit ({describe(status)})")
     state = State.DIED if status < 0 else State.UNCLEAR
     return Verification(state, f"the script ended with status {status}: {_last_line(output)}")
 
 
 def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str]:
-    """Exit status of a reproducer and all that it printed.
+    """Run a reproducer in a fresh interpreter.
 
-    The status is None, and the text says why, when it did not come to its end: then 1 means nothing, which is
-    also what an interpreter ends with that met an error in the script itself.
+    Args:
+        script: the text of the reproducer.
+        deadline: the time limit in seconds.
+
+    Returns:
+        The exit status and the output. If the script timed out, or failed with a traceback, which also gives exit
+        status 1, the status is None and the text is the reason.
     """
     waiting = _waiting.get()
     with contextlib.closing(waiting.pop() if waiting else FreshInterpreter()) as interpreter:
@@ -54,9 +67,12 @@ def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str
 
 @contextlib.contextmanager
 def expecting_a_script(lines: Sequence[str]) -> Iterator[None]:
-    """Start an interpreter now, which carries out the imports among `lines`, for the first script that is run inside.
+    """Start an interpreter early for the first script that runs inside the block.
 
-    For whoever knows how a script will begin, and has to find out yet how it goes on.
+    This saves the time of the imports while the rest of the script is not known yet.
+
+    Args:
+        lines: the first lines of the script; the interpreter runs the imports among them.
     """
     waiting = [FreshInterpreter(lines)]
     token = _waiting.set(waiting)

@@ -1,4 +1,4 @@
-"""What the other candidates of a run make of a program that a reference and a candidate differ in."""
+"""Runs a program on which a reference and a candidate differ on the other candidates, and counts their votes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
 from autotest.replaying.replay import replay
 
-#: Whom somebody agrees with.
+#: The side that a voter agrees with.
 For = Literal["reference", "candidate", "neither"]
 
 
 class Vote(NamedTuple):
-    """What one of the other candidates gives."""
+    """The vote of one of the other candidates."""
 
     name: str
     agrees_with: For
 
 
 def votes(focus: Agreement, place: Place, first: Mismatch, pair: Pair, settings: Settings) -> tuple[Vote, ...]:
-    """The vote of each of the other candidates that has what the program of `focus` needs."""
+    """Return the vote of each other candidate that supports all calls in the program of `focus`.
+
+    A vote compares the value at `place` with the values of both sides. If the mismatch `first` is an exception, a vote
+    is whether the other candidate accepts the program.
+    """
     if first.symptom == "exception":
         cast = [(other.name, _carries_out(focus.program, other)) for other in pair.others]
     else:
@@ -40,7 +44,7 @@ def votes(focus: Agreement, place: Place, first: Mismatch, pair: Pair, settings:
 
 
 def _carries_out(program: Program, other: Framework) -> For | None:
-    """Whether `other` accepts a program that the candidate refuses."""
+    """Return the side that `other` agrees with if the candidate rejects `program`; None if it lacks an operator."""
     error = replay(program, other).error
     if isinstance(error, (Absent, AttributeError)):
         return None
@@ -48,7 +52,7 @@ def _carries_out(program: Program, other: Framework) -> For | None:
 
 
 def _for(given: object, expected: object, actual: object, alike: Callable[[object, object], bool]) -> For | None:
-    if given is None:  # it lacks something, or refuses
+    if given is None:  # the voter lacks an operator, or raises
         return None
     if alike(expected, given):
         return "reference"
@@ -56,13 +60,19 @@ def _for(given: object, expected: object, actual: object, alike: Callable[[objec
 
 
 def _alike(first: Mismatch, settings: Settings, one: object, other: object) -> bool:
-    # Of dtypes one of the others may have fewer: what counts is what the two sides differ in.
+    # A voter may support fewer dtypes, so that the dtype is compared only if it is what the two sides differ in.
     how = Comparison(first.stage, settings.tolerance_at(first.stage), check_dtype=first.symptom == "dtype")
     return not compare_values(first.name, one, other, how)
 
 
 def weighed(verdict: Verdict, cast: Sequence[Vote], sides: tuple[str, str]) -> Verdict:
-    """`verdict` with the votes among its numbers; they decide where nobody else has an opinion."""
+    """Return `verdict` with the votes added to its numbers; if it is weak, votes for one side alone decide it.
+
+    Args:
+        verdict: the verdict without the votes.
+        cast: the votes of the other candidates.
+        sides: the names of the reference and the candidate.
+    """
     told = dataclasses.replace(verdict, numbers=(*verdict.numbers, *_told(cast, sides)))
     ways = {vote.agrees_with for vote in cast} - {"neither"}
     if not verdict.weak or len(ways) != 1:
@@ -78,7 +88,7 @@ def weighed(verdict: Verdict, cast: Sequence[Vote], sides: tuple[str, str]) -> V
 
 
 def _told(cast: Sequence[Vote], sides: tuple[str, str]) -> list[str]:
-    """The votes in words, a line for each way to vote."""
+    """Return a line of text for each way to vote that has voters."""
     words: dict[For, str] = {
         "reference": f"as {sides[0]} does",
         "candidate": f"as {sides[1]} does, unlike {sides[0]}",

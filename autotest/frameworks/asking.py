@@ -25,7 +25,7 @@ class OtherProcessError(RuntimeError):
 
 
 class AskedElsewhere(Framework):
-    """The requests to the framework `inner` in the interpreter `python`, whose process is started on first use."""
+    """The connection to the framework `inner` in the interpreter `python`, whose process is started on first use."""
 
     asynchronous = True
 
@@ -37,7 +37,7 @@ class AskedElsewhere(Framework):
         self._close: Callable[[], Any] = lambda: None
         #: Whether the process has ever replied.
         self._met = False
-        #: Why the process cannot be started; empty if that is not known. The start is not tried again for later tests.
+        #: Why the process could not be started; empty if no start has failed. A failed start is not tried again.
         self._missing = ""
         self._keys = itertools.count()
         self._waiting: list[tuple[Any, ...]] = []

@@ -178,11 +178,11 @@ class Framework(Operations, abc.ABC):
         return ()
 
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
-        """Return the method and keyword arguments that move a new CPU tensor to where `tensor` is; None if needless."""
+        """Return the method and its keyword arguments that move a CPU tensor to where `tensor` is, or None if needless."""
         return None
 
     def import_around(self, fork: Callable[[], None]) -> None:
-        """Import the framework, and call `fork` once, at the latest point where a fork still yields a full process.
+        """Import the framework, and call `fork` once, at the latest point at which a child still has all features.
 
         `fork` returns in the child processes, which continue the import. For a framework without threads of its own
         that point is after the import. If `forkable` is not set, it is before the import.
@@ -414,4 +414,7 @@ class Framework(Operations, abc.ABC):
 
     @abc.abstractmethod
     def script(self) -> Script:
-        """Return the source lines by which a reproducer, which contains no adapter, imports and names the framework."""
+        """Return the source by which a reproducer imports the framework, and the name that it gets; see `Script`.
+
+        A reproducer contains no adapter. If the framework needs one, the reproducer imports it from this library.
+        """

@@ -326,7 +326,7 @@ class Functional(Framework):
         return self.dtype_of_array(self.read(tensor))
 
     def strides(self, tensor: Any) -> tuple[int, ...]:
-        shape = self.shape(tensor)  # as if contiguous: views are emulated by this adapter, and arrays have no strides
+        shape = self.shape(tensor)  # as if contiguous: views exist in this adapter only, not in the framework
         return tuple(math.prod(shape[at + 1 :]) for at in range(len(shape)))
 
     def is_dense(self, tensor: Any) -> bool:

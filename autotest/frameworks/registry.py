@@ -100,10 +100,10 @@ def _said(error: Exception) -> str:
 
 
 def _look_here_too(module_name: str) -> None:
-    """Add the folder in which an adapter's module is to `sys.path`, if it is one of two.
+    """Add the folder that contains an adapter's module to `sys.path`, if it is one of the following two.
 
-    These are the working directory, which ``python -m`` searches too, and the folder of the ``pyproject.toml`` in
-    effect, whose table may name the adapter.
+    The working directory, which ``python -m`` searches too; and the folder of the ``pyproject.toml`` in effect, whose
+    table may name the adapter: that works in any working directory.
     """
     first = module_name.partition(".")[0]
     if first in sys.modules:
@@ -207,7 +207,10 @@ def chosen_names(candidate: str = "") -> tuple[str, str]:
 
 
 def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return what `chosen_names` does, with all candidates: there may be several, separated by commas."""
+    """Return the name of the reference and the names of all candidates; see `chosen_names`.
+
+    AUTOTEST_CANDIDATE, or the project's table, may name several candidates, separated by commas: ``NAME,OTHER``.
+    """
     asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or said("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
     return said("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_in(asked)
 

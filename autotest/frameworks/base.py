@@ -178,7 +178,7 @@ class Framework(Operations, abc.ABC):
         return ()
 
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
-        """Return the method and keyword arguments that move a CPU tensor to where `tensor` is, or None if not needed."""
+        """Return the method and keyword arguments that move a CPU tensor to where `tensor` is; None if not needed."""
         return None
 
     def import_around(self, fork: Callable[[], None]) -> None:

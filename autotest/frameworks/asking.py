@@ -1,4 +1,4 @@
-"""Calls that wait to be carried out in another interpreter, and questions that are asked there when they were."""
+"""The sending side of a framework in another interpreter: queues calls, sends them in batches, and asks questions."""
 
 from __future__ import annotations
 
@@ -15,43 +15,44 @@ from autotest.frameworks.states import StateDiffers
 from autotest.frameworks.wire import LARGE, RemoteFailure
 from autotest.program import Array
 
-#: How many requests wait at most before they are sent: the other process carries them out while this one goes on.
+#: Maximum number of queued requests. When it is reached they are sent, and the other process runs them while this
+#: process continues.
 AT_ONCE = 40
 
 
 class OtherProcessError(RuntimeError):
-    """An exception that the candidate raised in its own process; its class there stands in front of its text."""
+    """An exception that the candidate raised in its own process. The message starts with the original class name."""
 
 
 class AskedElsewhere(Framework):
-    """What is asked of the framework called `inner` in the interpreter `python`, which is started when it is needed."""
+    """The connection to the framework `inner` in the interpreter `python`, whose process is started on first use."""
 
     asynchronous = True
 
     def __init__(self, python: str, inner: str) -> None:
         self.python, self.inner = python, inner
-        #: Source that the other interpreter begins with.
+        #: Source code that the other interpreter runs at its start.
         self.start = START
         self._peer: Peer | None = None
         self._close: Callable[[], Any] = lambda: None
-        #: Whether it ever answered.
+        #: Whether the process has ever replied.
         self._met = False
-        #: Why it cannot be started, which is not tried again for the next test.
+        #: Why the process could not be started; empty if no start has failed. A failed start is not tried again.
         self._missing = ""
         self._keys = itertools.count()
         self._waiting: list[tuple[Any, ...]] = []
-        #: Whether requests were sent since the last answer, which tells of those that failed.
+        #: Whether requests were sent after the last reply. A reply reports the requests that failed.
         self._sent = False
         self._dropped: list[int] = []
         self._failed: dict[int, RemoteFailure] = {}
 
     @property
     def process(self) -> int | None:
-        """The number of its process, once that was needed."""
+        """The process id, or None if the process has not been needed yet."""
         return None if self._peer is None else self._peer.process
 
     def _living(self) -> Peer:
-        """Its process, with the framework imported; raises `FrameworkMissing` where there is none to be had."""
+        """Return the process, started if needed, with the framework imported; raise `FrameworkMissing` on failure."""
         if self._missing:
             raise FrameworkMissing(self._missing)
         if self._peer is None or self._peer.closed:
@@ -78,7 +79,12 @@ class AskedElsewhere(Framework):
         return (CandidateHung if gone.late else CandidateDied)(f"{self.name}: {gone}")
 
     def _ask(self, *question: Any) -> Any:
-        """Send what waits and one question; its answer. Raises `CandidateDied`, or `FrameworkMissing` at the start."""
+        """Send the queued requests and one question, and return the reply.
+
+        Raises:
+            CandidateDied: if the process has ended or does not reply in time.
+            FrameworkMissing: if the process cannot be started.
+        """
         peer = self._living()
         self._sent = False
         try:
@@ -91,9 +97,9 @@ class AskedElsewhere(Framework):
         return answer
 
     def _ask_of_names(self, *question: Any) -> Any:
-        """The answer to a question that no value is needed for, from a new process where this one has died.
+        """Ask a question that needs no value of the other process; if the process has died, ask a new process.
 
-        That the values are gone is told when one of them is asked for.
+        The loss of the old process's values is reported later, when one of them is requested.
         """
         try:
             return self._ask(*question)
@@ -101,14 +107,14 @@ class AskedElsewhere(Framework):
             return self._ask(*question)
 
     def _taken(self) -> tuple[list[tuple[Any, ...]], list[int]]:
-        """What waits to be sent, and the values that nobody asks for any more."""
+        """Return the queued requests and the keys of values that are no longer referenced, and clear both lists."""
         done, self._waiting = self._waiting, []
         dropped = self._dropped[:]
-        del self._dropped[: len(dropped)]  # the list itself is every value's
+        del self._dropped[: len(dropped)]  # in place: every `RemoteValue` holds a reference to this list
         return done, dropped
 
     def _note(self, name: str, *details: Any) -> RemoteValue:
-        """Have something done, at once or later."""
+        """Queue a request, send the queue if it is full, and return the value that the request will make."""
         made = RemoteValue(next(self._keys), self._dropped)
         self._waiting.append((name, made.key, *details))
         if len(self._waiting) >= AT_ONCE:
@@ -116,7 +122,7 @@ class AskedElsewhere(Framework):
         return made
 
     def _note_with(self, array: Array, name: str, *details: Any) -> RemoteValue:
-        """Have something done with what `array` holds now, which is copied unless it is large, and sent at once."""
+        """Queue a request with the present contents of `array`: a small array is copied, a large one sent at once."""
         large = array.data.nbytes >= LARGE
         made = self._note(name, *details, array.data if large else array.data.copy(), array.dtype)
         if large:
@@ -152,9 +158,9 @@ class AskedElsewhere(Framework):
 
 
 def _not_served(inner: str, python: str, gone: PeerGone) -> str:
-    """Why `python` cannot serve `inner`, and what to do."""
+    """Return the message that says why `python` cannot serve `inner`, and what to do about it."""
     needed, words = f"{inner.partition(':')[0]} and NumPy", gone.last_words
-    if "is too old" in words:  # what `START` says
+    if "is too old" in words:  # the message of `START`
         advice = "give one of Python 3.10 or newer"
     elif "ModuleNotFoundError" in words:
         advice = f"install {needed} there"

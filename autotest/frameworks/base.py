@@ -1,8 +1,8 @@
 """The protocol between this library and a framework.
 
-All other rooms handle tensors, modules and dtypes through a `Framework` only. To add one, subclass it (or
-`autotest.frameworks.namespace.Namespace` when it speaks torch's names) and register an instance under the entry-point
-group ``autotest.frameworks``.
+All other packages handle tensors, modules and dtypes through a `Framework` only. To add a framework, subclass it (or
+`autotest.frameworks.namespace.Namespace` if the framework uses torch's names) and register a function that returns an
+instance under the entry-point group ``autotest.frameworks``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from autotest.program import Array, Operand
 
 
 class _Absent:
-    """The type of `ABSENT`, which no framework's object can be equal to."""
+    """The type of `ABSENT`, a sentinel that is equal to no object of a framework."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -35,22 +35,22 @@ ABSENT: Final = _Absent()
 
 
 class CandidateDied(RuntimeError):
-    """The process that a framework lives in is gone, and with it every value that it held."""
+    """The process of a framework has ended, and all its values are lost."""
 
 
 class CandidateHung(CandidateDied):
-    """It gave no answer in time, and its process was ended for that."""
+    """The process of a framework did not reply in time and was killed."""
 
 
 class Absent(AttributeError):
-    """A framework has nothing for what a call asks of it: no finding, but a reason for which a trial cannot be made."""
+    """A framework lacks something that a call needs. This is not a finding: it is the reason why a trial cannot run."""
 
     def __init__(self, framework: str, what: str) -> None:
         super().__init__(f"{framework} has no {what}")
 
 
 def missing(name: str, error: BaseException) -> FrameworkMissing:
-    """What to raise where the framework called `name` cannot be imported."""
+    """Return the error to raise if the import of the framework called `name` fails with `error`."""
     return FrameworkMissing(
         f"the framework {name!r} cannot be imported ({error}); install it, or choose another candidate "
         f"with AUTOTEST_CANDIDATE=NAME"
@@ -58,27 +58,28 @@ def missing(name: str, error: BaseException) -> FrameworkMissing:
 
 
 class Made(NamedTuple):
-    """A small object that a program makes anew by calling the namespace's `path` with plain `args`."""
+    """A small object that a program makes again by calling the namespace's `path` with plain `args`."""
 
     path: str
     args: tuple[Operand, ...]
 
 
 class Framework(Operations, abc.ABC):
-    """One side of a pair. Instances hold no state of a trial and may be shared by all of them.
+    """One side of a pair. Instances contain no state of a trial, and all trials may share them.
 
     Attributes:
-        name: how reports call it, such as ``"torch"``.
-        alias: the attribute of a dual object that reaches this side, such as ``"pytorch"``.
-        tensor_types: its tensor classes.
-        module_types: its neural-network module classes.
-        fragile: whether ordinary edge inputs may kill the process, so that they are tried elsewhere first.
-        translates: whether it spells things otherwise than torch: what it has no name for is absent, and no finding.
-        asynchronous: whether a call returns before it is carried out, so that it pays to run the next trial meanwhile.
-        imported: whether this process has imported it, through this adapter.
-        forkable: whether a process that has used it can be forked, for eager calls inside of `around_trials`.
-        shares_driver: whether the reference may start a driver that it needs, too, and that does not survive a fork.
-        origin: what another process asks the registry for to have it, too; empty for one that was made by hand.
+        name: the name in reports, such as ``"torch"``.
+        alias: the attribute of a dual object that returns this side's object, such as ``"pytorch"``.
+        tensor_types: the tensor classes.
+        module_types: the neural-network module classes.
+        fragile: whether ordinary edge cases may crash the process. They are then tried in another process first.
+        translates: whether the adapter translates torch's names. A name without a translation is absent, not a finding.
+        asynchronous: whether a call returns before it has run. It then pays to start the next trial meanwhile.
+        imported: whether this process has imported the framework through this adapter.
+        forkable: whether a process that has used the framework can be forked, for eager calls inside `around_trials`.
+        shares_driver: whether the reference may start a driver that this framework needs too and that does not survive
+            a fork.
+        origin: the registered name by which another process makes this adapter; empty if it was made by hand.
     """
 
     name: str
@@ -92,85 +93,99 @@ class Framework(Operations, abc.ABC):
     origin: str = ""
 
     def own_names(self) -> StandIns:
-        """What a reference that knows nothing of it shall do for names that only this framework has."""
+        """Return stand-ins for the names that only this framework has; the reference uses them in place of its own."""
         return StandIns()
 
-    #: Seconds within which a process of its own has to answer, where somebody asked for that; and how many have died.
+    #: Seconds that the framework's own process has to reply, or None if no limit is set; and how many of its processes
+    #: have died.
     patience: float | None = None
     deaths: int = 0
-    #: Whether its tensors hold numbers at all; else everything is compared by all but value.
+    #: Whether tensors contain numbers. If not, results are compared by everything except their values.
     holds_values: bool = True
-    #: Whether its users see where in memory the elements of a tensor lie.
+    #: Whether users of the framework can observe the strides of a tensor.
     has_strides: bool = True
-    #: Whether each trial is checked in graph mode, whatever the test says.
+    #: Whether each trial is checked in graph mode, even if the test does not request it.
     always_in_graph: bool = False
-    #: What its graph mode is called, such as ``"nn.Graph"``; empty where it has none.
+    #: The name of the graph mode, such as ``"nn.Graph"``; empty if there is none.
     graph_mode: str = ""
 
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
-        """Call `build` inside of one graph, on what stands there for `calls[0]`, and run that graph once a call.
+        """Build one graph by calling `build` on the graph's own objects for `calls[0]`, and run it once for each call.
 
-        The later calls are like the first in all but the numbers: in tensors, and in what the modules hold. The
-        gradients are those that pushing back what `build` says leaves. Raises what the framework raises.
+        Args:
+            build: takes inputs, leaves and modules; returns the outputs, and the outputs to backpropagate from, each
+                with its cotangent.
+            calls: what each run of the graph is given. Later calls differ from the first only in the numbers in their
+                tensors and in the states of their modules.
+
+        Returns:
+            The outputs of each run, and the gradients that backpropagation leaves.
+
+        Raises:
+            NotImplementedError: if the framework has no graph mode.
+            Exception: whatever the framework raises.
         """
         raise NotImplementedError(f"{self.name} has no graph mode")
 
     def records_gradients(self) -> bool:
-        """Whether calls belong to the graph of gradients; False inside of ``no_grad`` and the like."""
+        """Return whether calls are recorded for gradients; False inside ``no_grad`` and similar contexts."""
         return True
 
     def modes(self) -> Any:
-        """Settings of the process that a body may change for all that follows, such as whether gradients are on."""
+        """Return the process-wide settings that a test body may change and leave changed, such as the grad mode."""
         return None
 
     def told(self) -> Mapping[str, Any]:
-        """What calls depend on besides what they are given, by the name of the function that a body tells it with."""
+        """Return the settings other than arguments that calls depend on, by the name of the function that sets each."""
         return {}
 
     def default_dtype(self) -> str:
-        """The dtype of floating tensors that are made without one; "" where nobody can ask or change it."""
+        """Return the dtype of floating tensors made without a dtype; "" if it can neither be read nor changed."""
         return ""
 
     def restore(self, modes: Any) -> None:
-        """Set again what `modes` returned: a body may be left by a refused call before it does so itself."""
+        """Restore the settings that `modes` returned: a refused call may end a body before it restores them itself."""
 
     def around_trials(self) -> contextlib.AbstractContextManager[None]:
-        """What has to hold in this process while trials run, and is as it was before when they are over."""
+        """Return a context that sets what trials need in this process, and restores the previous state at its end."""
         return contextlib.nullcontext()
 
     def sample_databases(self) -> Sequence[SampleDatabase]:
-        """The databases of inputs that come with this framework, for its own operators."""
+        """Return the databases of inputs that come with this framework, for its own operators."""
         return ()
 
     def public_names(self) -> Sequence[str]:
-        """The dotted paths of all functions and tensor methods that its users may call, as far as it can tell."""
+        """Return the dotted paths of all public functions and tensor methods that the adapter knows of."""
         return ()
 
     def random_state(self) -> bytes:
-        """The state of the generator that random numbers are drawn from; always the same where it cannot be told."""
+        """Return the state of the default random generator; a constant if the state cannot be read."""
         return b""
 
     def strides(self, tensor: Any) -> tuple[int, ...]:
-        """How many elements apart the neighbours along each dimension of `tensor` lie in memory."""
+        """Return the strides of `tensor`, in elements."""
         return tuple(int(step) for step in tensor.stride())
 
     def function_called(self, call: Callable[[], Any]) -> FunctionCalled | None:
-        """The public function that `call`, which is carried out, comes down to: for a module's, that of its forward."""
+        """Run `call` and return the public function that makes its result (for a module, the one in its forward).
+
+        Returns None if that is not known.
+        """
         return None
 
     def reference_implementations(self, path: str) -> Sequence[Implementation]:
-        """Other implementations of the public function at `path`, which do not call it themselves."""
+        """Return other implementations of the public function at `path`, which do not call that function."""
         return ()
 
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
-        """The method, and its keyword arguments, bringing a new CPU tensor to where `tensor` is, if it needs one."""
+        """Return the method and keyword arguments that move a CPU tensor to where `tensor` is; None if not needed."""
         return None
 
     def import_around(self, fork: Callable[[], None]) -> None:
-        """Import it, and call `fork` once meanwhile: as late as a process can be forked and then do all that others do.
+        """Import the framework, and call `fork` once, at the latest point at which a child still has all features.
 
-        `fork` comes back in the children, which go on importing. Without threads of its own that is when it has been
-        imported; as long as nobody knows better, it is before.
+        `fork` returns in the child processes, which continue the import. For a framework without threads of its own
+        that point is after the import. If `forkable` is not set, it is before the import.
         """
         if not self.forkable:
             fork()
@@ -179,55 +194,58 @@ class Framework(Operations, abc.ABC):
             fork()
 
     def load(self) -> None:
-        """Import it now, which takes seconds; raises `FrameworkMissing`."""
+        """Import the framework now, which takes seconds; raise `FrameworkMissing` if that fails."""
         _ = self.version
 
     @property
     @abc.abstractmethod
     def version(self) -> str:
-        """Its version, as it says it; imports it."""
+        """The version that the framework reports. Reading it imports the framework."""
 
     @abc.abstractmethod
     def resolve(self, path: str) -> Any:
-        """The object at dotted `path` below the namespace's root; raises `AttributeError` when missing."""
+        """Return the object at dotted `path` below the namespace's root; raise `AttributeError` if it is missing."""
 
     @abc.abstractmethod
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
-        """A new leaf tensor with the contents of `array`, sharing no memory with it."""
+        """Return a new leaf tensor with the contents of `array`, which shares no memory with it."""
 
     @abc.abstractmethod
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
-        """Contents and attributes of `tensors`, read with one synchronisation. Views are allowed: read at once."""
+        """Return the contents and attributes of `tensors`, read with one synchronisation.
+
+        The values may be views of the tensors' memory: the caller reads them at once.
+        """
 
     def reading(self, tensors: Sequence[Any]) -> Callable[[], list[TensorValue]]:
-        """Begin to read `tensors`. What is returned waits for them and gives what `values` would.
+        """Begin to read `tensors`; return a function that waits for them and returns what `values` would return.
 
-        For whoever has something else to do while an asynchronous framework still works.
+        A caller can do other work while an asynchronous framework still computes.
         """
         return lambda: self.values(tensors)
 
     def device_type(self, tensor: Any) -> str:
-        """The kind of device that `tensor` is on, such as ``"cpu"``."""
+        """Return the type of the device that `tensor` is on, such as ``"cpu"``."""
         return str(tensor.device.type)
 
     def shape(self, tensor: Any) -> tuple[int, ...]:
-        """The shape of `tensor`."""
+        """Return the shape of `tensor`."""
         return tuple(tensor.shape)
 
     def numel(self, tensors: Iterable[Any]) -> int:
-        """How many numbers `tensors` hold together."""
+        """Return the total number of elements in `tensors`."""
         return sum([math.prod(self.shape(tensor)) for tensor in tensors])
 
     def is_dense(self, tensor: Any) -> bool:
-        """Whether `tensor` holds all its numbers in an array."""
+        """Return whether `tensor` is strided: it stores all its elements in an array, unlike a sparse tensor."""
         return "strided" in str(getattr(tensor, "layout", "strided"))
 
     def dtype_of(self, tensor: Any) -> str:
-        """The shared name of the dtype of `tensor`, such as ``"float32"``."""
+        """Return the framework-neutral name of the dtype of `tensor`, such as ``"float32"``."""
         return self.dtype_name(tensor.dtype)
 
     def forget_gradient(self, tensor: Any) -> None:
-        """Let a leaf have no gradient, as if nothing had been pushed back yet."""
+        """Clear the gradient of `tensor` if it is a leaf, as if nothing had been backpropagated."""
         if tensor.is_leaf:
             tensor.grad = None
 
@@ -235,64 +253,66 @@ class Framework(Operations, abc.ABC):
     def gradients(
         self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
     ) -> list[Any]:
-        """The gradients of `inputs` as values, None for one that nothing depends on; leaves no gradient in a tensor.
+        """Return the gradients of `inputs` for `cotangents` of `outputs`, without accumulating into any tensor.
 
-        `create_graph` puts their own computation on the tape, for gradients of gradients.
+        The gradient of an input that no output depends on is None. `create_graph` records the computation of the
+        gradients, for gradients of gradients.
         """
 
     @abc.abstractmethod
     def gradient(self, tensor: Any) -> Any:
-        """What autograd left in a tensor that may hold a gradient, or None."""
+        """Return the gradient that autograd has accumulated in `tensor`, or None."""
 
     @abc.abstractmethod
     def holds_gradient(self, tensor: Any) -> bool:
-        """Whether autograd accumulates into `tensor`: a leaf that requires grad, or one that retains it."""
+        """Return whether autograd accumulates into `tensor`: a leaf that requires grad, or one that retains it."""
 
     def retain_gradient(self, tensor: Any) -> None:
-        """Have autograd leave a gradient in `tensor`, which can be backpropagated and is no leaf."""
+        """Make autograd keep the gradient of `tensor`, which can be backpropagated and is not a leaf."""
         raise NotImplementedError(f"{self.name} keeps no gradient of what is no leaf")
 
     def keep_gradient(self, tensor: Any) -> None:
-        """Have autograd leave a gradient in `tensor`, which can be backpropagated, if it does not do so by itself.
+        """Make autograd keep the gradient of `tensor`, which can be backpropagated, if it does not do so already.
 
-        Nothing is done where the framework cannot.
+        Do nothing if the framework cannot keep it.
         """
         if not self.holds_gradient(tensor):
             with contextlib.suppress(NotImplementedError):
                 self.retain_gradient(tensor)
 
     def node(self, tensor: Any) -> Any:
-        """The node of autograd that computed `tensor`, another one once it is written into; None where unknown."""
+        """Return the autograd node that computed `tensor`, or None if unknown. An in-place write changes the node."""
         return None
 
     @abc.abstractmethod
     def can_backpropagate(self, tensor: Any) -> bool:
-        """Whether `tensor` is floating or complex and belongs to an autograd graph."""
+        """Return whether `tensor` is floating or complex and belongs to an autograd graph."""
 
     @abc.abstractmethod
     def parameters(self, module: Any) -> dict[str, Any]:
-        """The module's named parameters, nested ones by dotted name."""
+        """Return the module's parameters by name; those of submodules have dotted names."""
 
     @abc.abstractmethod
     def buffers(self, module: Any) -> dict[str, Any]:
-        """The module's named buffers, nested ones by dotted name."""
+        """Return the module's buffers by name; those of submodules have dotted names."""
 
     def state(self, module: Any) -> dict[str, Any]:
-        """All that a module holds by name: its parameters, then its buffers."""
+        """Return the state of a module by name: its parameters, then its buffers."""
         return {**self.parameters(module), **self.buffers(module)}
 
     def expect_state(self, module: Any, parameters: Shapes, buffers: Shapes) -> None:
-        """The reference's new module holds these; one that is far away may take it that `module` does, too.
+        """Take note of the state shapes of the reference's new module, which `module` corresponds to.
 
-        It then raises `StateDiffers` when it is waited for, as what making `module` failed with.
+        A framework in another process may assume that `module` has the same state, instead of asking. If the assumption
+        is false, making `module` counts as failed with `StateDiffers`, which is raised when the process is waited for.
         """
 
     def children(self, module: Any) -> Mapping[str, Any]:
-        """The modules right inside of `module`, by name; None under a name that is taken and empty."""
+        """Return the direct submodules of `module` by name; None for a name that is registered without a module."""
         return module._modules  # type: ignore[no-any-return]
 
     def modules(self, model: Any) -> dict[str, Any]:
-        """`model` and all modules inside of it, by their dotted paths; "" is its own."""
+        """Return `model` and all its submodules by dotted path; the path of `model` is ""."""
         found = {"": model}
         for name, child in self.children(model).items():
             inner = {} if child is None else self.modules(child)
@@ -302,86 +322,99 @@ class Framework(Operations, abc.ABC):
     def calls_of_modules(
         self, model: Any, seen: Callable[[str, Any, Any, Any], None]
     ) -> contextlib.AbstractContextManager[None]:
-        """Inside the block `seen` is told of each call of a module in `model`: its path, itself, arguments, result."""
+        """Return a context in which each call of a module in `model` is reported to `seen`.
+
+        `seen` is called with the module's path, the module, its arguments and its result.
+        """
         raise NotImplementedError(f"{self.name} does not tell of the calls of modules")
 
     def is_training(self, module: Any) -> bool:
-        """Whether `module` is in training mode."""
+        """Return whether `module` is in training mode."""
         return bool(module.training)
 
     def works_in_place(self, value: Any) -> bool:
-        """Whether `value` is a module that writes into what it is called with."""
+        """Return whether `value` is a module that changes its argument in place."""
         return bool(getattr(value, "inplace", False))
 
     def draws(self, module: Any) -> bool:
-        """Whether calling `module`, as it is set now, draws random numbers."""
+        """Return whether a call of `module`, in its present mode, draws random numbers."""
         return False
 
     def optimized(self, optimizer: Any) -> list[Any]:
-        """The tensors that a step of `optimizer` writes into; none for what is no optimizer."""
+        """Return the tensors that a step of `optimizer` changes; an empty list if it is not an optimizer."""
         return [tensor for group in getattr(optimizer, "param_groups", ()) for tensor in group["params"]]
 
     @abc.abstractmethod
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
-        """Put `state` into the parameters and buffers of these names, in place and outside of autograd."""
+        """Copy `state` into the parameters and buffers of the same names, in place and not recorded by autograd."""
 
     @abc.abstractmethod
     def overwrite(self, tensor: Any, array: Array) -> None:
-        """Put the contents of `array` into `tensor`, in place and outside of autograd."""
+        """Copy the contents of `array` into `tensor`, in place and not recorded by autograd."""
 
     @abc.abstractmethod
     def literal(self, value: Any) -> Operand:
-        """The framework-neutral operand for one of its own small objects (dtype, device, size), or `ABSENT`.
+        """Return the framework-neutral operand for a small object of the framework (dtype, device, size), or `ABSENT`.
 
-        A `Made` stands for one that has no name and is the result of a call.
+        A `Made` stands for an object that has no name and is the result of a call.
         """
 
     def dtype_name(self, dtype: Any) -> str:
-        """The shared name of one of its dtypes, such as ``"float32"``."""
+        """Return the framework-neutral name of `dtype`, one of the framework's own, such as ``"float32"``."""
         return str(self.literal(dtype).path)
 
     @abc.abstractmethod
     def devices(self) -> tuple[str, ...]:
-        """The device types it can use now, ``"cpu"`` first."""
+        """Return the device types that the framework can use now, ``"cpu"`` first."""
 
     @abc.abstractmethod
     def seed(self, seed: int) -> None:
-        """Seed the random numbers that it draws by itself."""
+        """Seed the framework's own random numbers."""
 
     @abc.abstractmethod
     def synchronize(self) -> None:
-        """Wait for everything that was asked of it; raises what an asynchronous call failed with."""
+        """Wait for all pending calls; raise the error of an asynchronous call that failed."""
 
     @abc.abstractmethod
     def annotations(
         self, path: str, function: Any, positional: int, keywords: Iterable[str]
     ) -> Mapping[int | str, Any]:
-        """Annotations of the parameters of `function`, by position and by name, as far as they are known.
+        """Return the known annotations of the parameters of `function`, by position and by name.
 
-        `path` is the dotted path or the method's name; `positional` and `keywords` say which overload
-        is meant. Used on the reference alone, to give untyped generators a type.
+        Used only for the reference, to give untyped generators a type.
+
+        Args:
+            path: the dotted path of a function, or the name of a method.
+            function: the function or bound method.
+            positional: the number of positional arguments; selects the overload, together with `keywords`.
+            keywords: the names of the keyword arguments.
         """
 
     def argument_names(
         self, path: str, function: Any, positional: int, keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
-        """What `function`, asked for as in `annotations`, calls its positional arguments; empty where that is unknown.
+        """Return the names of the positional arguments of `function`; empty if they are unknown.
 
-        Used on the reference alone, to tell which arguments a test always gives alike.
+        The arguments are those of `annotations`. Used only for the reference, to report which arguments a test always
+        gives the same value.
         """
         return ()
 
     def transcribing(self) -> tuple[Framework, Transcript] | None:
-        """This adapter over what writes down its calls, for reproducers in its own terms; None where torch's do.
+        """Return a copy of this adapter that records its calls as source code, and the transcript that it fills.
 
-        Values are `Traced`, or hold one: see `text_of`.
+        Used for reproducers in the framework's own API. None if the framework uses torch's names. The values of the
+        copy are `Traced` objects, or contain one: see `text_of`.
         """
         return None
 
     def text_of(self, value: Any) -> Any:
-        """What of a value of `transcribing` has a source text."""
+        """Return the part of `value` that has a source text; `value` comes from an adapter made by `transcribing`."""
         return value
 
     @abc.abstractmethod
     def script(self) -> Script:
-        """How a reproducer, which has neither this library nor this adapter, gets at the framework."""
+        """Return the source by which a reproducer imports the framework, and the name that it gets; see `Script`.
+
+        A reproducer contains no adapter. If the framework needs one, the reproducer imports it from this library.
+        """

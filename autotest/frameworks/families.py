@@ -1,4 +1,4 @@
-"""Sorts operators into families, by their names and by what torch's database says of them."""
+"""Sorts operators into families, by their names and by their classes in torch's operator database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-#: Family -> a pattern that the last part of a name, in lower case, is searched for. The first that fits counts.
+#: Family -> pattern that is searched in the last part of a name, in lower case. The first match decides.
 _BY_NAME: Final[Mapping[str, str]] = {
     "random": r"^(rand|dropout|bernoulli|multinomial|normal$|normal_|uniform|exponential|cauchy|geometric|log_normal)"
     r"|dropout|poisson$|^rrelu",
@@ -69,7 +69,12 @@ _BY_LAST_PART: Final = (
 
 
 def family_of(name: str, kind: str = "") -> str:
-    """The family of the operator or module at dotted path `name`; `kind` is its class in torch's database, if any."""
+    """Return the family of the operator or module at dotted path `name`.
+
+    Args:
+        name: the dotted path, such as ``"nn.functional.relu"``.
+        kind: its class in torch's operator database, such as ``"BinaryUfuncInfo"``; empty if it has none.
+    """
     package, _, last = name.rpartition(".")
     lowered = last.lower()
     for family, pattern in _BY_NAME.items():

@@ -1,4 +1,4 @@
-"""Where a side keeps the files that a program saves, so that two sides never write into one."""
+"""The files that a program saves, in a separate folder for each side: two sides never write to the same file."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ LOADS: Final = "load"
 
 
 def path(framework: Framework, name: str) -> str:
-    """The path of `framework`'s own file called `name`, in a folder that is there."""
+    """Return the path of the file `name` in the folder of `framework`, which is made if it does not exist."""
     folder = _folder(framework)
     folder.mkdir(mode=0o700, exist_ok=True)
     return str(folder / name)
 
 
 def remove(framework: Framework) -> None:
-    """Remove every file of `framework`'s own."""
+    """Remove the folder of `framework` with all its files."""
     shutil.rmtree(_folder(framework), ignore_errors=True)
 
 
 def _folder(framework: Framework) -> Path:
-    # A fork keeps the objects of its parent, and must not remove what that one reads.
+    # The process id is part of the name: a forked process has the same objects as its parent, and must not remove the
+    # files that the parent reads.
     return Path(tempfile.gettempdir(), f"autotest-{os.getpid()}-{id(framework):x}")
 
 

@@ -1,4 +1,4 @@
-"""Live results as data: tensors become `TensorValue`s, containers keep their shape, objects without a value a word."""
+"""Converts live results to data: tensors to `TensorValue`s, containers item by item, other objects to class names."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from autotest.comparison import Missing, TensorValue, Thing
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Root
 
-#: Values that are the same to every framework.
+#: Types of plain values, which are the same in every framework.
 PLAIN = (type(None), bool, int, float, complex, str)
 
 
 def freeze(framework: Framework, values: Sequence[Any]) -> list[Any]:
-    """`values` as data: tensors become `TensorValue`s, read together; containers keep their shape."""
+    """Return `values` as data: tensors become `TensorValue`s, read together; containers keep their structure."""
     return freezing(framework, values)()
 
 
 def freezing(framework: Framework, values: Sequence[Any]) -> Callable[[], list[Any]]:
-    """Begin to `freeze`; what is returned waits for an asynchronous framework, and gives the values."""
+    """Begin to `freeze`; return a function that waits for an asynchronous framework and returns the frozen values."""
     types = framework.tensor_types
-    if {*map(type, values)} <= {*types}:  # the commonest: there is nothing to take apart
+    if {*map(type, values)} <= {*types}:  # the most common case: tensors only, no containers
         return framework.reading(values)
     tensors: list[Any] = []
     shapes = [_collect(framework, value, tensors) for value in values]
@@ -36,7 +36,7 @@ def freezing(framework: Framework, values: Sequence[Any]) -> Callable[[], list[A
     return filled
 
 
-#: Stands for a tensor whose contents are still to be read.
+#: Placeholder for a tensor whose contents have not been read yet.
 _TENSOR = object()
 
 

@@ -1,7 +1,7 @@
 """An adapter for frameworks of immutable arrays and functions, which have no tensor methods, views or in-place calls.
 
-A subclass says how arrays are made, read and differentiated, and how torch's functions are spelt (`spelling`); what
-torch's tensors do beyond that is brought about here and in `functional_calls`.
+A subclass defines how arrays are made, read and differentiated, and how torch's functions are translated (`spelling`).
+The other features of torch's tensors are implemented here and in `functional_calls`.
 """
 
 from __future__ import annotations
@@ -32,31 +32,32 @@ from autotest.frameworks.transcribing import transcribing
 from autotest.frameworks.unsearched import unsearched
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
 
-#: What a spelt function may return beside arrays.
+#: Types that a function of `Functional.spelling` may return in addition to arrays.
 _PLAIN = (type(None), bool, int, float, complex, str)
 
 
 class Dtype(str):
-    """The name of a dtype, where a call expects one."""
+    """A dtype argument of a call: the dtype's name."""
 
     __slots__ = ()
 
 
 class Functional(Framework):
-    """Torch's calls on a framework of functions.
+    """Torch's calls on a functional framework.
 
     Attributes:
-        module: what to import.
-        spelling: torch's name (a path, or its last part) -> a function of the framework's arrays, whose parameters are
-            called as torch's are. Methods and operators are spelt as the functions of their names.
-        dtypes: the names of the dtypes that it has.
+        module: the module to import.
+        spelling: torch's name (a path, or its last part) -> a function of the framework's arrays, with torch's
+            parameter names. Methods and operators are translated as the functions of the same names.
+        dtypes: the names of the dtypes that the framework has.
     """
 
     module: str
-    #: What a script calls it, and how it asks for gradients of ``forward``: lines, with the names of what they use.
+    #: The framework's name in a script, and the lines that compute gradients of ``forward`` there. The lines are format
+    #: strings, whose fields are the names of the leaves, cotangents and gradients.
     short: str = ""
     gradient_lines: tuple[str, ...] = ()
-    #: How a script writes that an array, whose name stands in the braces, is a constant to gradients.
+    #: Format string of the expression in a script that makes an array a constant for gradients.
     constant_text: str = "{}"
     dtypes: Sequence[str] = DTYPES
     translates = True
@@ -68,45 +69,45 @@ class Functional(Framework):
         self.name = self.alias = name
         self.origin = origin or name
         self._operations: dict[tuple[str, str], Callable[..., Any]] = {}
-        #: Whether calls are put on the tape.
+        #: Whether calls are recorded on the tape.
         self.recording = True
 
-    # -- what a subclass says ---------------------------------------------------------------------------
+    # -- defined by a subclass --------------------------------------------------------------------------
 
     @functools.cached_property
     @abc.abstractmethod
     def spelling(self) -> Mapping[str, Pure]:
-        """How torch's functions are spelt."""
+        """The translations of torch's functions, by torch's name."""
 
     @abc.abstractmethod
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
-        """An array with a copy of `data`, of the dtype called `dtype`."""
+        """Return an array with a copy of `data`, of the dtype called `dtype`."""
 
     @abc.abstractmethod
     def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
-        """The contents of `array`; bfloat16 as float32."""
+        """Return the contents of `array`; bfloat16 as float32."""
 
     @abc.abstractmethod
     def dtype_of_array(self, array: ArrayLike) -> str:
-        """The shared name of the dtype of `array`."""
+        """Return the framework-neutral name of the dtype of `array`."""
 
     @abc.abstractmethod
     def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
-        """`array` in another dtype."""
+        """Return `array` converted to `dtype`."""
 
     @abc.abstractmethod
     def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
-        """The elements of a flat array at `places`, in their shape."""
+        """Return the elements of a flat array at the indices `places`, in the shape of `places`."""
 
     @abc.abstractmethod
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
-        """The gradients of `arrays` for `cotangents` of the list of arrays that `function` returns."""
+        """Return the gradients of `arrays` for `cotangents` of the list of arrays that `function` returns."""
 
     def shape_of(self, array: ArrayLike) -> tuple[int, ...]:
         return tuple(array.shape)
 
     def computed(self, array: ArrayLike) -> ArrayLike:
-        """`array`, which a call made; a lazy framework computes it here, where it raises as that call."""
+        """Return `array`, the result of a call. A lazy framework computes it here and raises as part of that call."""
         return array
 
     # -- calls ------------------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ class Functional(Framework):
         return calls.is_member(self, name) or (modules and super().declares(name, modules=True))
 
     def spelt(self, path: str) -> Pure:
-        """The function that torch calls `path`; raises `Absent` where there is none."""
+        """Return the translation of the torch function at `path`; raise `Absent` if there is none."""
         prefix, _, name = path.rpartition(".")
         found = self.spelling.get(path)
         if found is None and prefix in ("", "nn.functional", "special", "_C._nn"):
@@ -138,7 +139,10 @@ class Functional(Framework):
         return found
 
     def apply(self, function: Pure, args: tuple[Any, ...], kwargs: dict[str, Any], *, view: bool = False) -> Any:
-        """Carry out `function` on what tensors anywhere in its arguments hold, and put it on the tape."""
+        """Call `function` with each tensor in its arguments, nested ones too, replaced by its array; record the call.
+
+        `view` makes the result a view of the first tensor.
+        """
         tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is TapeTensor]
         arrays = [self.read(tensor) for tensor in tensors]
 
@@ -175,7 +179,7 @@ class Functional(Framework):
         return result
 
     def alias_of(self, result: TapeTensor, source: TapeTensor, path: Pure) -> None:
-        """Let `result`, which `path` makes of what `source` holds, be a view of it."""
+        """Make `result` a view of `source`; `path` is the function from the array of `source` to that of `result`."""
         inner = source.view
         result.detached = source.detached
         result.base = source if source.base is None else source.base
@@ -183,22 +187,34 @@ class Functional(Framework):
         result.seen = result.base.version
 
     def read(self, tensor: TapeTensor) -> ArrayLike:
-        """What `tensor` holds now; a view is made again when its base was written to."""
+        """Return the present array of `tensor`; the array of a view is recomputed if its base was written to."""
         base = tensor.base
         if base is not None and tensor.view is not None and tensor.seen != base.version:
             tensor.seen = base.version
             with autograd.GradMode(self, not tensor.detached):
                 fresh = self.apply(tensor.view, (base,), {})
             tensor.array = fresh.array
-            if not (tensor.detached or (tensor.requires_grad and tensor.is_leaf)):  # a leaf stays one
+            if not (tensor.detached or (tensor.requires_grad and tensor.is_leaf)):  # a leaf remains a leaf
                 tensor.edge, tensor.requires_grad = fresh.edge, fresh.requires_grad
         return tensor.array
 
     def write(self, tensor: TapeTensor, made: Any, computed: Any = None) -> TapeTensor:
-        """Let `tensor`, and all that shares its memory, hold what `made` holds; broadcast and cast as torch does.
+        """Write `made` into `tensor` and everything that shares its memory, broadcast and cast as torch does.
 
-        `computed` is `made` where it was computed of `tensor` itself, to which gradients then go on. Where nothing is
-        put on the tape, what is written changes the contents alone, and gradients go where they went before.
+        Outside of recording, only the contents change; gradients then flow as before the write.
+
+        Args:
+            tensor: the tensor to write into.
+            made: a tensor, or plain data.
+            computed: `made` itself if it was computed from `tensor`, as by an in-place operation; gradients then flow
+                on to the old contents of `tensor`. Otherwise the old contents get a gradient of zeros.
+
+        Returns:
+            `tensor`.
+
+        Raises:
+            RuntimeError: if `tensor` is a leaf that requires grad and calls are recorded.
+            Absent: if `tensor` is detached, and `made` requires a gradient.
         """
         if self.recording and tensor.requires_grad and tensor.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
@@ -214,7 +230,7 @@ class Functional(Framework):
             made = self.apply(self.spelt("broadcast_to"), (made, shape), {})
         if self.dtype_of_array(made.array) != dtype:
             made = self.apply(self.cast, (made, dtype), {})
-        if computed is not made:  # what is overwritten gets a gradient of zeros, as torch has it
+        if computed is not made:  # the overwritten contents get a gradient of zeros, as in torch
             made = self.apply(lambda own, new: new, (tensor, made), {})
         target = tensor
         if tensor.base is not None and tensor.view is not None:
@@ -239,7 +255,11 @@ class Functional(Framework):
     # -- gradients --------------------------------------------------------------------------------------
 
     def push_back(self, roots: Roots, *, keep: bool = False) -> dict[Any, ArrayLike]:
-        """The gradient of every leaf, and of every output on the tape, that `roots` were computed from."""
+        """Return the gradient of every leaf, and of every output on the tape, from which `roots` were computed.
+
+        `keep` keeps the tape for another backward pass. Raises `RuntimeError` if a root without a cotangent does not
+        have exactly one element, or if an earlier backward pass has used up the tape.
+        """
         starts = []
         for root, cotangent in roots:
             if cotangent is None and int(np.prod(self.shape_of(root.array), dtype=np.int64)) != 1:
@@ -253,7 +273,7 @@ class Functional(Framework):
         return self.dtype_of_array(array) in DIFFERENTIABLE
 
     def constant(self, array: ArrayLike) -> ArrayLike:
-        """`array`, where gradients end."""
+        """Return `array` as a constant, through which no gradient flows."""
         return array
 
     def zeros_like(self, array: ArrayLike) -> ArrayLike:
@@ -306,7 +326,7 @@ class Functional(Framework):
         return self.dtype_of_array(self.read(tensor))
 
     def strides(self, tensor: Any) -> tuple[int, ...]:
-        shape = self.shape(tensor)  # as if it were contiguous: what a view shares is this adapter's own doing
+        shape = self.shape(tensor)  # as if contiguous: views exist in this adapter only, not in the framework
         return tuple(math.prod(shape[at + 1 :]) for at in range(len(shape)))
 
     def is_dense(self, tensor: Any) -> bool:
@@ -335,7 +355,7 @@ class Functional(Framework):
     # -- the rest ---------------------------------------------------------------------------------------
 
     def import_root(self) -> ModuleType:
-        """Import the framework; raises `FrameworkMissing` with what to do about it."""
+        """Import the framework; raise `FrameworkMissing`, which says what to do, if that fails."""
         try:
             with unsearched():
                 return importlib.import_module(self.module)
@@ -349,7 +369,7 @@ class Functional(Framework):
     @property
     def version(self) -> str:
         own = getattr(self.root, "__version__", None)
-        if own is None:  # a package need not say it
+        if own is None:  # not every package has a `__version__`
             own = installed(self.module.partition(".")[0])
         return str(own or "unknown")
 
@@ -369,10 +389,10 @@ class Functional(Framework):
         return ("cpu",)
 
     def seed(self, seed: int) -> None:
-        """Random numbers are the reference's."""
+        """Do nothing: all random numbers are drawn by the reference."""
 
     def synchronize(self) -> None:
-        """Whatever is lazy is computed when it is read."""
+        """Do nothing: lazy values are computed when they are read."""
 
     def annotations(
         self, path: str, function: Any, positional: int, keywords: Iterable[str]
@@ -380,7 +400,7 @@ class Functional(Framework):
         return {}
 
     def array_types(self) -> tuple[type, ...]:
-        """The classes of its arrays."""
+        """Return the classes of the framework's arrays."""
         return ()
 
     def transcribing(self) -> tuple[Framework, Transcript] | None:

@@ -1,4 +1,4 @@
-"""torch's ways to ask for gradients, on tensors of a functional framework."""
+"""torch's autograd functions and methods, for tensors of a functional framework."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from autotest.frameworks.base import Absent
 from autotest.frameworks.tape import TapeTensor, parent_of
 
-#: `autotest.frameworks.functional.Functional`, which uses what stands here.
+#: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
 
 
@@ -40,7 +40,7 @@ def autograd_backward(
             made = TapeTensor(gradient if before is None else framework.add(framework.read(before), gradient))
             if before is None or not holder.is_leaf:
                 holder.grad = made
-            else:  # as torch does it: whoever holds the gradient of a leaf sees it grow
+            else:  # in place, as in torch: another reference to the gradient of a leaf also gets the sum
                 framework.write(before, made)
 
 
@@ -51,7 +51,7 @@ def autograd_grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    only_inputs: bool = True,  # which torch takes and does not look at any more
+    only_inputs: bool = True,  # torch accepts it and ignores it
     allow_unused: bool = False,
 ) -> tuple[Any, ...]:
     if create_graph:
@@ -67,7 +67,7 @@ def autograd_grad(
 
 
 class GradMode:
-    """A context in which calls are put on the tape, or not."""
+    """A context manager that sets whether calls are recorded on the tape."""
 
     def __init__(self, framework: _Functional, recording: bool) -> None:
         self._framework, self._recording, self._before = framework, recording, framework.recording

@@ -1,4 +1,4 @@
-"""torch's calls on tensors of a functional framework: which function, method, operator or attribute does what."""
+"""torch's calls on tensors of a functional framework: how each function, method, operator and attribute is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autotest.frameworks.tape import TapeTensor
 from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import CallKind, map_operand
 
-#: `autotest.frameworks.functional.Functional`, which uses what stands here.
+#: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
 
 #: Names of calls whose result shares the memory of their first operand.
@@ -25,7 +25,7 @@ VIEWS: Final = frozenset(
     "view view_as reshape flatten transpose t permute squeeze unsqueeze narrow select expand expand_as broadcast_to "
     "chunk split unbind diagonal movedim swapaxes swapdims unflatten".split()
 )
-#: Calls whose result has nothing to do with the contents of what they are given.
+#: Names of calls whose result does not depend on the contents of their operands.
 CONSTANTS: Final = frozenset("zeros_like ones_like full_like".split())
 _CASTS: Final[Mapping[str, str]] = {
     "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32", "short": "int16",
@@ -34,7 +34,7 @@ _CASTS: Final[Mapping[str, str]] = {
 
 
 def operation(framework: _Functional, kind: CallKind, target: str) -> Callable[..., Any]:
-    """What carries out calls of this kind and target on `framework`; raises `Absent` where it has nothing for it."""
+    """Return the function that runs calls of this kind and target on `framework`; raise `Absent` if there is none."""
     if kind == "function":
         made = module_class(framework, target)
         if made is not None:
@@ -68,12 +68,12 @@ def operation(framework: _Functional, kind: CallKind, target: str) -> Callable[.
 
 
 def is_member(framework: _Functional, name: str) -> bool:
-    """Whether torch's tensors have an attribute called `name` that can be carried out here."""
+    """Return whether `name` is an attribute or method of torch's tensors that `framework` supports."""
     return name in _METHODS or name in _ATTRIBUTES or framework.provides("function", name, None)
 
 
 def _named(framework: _Functional, path: str) -> Callable[..., Any]:
-    """The function that torch calls `path`, out of place or, by an underscore or ``inplace=True``, in place."""
+    """Return the function at torch's `path`; it works in place if its name ends in ``_`` or with ``inplace=True``."""
     prefix, _, name = path.rpartition(".")
     stays = name.endswith("_") and not name.endswith("__")
     pure = framework.spelt(f"{prefix}.{name[:-1]}".lstrip(".") if stays else path)
@@ -98,7 +98,7 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
 def _understood(
     framework: _Functional, path: str, pure: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Absent | None:
-    """What to raise instead of a `TypeError` where the function is spelt without some argument of torch's."""
+    """Return the error to raise instead of a `TypeError` if the translated function lacks an argument of torch's."""
     try:
         inspect.signature(pure).bind(*args, **kwargs)
     except TypeError as error:
@@ -142,7 +142,7 @@ def _operator(framework: _Functional, name: str) -> Callable[..., Any]:
 
 
 def _places(framework: _Functional, tensor: TapeTensor, key: Any) -> tuple[np.ndarray[Any, Any], bool]:
-    """The flat indices of the elements that `key` selects, and whether it is a basic index, which makes a view."""
+    """Return the flat indices that `key` selects, and whether `key` is a basic index, whose result is a view."""
     shape = framework.shape_of(framework.read(tensor))
     advanced = False
 
@@ -183,7 +183,7 @@ def _setitem(framework: _Functional, owner: Any, key: Any, value: Any) -> None:
     framework.write(part, value)
 
 
-# -- what torch's tensors can do besides -----------------------------------------------------------------------
+# -- other methods and functions of torch's tensors ------------------------------------------------------------
 
 
 def _clone(framework: _Functional, tensor: TapeTensor, *, memory_format: Any = None) -> Any:
@@ -304,7 +304,7 @@ def _transposed(framework: _Functional, tensor: TapeTensor) -> Any:
 
 def _assigned_data(framework: _Functional, tensor: TapeTensor, value: TapeTensor) -> None:
     tensor.array = framework.read(value)
-    tensor.base = tensor.view = None  # what shared the memory that it had goes on with that
+    tensor.base = tensor.view = None  # tensors that shared its old memory keep sharing that
 
 
 _ATTRIBUTES: Final[Mapping[str, Callable[..., Any]]] = {

@@ -1,4 +1,4 @@
-"""torch's modules for frameworks that have none: their parameters, and their forward in torch's own functions."""
+"""torch's modules for frameworks that have none: their parameters, and forwards made of torch's functions."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import numpy as np
 from autotest.frameworks.base import Absent
 from autotest.frameworks.tape import TapeTensor
 
-#: `autotest.frameworks.functional.Functional`, which uses what stands here.
+#: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
-#: (call a function of torch's by name, own tensors by name, what the module is called with) -> result
+#: (function that calls a torch function by path, the module, the module's arguments) -> result
 Forward: TypeAlias = Callable[..., Any]
-#: Shapes of parameters, None for one that there is not, and the forward.
+#: Shapes of the parameters by name, None for a missing one such as a disabled bias, and the forward.
 ModulePlan: TypeAlias = tuple[dict[str, tuple[int, ...] | None], Forward]
 
 
 class FunctionalModule:
-    """A module of torch's: tensors of its own, and a function of these and of what it is called with."""
+    """A torch module: its parameters, and a forward, which is a function of the module and its arguments."""
 
     def __init__(
         self, framework: _Functional, plan: ModulePlan, children: Mapping[str, FunctionalModule] | None = None
@@ -68,7 +68,7 @@ class FunctionalModule:
         return self
 
     def cast(self, dtype: str) -> FunctionalModule:
-        """This module, with its parameters in another dtype."""
+        """Convert the parameters to `dtype` and return the module."""
         for tensor in self.trained.values():
             tensor.array = self._framework.cast(tensor.array, dtype)
         return self
@@ -78,7 +78,10 @@ class FunctionalModule:
 
 
 def module_class(framework: _Functional, path: str) -> Callable[..., FunctionalModule] | None:
-    """What makes torch's module at `path`, or None for a path that is none of those known here."""
+    """Return the factory of torch's module at `path`, or None if the path is not known here.
+
+    Raises `Absent` if the framework lacks the function that the module calls.
+    """
     if not path.startswith("nn."):
         return None
     name = path.removeprefix("nn.")
@@ -90,14 +93,14 @@ def module_class(framework: _Functional, path: str) -> Callable[..., FunctionalM
     function = _OF_FUNCTIONS.get(name)
     if function is None:
         return None
-    framework.spelt(function[0])  # what cannot be called later is absent now
+    framework.spelt(function[0])  # raises `Absent` now if the function could not be called later
     return functools.partial(_of_function, framework, *function)
 
 
 def _planned(
     framework: _Functional, path: str, plan: Callable[..., ModulePlan], *args: Any, **kwargs: Any
 ) -> FunctionalModule:
-    """A module after its plan; what the plan does not know is absent, unless it changes nothing."""
+    """Make a module from its plan; raise `Absent` for an argument that the plan lacks, unless it has no effect."""
     given = {name: value for name, value in kwargs.items() if name not in _IDLE or value != _IDLE[name]}
     given.pop("device", None)
     try:
@@ -110,7 +113,7 @@ def _planned(
 def _of_function(
     framework: _Functional, path: str, names: tuple[str, ...], *args: Any, **kwargs: Any
 ) -> FunctionalModule:
-    """A module that calls a function with what it was made with."""
+    """Make a module that calls the function at `path` with the arguments of its constructor."""
     given = {**_OTHER_DEFAULTS.get(path, {}), **dict(zip(names, args, strict=False)), **kwargs}
     return FunctionalModule(framework, ({}, lambda call, module, *operands: call(path, *operands, **given)))
 
@@ -170,7 +173,7 @@ def _weights(module: FunctionalModule) -> tuple[TapeTensor | None, TapeTensor | 
     return module.trained.get("weight"), module.trained.get("bias")
 
 
-#: Values of arguments with which a module does what it does without them.
+#: Argument values that have no effect: the module behaves as it does without the argument.
 _IDLE: Final[Mapping[str, Any]] = {
     "dtype": None,
     "padding_idx": None,
@@ -179,7 +182,7 @@ _IDLE: Final[Mapping[str, Any]] = {
     "sparse": False,
     "padding_mode": "zeros",
 }
-#: What the module of a function takes where it is not told, if that is something else than the function takes.
+#: Function -> default arguments of its module that differ from the function's own defaults.
 _OTHER_DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {"flatten": {"start_dim": 1}}
 _PLANS: Final[Mapping[str, Callable[..., ModulePlan]]] = {
     "Linear": _linear,
@@ -189,7 +192,7 @@ _PLANS: Final[Mapping[str, Callable[..., ModulePlan]]] = {
     "Conv2d": functools.partial(_convolution, 2),
     "Identity": lambda *args, **kwargs: ({}, lambda call, module, x: x),
 }
-#: The function that a module calls, and the names of what it is made with.
+#: Module -> the function that it calls, and the names of its constructor's positional arguments.
 _OF_FUNCTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "ReLU": ("relu", ("inplace",)),
     "ReLU6": ("relu6", ("inplace",)),

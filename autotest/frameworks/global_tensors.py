@@ -1,7 +1,7 @@
-"""What torch does where a program speaks of OneFlow's global tensors.
+"""torch's stand-ins for OneFlow's API of global tensors.
 
-A global tensor holds the same numbers as the local one that it was made of, wherever its parts are: so its torch
-counterpart is that tensor, and where things are placed means nothing to it.
+A global tensor contains the same numbers as the local tensor that it was made from, wherever its parts are stored. Its
+torch counterpart is therefore that local tensor, and placements have no effect in torch.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def broadcast_like(value: Any, like: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def stand_ins() -> StandIns:
-    """For torch, paired with OneFlow."""
+    """Return the stand-ins for torch when it is paired with OneFlow."""
     nowhere = Nowhere()
     methods = {"to_global": moved, "to_local": moved, "broadcast_like": broadcast_like}
     code = [inspect.getsource(part) for part in (Nowhere, moved, broadcast_like)]

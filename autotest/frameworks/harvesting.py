@@ -1,4 +1,4 @@
-"""Records the calls of torch that a part of a program makes, in this process."""
+"""Records the torch calls that a part of a program makes in this process."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pathlib import Path
 from autotest.base.environment import variables
 from autotest.base.errors import UsageError
 
-#: With these, `torch.compile` leaves functions as they are, so that what they call is seen.
+#: Environment variables with which `torch.compile` leaves functions unchanged, so that their torch calls are recorded.
 _UNCOMPILED = {"TORCHDYNAMO_DISABLE": "1", "TORCH_COMPILE_DISABLE": "1"}
 
 
 @contextlib.contextmanager
 def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
-    """Write the distinct public calls of torch that are made inside of the block into the file `path`.
+    """Write the distinct public torch calls that are made inside the block to the file `path`.
 
-    `autotest sweep --calls PATH` judges them. What was recorded is kept however the block ends. Calls are distinct by
-    name, form and arguments: of tensors by dtype, shape, strides and requires_grad. `torch.compile` compiles nothing
-    meanwhile.
+    `autotest sweep --calls PATH` judges them. The calls recorded so far are kept even if the block raises. Two calls
+    are distinct if their names, forms or arguments differ; tensors are compared by dtype, shape, strides and
+    requires_grad. Inside the block `torch.compile` compiles nothing.
 
     Args:
-        path: where to; what is there is overwritten.
-        limit: how many distinct calls of one name are kept.
+        path: the file to write; an existing file is overwritten.
+        limit: maximum number of distinct calls that are kept for one name.
 
     Raises:
-        UsageError: the file cannot be written, or there is no torch.
+        UsageError: if the file cannot be written, or torch is not installed.
     """
     try:
         from autotest.frameworks.harvester.call_recorder import CallRecorder
@@ -49,7 +49,7 @@ def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _nothing_compiled() -> Iterator[None]:
-    """Let functions run as they were written, which `torch.compile` makes others of, or has made before."""
+    """Run functions as they were written, even those that `torch.compile` compiles now or has compiled before."""
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
     compiles = "torch._dynamo" in sys.modules and hasattr(compiler, "set_stance")
     eager = compiler.set_stance("force_eager") if compiler and compiles else contextlib.nullcontext()
@@ -58,7 +58,7 @@ def _nothing_compiled() -> Iterator[None]:
 
 
 def begin(path: str | Path) -> None:
-    """Make `path` an empty file; raises `UsageError`."""
+    """Create the empty file `path`, or truncate it; raise `UsageError` if it cannot be written."""
     try:
         Path(path).write_bytes(b"")
     except OSError as error:
@@ -66,7 +66,12 @@ def begin(path: str | Path) -> None:
 
 
 def environment(path: Path, limit: int | None = None) -> dict[str, str]:
-    """The variables with which an interpreter records what it does with torch into `path`."""
+    """Return the environment with which a Python interpreter records its torch calls to the file `path`.
+
+    Args:
+        path: the file to write.
+        limit: maximum number of distinct calls that are kept for one name; None for the default.
+    """
     folder = str(Path(__file__).parent / "harvester" / "injected")
     found = {
         **os.environ,

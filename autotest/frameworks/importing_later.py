@@ -1,4 +1,4 @@
-"""Puts off the import of modules that others import and hardly use, until something of them is called."""
+"""Defers the import of modules that other modules import and rarely use, until a member of them is called."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, cast
 
 
 class Later:
-    """A module, or what is in one, which is imported when that is called or gone through."""
+    """A stand-in for a module or a member of one; the module is imported when the member is called or iterated over."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # which importing, copying and wrapping ask for, and do without
+        if name.startswith("__"):  # import, copy and functools look for special attributes, and work without them
             raise AttributeError(name)
         return Later(f"{self._name}.{name}")
 
@@ -39,7 +39,10 @@ class Later:
 
 @contextlib.contextmanager
 def importing_later(*names: str) -> Iterator[None]:
-    """What imports one of these modules meanwhile gets a `Later`, unless it is imported already or not installed."""
+    """Make imports of the modules `names` inside the block return a `Later`.
+
+    A module that is already imported, or not installed, is left alone.
+    """
     made: dict[str, Any] = {name: Later(name) for name in names if name not in sys.modules and _installed(name)}
     sys.modules.update(made)
     try:

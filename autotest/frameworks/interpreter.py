@@ -1,4 +1,4 @@
-"""A candidate in another interpreter: calls are queued here and carried out there, a batch of trials at a time."""
+"""A candidate in another interpreter: calls are queued in this process and run in the other one, in batches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Interpreter(AskedElsewhere):
 
     @property
     def place(self) -> str:
-        """Where the interpreter is, from anywhere."""
+        """The absolute path of the interpreter, valid in any working directory; its name if it is found on PATH."""
         return str(Path(self.python).absolute()) if os.sep in self.python else self.python
 
     # -- calls --------------------------------------------------------------------------------------------
@@ -54,9 +54,9 @@ class Interpreter(AskedElsewhere):
         changes_names = kind == "setattr" or reparametrizes(Call(kind, target, (), {}, slot=0))
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if kind == "exit":  # why the body was left, this side alone can say
+            if kind == "exit":  # the details of an exception exist in this process only
                 args = args[:1]
-            if changes_names:  # of what a module holds
+            if changes_names:  # the call may change the names in a module's state: forget the known ones
                 for item in args:
                     if type(item) is RemoteValue:
                         item.held = None
@@ -148,7 +148,7 @@ class Interpreter(AskedElsewhere):
         return self._note("gradient", tensor.key)
 
     def holds_gradient(self, tensor: Any) -> bool:
-        return True  # which the other process looks at when it is asked for the gradient
+        return True  # the other process checks it when the gradient is requested
 
     def keep_gradient(self, tensor: Any) -> None:
         self._note("keep", tensor.key)
@@ -176,18 +176,19 @@ class Interpreter(AskedElsewhere):
         return dict(self._held(module)[0])
 
     def buffers(self, module: Any) -> dict[str, Any]:
-        # As they are now: `double()` puts other tensors in their place, where parameters stay the same objects.
+        # Requested again each time: `double()` replaces the buffers by new tensors, while parameters remain the same
+        # objects.
         return self._parts(module, self._held(module)[1])
 
     def expect_state(self, module: Any, parameters: Shapes, buffers: Shapes) -> None:
-        # A question for each module would have the processes take turns in the middle of every trial.
+        # Asking about each module would make the processes wait for each other in the middle of every trial.
         if module.held is None:
             expected = [[*parameters.items()], [*buffers.items()]]
             self._note("expect", module.key, *expected)
             module.held = self._parts(module, expected[0]), expected[1]
 
     def _held(self, module: RemoteValue) -> tuple[dict[str, RemoteValue], list[tuple[str, tuple[int, ...]]]]:
-        """The parameters of `module`, and names and shapes of its buffers."""
+        """Return the parameters of `module`, and the names and shapes of its buffers."""
         if module.held is None:
             parameters, buffers = self._ask("held", module.key)
             module.held = self._parts(module, parameters), buffers
@@ -240,13 +241,14 @@ class Interpreter(AskedElsewhere):
 
 
 def _known_here(inner: str) -> Framework | None:
-    """The adapter of the framework called `inner`, which this side need not be able to import; None without one.
+    """Return the adapter of the framework called `inner`, or None if this process has none.
 
-    Raises `UsageError` for one that is compared in its graph mode, to which programs of this side cannot be handed.
+    This process need not be able to import the framework itself. Raises `UsageError` if the framework is compared in
+    its graph mode, because programs of this process cannot be passed to a graph in another one.
     """
     try:
         adapter = registry.framework(inner)
-    except (FrameworkMissing, UsageError):  # which the other side will tell of
+    except (FrameworkMissing, UsageError):  # the other process will report it
         return None
     if adapter.always_in_graph:
         raise UsageError(
@@ -257,7 +259,7 @@ def _known_here(inner: str) -> Framework | None:
 
 
 def _path_and_name(place: str) -> tuple[str, str]:
-    """What ``PATH:NAME`` consists of. Both may hold colons: ``torch:meta``, ``MODULE:FACTORY``, a folder that does."""
+    """Split ``PATH:NAME``. Both parts may contain colons: the folder of PATH, or ``torch:meta``, ``MODULE:FACTORY``."""
     parts = place.split(":")
     ends = [at for at in range(len(parts), 0, -1) if Path(":".join(parts[:at])).exists()]
     end = next(iter(ends), 1)
@@ -265,7 +267,16 @@ def _path_and_name(place: str) -> tuple[str, str]:
 
 
 def framework(place: str) -> Interpreter:
-    """The adapter for what follows ``python:`` in a candidate's name: ``PATH`` for torch there, or ``PATH:NAME``."""
+    """Return the adapter for a candidate called ``python:PLACE``.
+
+    Args:
+        place: ``PATH`` for torch in the interpreter at that path, or ``PATH:NAME`` for the framework NAME. PATH may
+            also be the folder of a virtual environment.
+
+    Raises:
+        UsageError: if there is no path, or the framework is compared in its graph mode.
+        FrameworkMissing: if there is no file at the path.
+    """
     path, inner = _path_and_name(place)
     if not path:
         raise UsageError("python: expected python:PATH of an interpreter, such as python:.venv/bin/python")

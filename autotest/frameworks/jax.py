@@ -1,4 +1,4 @@
-"""JAX's adapter: torch's names for functions of `jax.numpy`, `jax.nn` and `jax.lax`, on the CPU."""
+"""The adapter for JAX: torch's names for functions of `jax.numpy`, `jax.nn` and `jax.lax`, on the CPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autotest.frameworks.spelt_as_numpy import spelling
 from autotest.frameworks.tape import ArrayLike, Pure
 from autotest.frameworks.traced import Transcript
 
-#: What JAX does not call as NumPy would, or has elsewhere.
+#: NumPy-like name -> path below `jax`, for functions that are not in `jax.numpy` or have another name.
 _ELSEWHERE = {
     "sigmoid": "nn.sigmoid",
     "softmax": "nn.softmax",
@@ -38,7 +38,7 @@ class _JaxNamespace:
         if name.startswith("__"):
             raise AttributeError(name)
         if name.startswith(("float", "int", "uint", "bfloat", "complex")):
-            return name  # JAX takes the names of dtypes
+            return name  # JAX accepts the name of a dtype as a dtype
         place = self._jax.numpy
         *path, name = _ELSEWHERE.get(name, name).split(".")
         for part in path:
@@ -73,7 +73,7 @@ class _JaxNamespace:
 
 
 class JaxFramework(Functional):
-    """JAX, call by call, with `jax.vjp` for gradients, and float64 switched on."""
+    """JAX, one call at a time, with `jax.vjp` for gradients and float64 enabled."""
 
     module = "jax"
     short = "jax"
@@ -127,5 +127,5 @@ class JaxFramework(Functional):
 
 
 def framework() -> JaxFramework:
-    """The adapter."""
+    """Return the adapter for JAX."""
     return JaxFramework()

@@ -1,4 +1,4 @@
-"""MindSpore's adapter: its `mint` functions, which are called as torch's are, on the CPU."""
+"""The adapter for MindSpore: its `mint` functions, which have torch's signatures, on the CPU."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from autotest.frameworks.base import Absent
 from autotest.frameworks.functional import Dtype, Functional
 from autotest.frameworks.tape import ArrayLike, Pure
 
-#: What `mint` calls otherwise.
+#: torch's name -> the name in `mint`, if they differ.
 _OTHERWISE: Final[Mapping[str, str]] = {
     "view": "reshape",
     "absolute": "abs",
     "true_divide": "div",
     "expand": "broadcast_to",
 }
-#: What may be given sizes one by one.
+#: Functions that accept sizes as separate arguments: ``reshape(x, 2, 3)``.
 _SIZED: Final = frozenset(("reshape", "view", "permute", "broadcast_to", "expand", "tile"))
-#: How it says that it has nothing for the CPU, rather than that something is wrong.
+#: Matches the messages of errors which mean that MindSpore lacks an operator on the CPU, not that a call is wrong.
 _LACKS: Final = re.compile(
     r"(?i)unsupported|not support|select kernel|no kernel|not implemented|unregistered|kernelmod|Not found op|Ascend|"
     r"must be a type of \{|supports types|type of input must be in|'mode' must be in|"
     r"unexpected keyword argument|required positional argument"
 )
-#: Methods of torch's tensors that only share their name with a function of `mint.nn.functional`.
+#: Methods of torch's tensors that have the name of a function in `mint.nn.functional`, but another meaning.
 _OTHER_METHODS: Final = frozenset(("unfold",))
 
 
@@ -66,7 +66,7 @@ class _Mint(Mapping[str, Pure]):
         return call
 
     def _dtype(self, value: Any) -> Any:
-        """`value`, or MindSpore's dtype for one of torch's."""
+        """Return `value`; if it is a dtype, return MindSpore's dtype of that name."""
         return getattr(self._root, "bool_" if value == "bool" else str(value)) if isinstance(value, Dtype) else value
 
     def __iter__(self) -> Iterator[str]:
@@ -77,7 +77,7 @@ class _Mint(Mapping[str, Pure]):
 
 
 class MindSporeFramework(Functional):
-    """MindSpore, call by call and synchronously, with `mindspore.vjp` for gradients."""
+    """MindSpore, one call at a time and synchronous, with `mindspore.ops.GradOperation` for gradients."""
 
     module = "mindspore"
     short = "ms"
@@ -91,7 +91,7 @@ class MindSporeFramework(Functional):
     def root(self) -> Any:
         root = self.import_root()
         root.set_device("CPU")
-        root.runtime.launch_blocking()  # else what fails is told of in another call
+        root.runtime.launch_blocking()  # otherwise the error of a call is raised by a later call
         return root
 
     @functools.cached_property
@@ -127,10 +127,10 @@ class MindSporeFramework(Functional):
 
         sens = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
         grad = self.root.ops.GradOperation(get_all=True, sens_param=True)
-        # One that is given twice would be given the gradients of both places in each.
+        # Copies: if one array were passed twice, each of its two gradients would be the sum of both.
         return list(grad(forward)(*(array.copy() for array in arrays), sens))
 
 
 def framework() -> MindSporeFramework:
-    """The adapter."""
+    """Return the adapter for MindSpore."""
     return MindSporeFramework()

@@ -1,4 +1,4 @@
-"""MLX's adapter: torch's names for its functions, on its CPU device."""
+"""The adapter for MLX: torch's names for its functions, on its CPU device."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from autotest.frameworks.functional import Functional
 from autotest.frameworks.spelt_as_numpy import spelling
 from autotest.frameworks.tape import ArrayLike, Pure
 
-#: Those dtypes of torch's that MLX computes with on a CPU.
+#: The dtypes of torch that MLX supports on a CPU.
 _DTYPES = ("float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64")
 
 
 class MLXFramework(Functional):
-    """MLX, lazy, with `mlx.core.vjp` for gradients."""
+    """MLX, evaluated lazily, with `mlx.core.vjp` for gradients."""
 
     module = "mlx.core"
     short = "mx"
@@ -69,5 +69,5 @@ class MLXFramework(Functional):
 
 
 def framework() -> MLXFramework:
-    """The adapter."""
+    """Return the adapter for MLX."""
     return MLXFramework()

@@ -1,6 +1,6 @@
-"""An adapter for any namespace that spells things as torch does, which it imports on first use.
+"""An adapter for any framework whose namespace has torch's names. The framework is imported on first use.
 
-What such frameworks do in other ways (importing, reading a tensor, seeding) are methods that a subclass replaces.
+A subclass overrides the methods for what its framework does differently, such as importing, reading a tensor, seeding.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from autotest.frameworks.signatures import Signatures
 from autotest.frameworks.unsearched import unsearched
 from autotest.program import Array, Operand, Root
 
-#: dtypes that a tensor of values may have, by the name that torch and its relatives share.
+#: The dtypes that a tensor may have, by the name that torch and similar frameworks share.
 DTYPES = (
     "float16",
     "bfloat16",
@@ -41,7 +41,7 @@ DTYPES = (
 DIFFERENTIABLE = frozenset(("float16", "bfloat16", "float32", "float64", "complex64", "complex128"))
 
 
-#: Modules that draw a mask when they are called in training mode, and those that draw in any.
+#: Modules that draw a random mask in training mode, and modules that draw random numbers in every mode.
 _MASKING = frozenset(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU"))
 _DRAWING = frozenset(("FractionalMaxPool2d", "FractionalMaxPool3d"))
 
@@ -50,9 +50,9 @@ class Namespace(Framework):
     """A framework whose namespace has torch's names.
 
     Args:
-        name: how reports call it.
-        module: the module to import for it, such as ``"torch"``.
-        alias: the attribute of dual objects that reaches it; `name` by default.
+        name: the name in reports.
+        module: the module to import, such as ``"torch"``.
+        alias: the attribute of dual objects that returns this side's object; `name` by default.
     """
 
     def __init__(self, name: str, module: str, alias: str | None = None) -> None:
@@ -66,7 +66,7 @@ class Namespace(Framework):
     # -- the namespace ----------------------------------------------------------------------------------
 
     def import_root(self) -> ModuleType:
-        """Import the framework; raises `FrameworkMissing` with what to do about it."""
+        """Import the framework; raise `FrameworkMissing`, which says what to do, if that fails."""
         try:
             return importlib.import_module(self._module_name)
         except ImportError as error:
@@ -87,7 +87,7 @@ class Namespace(Framework):
         first, *rest = path.split(".")
         value = getattr(self.root, first, ABSENT)
         if value is ABSENT:
-            # Asked for again, so that the complaint is the framework's own.
+            # `getattr` again, so that the `AttributeError` is the framework's own.
             value = self.stand_ins.names[first] if first in self.stand_ins.names else getattr(self.root, first)
         for part in rest:
             value = getattr(value, part)
@@ -106,7 +106,7 @@ class Namespace(Framework):
         return {getattr(self.root, name): name for name in DTYPES if hasattr(self.root, name)}
 
     def dtype_name(self, dtype: Any) -> str:
-        """The shared name of one of its dtypes; its own repr without the namespace when it is no tensor's dtype."""
+        """Return the framework-neutral name of `dtype`; for one not in `DTYPES`, its repr without the namespace."""
         return self._dtype_names.get(dtype) or str(dtype).rpartition(".")[2]
 
     def default_dtype(self) -> str:
@@ -128,12 +128,12 @@ class Namespace(Framework):
         return sum([tensor.numel() for tensor in tensors])
 
     def from_numpy(self, data: np.ndarray[Any, Any]) -> Any:
-        """A CPU tensor with a copy of `data`, of the dtype of the same name."""
-        # A copy: both sides, and the captured array itself, must not see each other's in-place writes.
+        """Return a CPU tensor with a copy of `data`, of the dtype of the same name."""
+        # A copy: an in-place write on one side must change neither the other side nor the captured array.
         return self.root.from_numpy(data.copy())
 
     def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
-        """Contents of a tensor without autograd; bfloat16 as float32."""
+        """Return the contents of a tensor, detached from autograd; bfloat16 as float32."""
         detached = tensor.detach()
         if detached.dtype == self.root.bfloat16:
             detached = detached.to(self.root.float32)
@@ -143,7 +143,7 @@ class Namespace(Framework):
 
     @functools.cached_property
     def _is_torch(self) -> bool:
-        """Whether its tensors are torch's own, under whatever name: asked once, and not of every tensor."""
+        """Whether the tensors are torch's own, under any module name. Computed once rather than for every tensor."""
         return any(hasattr(kind, "_is_zerotensor") for kind in self.tensor_types)
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
@@ -228,7 +228,8 @@ class Namespace(Framework):
         with self.root.no_grad():
             for name, array in state.items():
                 if repeats_elements(own[name].shape, own[name].stride()):
-                    # What several elements share cannot be written to; it came from the test, and is as it should be.
+                    # A tensor whose elements share memory cannot be written to. It was passed in by the test, and
+                    # already has the right contents.
                     continue
                 own[name].copy_(self.tensor(array, device=self.device_type(own[name])))
 
@@ -239,7 +240,7 @@ class Namespace(Framework):
         if isinstance(value, root.dtype):
             return Root(self.dtype_name(value))
         if isinstance(value, root.device):
-            return "cpu" if value.type == "cpu" else str(value)  # there is one, which OneFlow calls cpu:0
+            return "cpu" if value.type == "cpu" else str(value)  # there is one CPU; OneFlow's str() is "cpu:0"
         if isinstance(value, root.Size):
             return tuple(value)
         memory_format = getattr(root, "memory_format", None)
@@ -254,14 +255,14 @@ class Namespace(Framework):
         self.root.manual_seed(seed)
 
     def synchronize(self) -> None:
-        """Nothing to wait for where CPU calls are synchronous."""
+        """Do nothing: CPU calls are synchronous."""
 
     @functools.cached_property
     def _signatures(self) -> Signatures:
         return Signatures(self.stubs())
 
     def stubs(self) -> Mapping[str, str]:
-        """Texts of stub files by the name of what they annotate: ``functions``, ``methods``."""
+        """Return the texts of stub files by the kind of callable that they annotate: ``functions``, ``methods``."""
         return {}
 
     def annotations(
@@ -279,9 +280,10 @@ class Namespace(Framework):
 
 
 def _in_memory(tensor: Any) -> Any:
-    """One of torch's tensors with contents that NumPy can read.
+    """Return a torch tensor with the same contents as `tensor`, in memory that NumPy can read.
 
-    torch keeps zeros without memory, of which NumPy would read anything, and conjugates and negatives as a mark.
+    torch has zero tensors without memory, for which NumPy would read arbitrary bytes, lazy conjugates and negatives,
+    which are only a flag on the tensor, and sparse layouts.
     """
     if str(tensor.layout) != "torch.strided":
         return tensor.to_dense()
@@ -289,7 +291,7 @@ def _in_memory(tensor: Any) -> Any:
 
 
 def _draws(part: Any) -> bool:
-    """Whether a module draws by itself, whatever is inside of it."""
+    """Return whether a module itself draws random numbers, regardless of its submodules."""
     if type(part).__name__ in _DRAWING:
         return True
     if not part.training:
@@ -300,14 +302,14 @@ def _draws(part: Any) -> bool:
 
 
 def repeats_elements(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether several elements of a tensor of this shape and these strides are one place of memory, as of `expand`."""
+    """Return whether elements of a tensor with this shape and these strides share memory, as after `expand`."""
     return any(size > 1 and step == 0 for size, step in zip(shape, strides, strict=True))
 
 
 def _is_leaf(tensor: Any) -> bool | None:
-    """Whether `tensor` is a leaf; None for a view made under ``no_grad`` whose base was written into since.
+    """Return whether `tensor` is a leaf; None for a view made under ``no_grad`` whose base has been written to since.
 
-    torch refuses to say of such a view what it was computed from.
+    torch raises `RuntimeError` when ``is_leaf`` of such a view is read.
     """
     try:
         return bool(tensor.is_leaf)

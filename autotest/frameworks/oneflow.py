@@ -1,4 +1,4 @@
-"""OneFlow's adapter, the candidate of the default pair, written for OneFlow 0.9.0 on CPython 3.10."""
+"""The adapter for OneFlow, the candidate of the default pair. Written for OneFlow 0.9.0 on CPython 3.10."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autotest.frameworks.operations import StandIns
 from autotest.frameworks.requests import Build, Given, Graphed
 from autotest.program import Operand, Root
 
-#: dtypes of which a tensor can share its memory with an ndarray.
+#: The dtypes with which a tensor can share memory with an ndarray.
 _SHARED = {
     name: np.dtype(name) for name in ("float16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool")
 }
@@ -26,10 +26,10 @@ _SHARED = {
 class OneFlowFramework(Namespace):
     """OneFlow, in eager mode, with local and global tensors."""
 
-    #: About 30 of 275 operators end in a signal on inputs without elements and the like.
+    #: About 30 of 275 operators crash the process with a signal on inputs without elements and similar edge cases.
     fragile = True
     asynchronous = True
-    #: As measured with 0.9.0. What a child lacks is graphs: they wait for threads that are not there.
+    #: As measured with 0.9.0. Only graphs do not work in a forked child: they wait for threads that it does not have.
     forkable = True
 
     def __init__(self, name: str = "oneflow", alias: str = "oneflow") -> None:
@@ -42,8 +42,8 @@ class OneFlowFramework(Namespace):
         oneflow_forking.import_around(fork, lambda: self.version)
 
     def from_numpy(self, data: np.ndarray[Any, Any]) -> Any:
-        # from_numpy shares the array's memory, which then belongs to this tensor alone. It refuses a
-        # zero-size array and negative strides; the copy made here has neither of the latter.
+        # `from_numpy` shares the memory of the copy, which only this tensor uses. It rejects arrays without elements,
+        # and negative strides, which a copy does not have.
         if data.size == 0:
             return self.root.tensor(data)
         return self.root.from_numpy(data.copy())
@@ -72,7 +72,7 @@ class OneFlowFramework(Namespace):
         return neutral
 
     def modes(self) -> Any:
-        return self.root.get_default_dtype()  # whether gradients are on is an object's, which the trial lets go of
+        return self.root.get_default_dtype()  # the grad mode belongs to a context object, which the trial releases
 
     def restore(self, modes: Any) -> None:
         if modes != self.modes():
@@ -98,8 +98,9 @@ class OneFlowFramework(Namespace):
         autograd = self.root.autograd
         if not all(one.is_leaf for one in inputs):
             return list(autograd.grad(list(outputs), list(inputs), list(cotangents), create_graph=create_graph))
-        # OneFlow 0.9.0 refuses an input that nothing depends on, or gives an uninitialised scalar for it, and then adds
-        # up what it computed for the others. What it leaves in the leaves is clean.
+        # For an input that no output depends on, `autograd.grad` of OneFlow 0.9.0 raises or returns an uninitialised
+        # scalar, and then it accumulates the gradients of the other inputs. `backward` leaves correct gradients in the
+        # leaves.
         before = [one.grad for one in inputs]
         try:
             for one in inputs:
@@ -119,32 +120,32 @@ class OneFlowFramework(Namespace):
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
         if not tensor.is_global:
             return None
-        # What comes back is partial or split as OneFlow likes; what is pushed in is whole on every rank.
+        # OneFlow may return an output as partial or split; the cotangent is broadcast: complete on every rank.
         return "to_global", {"placement": tensor.placement, "sbp": [self.root.sbp.broadcast] * len(tensor.sbp)}
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         return self._begun(tensors)()
 
     def reading(self, tensors: Sequence[Any]) -> Callable[[], list[TensorValue]]:
-        # A subclass that reads in another way does so here, too.
+        # A subclass that overrides `values` must read in its own way here, too.
         own = type(self).values is OneFlowFramework.values
         return self._begun(tensors) if own else super().reading(tensors)
 
     def _begun(self, tensors: Sequence[Any]) -> Callable[[], list[TensorValue]]:
-        """Have `tensors` read, waiting for OneFlow's threads once at the end and not once a tensor.
+        """Begin to read `tensors`; the returned function waits for OneFlow's threads once, not once per tensor.
 
-        Each tensor is assigned, asynchronously, to one that shares its memory with a new ndarray. On a busy
-        two-core machine that takes 17 us a tensor, where `tensor.numpy()` takes up to a millisecond.
+        Each tensor is assigned, asynchronously, to a tensor that shares its memory with a new ndarray. On a busy
+        two-core machine that takes 17 us per tensor, while `tensor.numpy()` takes up to a millisecond.
         """
         root, names, float32, empty = self.root, self._dtype_names, self.root.float32, np.empty
         assign, share = root._C.assign_local_tensor, root.from_numpy
         begun: list[tuple[Any, np.ndarray[Any, Any] | None, str | None]] = []
         for tensor in tensors:
             kind, shape, data = tensor.dtype, tensor.shape, None
-            dtype = "float32" if kind is float32 else names.get(kind)  # the commonest, and OneFlow's hash is slow
+            dtype = "float32" if kind is float32 else names.get(kind)  # float32 is most common; OneFlow's hash is slow
             carrier = _SHARED.get(dtype)  # type: ignore[arg-type]  # None is no key
             if not (carrier is None or tensor.is_cuda or tensor.is_global or 0 in shape):
-                data = empty(tuple(shape), carrier)  # of OneFlow's own Size it would ask each item twice
+                data = empty(tuple(shape), carrier)  # a tuple: NumPy would read each item of OneFlow's Size twice
                 assign(share(data), tensor.detach())
             begun.append((tensor, data, dtype))
 
@@ -162,7 +163,7 @@ class OneFlowFramework(Namespace):
         return TensorValue(self.to_numpy(tensor), self.dtype_name(tensor.dtype), place.type, tensor.requires_grad)
 
     def script(self) -> Script:
-        # Its libraries lie in its own site-packages, as the extra installs them, where a plain import finds them.
+        # No preload: the extra installs OneFlow's libraries in its site-packages, where a plain import finds them.
         lines: tuple[str, ...] = ("import oneflow",)
         ranks = self.root.env.get_world_size()
         if ranks > 1:
@@ -172,11 +173,11 @@ class OneFlowFramework(Namespace):
 
 
 def _distribution(written: str) -> Operand:
-    """``oneflow.sbp.split(dim=1)`` and ``oneflow.sbp.broadcast`` as operands."""
+    """Return the operand for the repr of an sbp: ``oneflow.sbp.split(dim=1)``, ``oneflow.sbp.broadcast``."""
     path, _, details = written.removeprefix("oneflow.").partition("(")
     return Made(path, (int(details.removeprefix("dim=").rstrip(")")),)) if details else Root(path)
 
 
 def framework() -> OneFlowFramework:
-    """Entry point of the group ``autotest.frameworks``."""
+    """Return the adapter for OneFlow; entry point of the group ``autotest.frameworks``."""
     return OneFlowFramework()

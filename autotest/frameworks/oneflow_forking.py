@@ -1,9 +1,9 @@
-"""Stops OneFlow's import where the process can be forked: its core is loaded, and its threads are not started yet.
+"""Interrupts OneFlow's import for a fork at the point where its core is loaded and its threads are not started yet.
 
-A child that goes on from there needs 0.2 s where the whole import takes seconds, and is like any other process with
-OneFlow, with graphs and global tensors, but that it computes in the caller's thread, as OneFlow does in every fork of a
-process that has loaded it: there an error of a kernel is raised, which elsewhere ends the process. A child forked after
-the import has none of OneFlow's threads.
+A child that is forked there and continues the import needs 0.2 s, while the whole import takes seconds. It is like any
+other process with OneFlow, including graphs and global tensors, with one exception: it computes in the caller's thread,
+as OneFlow does in every fork of a process that has loaded it. There an error in a kernel is raised; in other processes
+it ends the process. A child that is forked after the import has none of OneFlow's threads.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from types import ModuleType
 
-#: What the package's own `__init__` imports right before it starts the threads, as of OneFlow 0.9.0.
+#: The last module that OneFlow's `__init__` imports before it starts its threads, as of OneFlow 0.9.0.
 _LAST_BEFORE_THREADS = "oneflow.framework.session_context"
-#: What it imports of other packages after that, for its documentation, profiler and hub: a fifth of what a child takes.
+#: Modules of other packages that OneFlow imports after that, for its documentation, profiler and hub. They take a fifth
+#: of a child's start, and are therefore imported before the fork.
 _OF_OTHERS = ("doctest", "rich.console", "rich.table", "tqdm.auto")
 
 
 class _Stop(MetaPathFinder, Loader):
-    """Finds one module as usual, and calls `then` when that has been imported."""
+    """A finder and loader for `_LAST_BEFORE_THREADS` only: imports it as usual, then calls `then`."""
 
     def __init__(self, then: Callable[[], None]) -> None:
         self._then = then
@@ -52,7 +53,10 @@ class _Stop(MetaPathFinder, Loader):
 
 
 def import_around(fork: Callable[[], None], import_all: Callable[[], object]) -> None:
-    """Call `import_all`, which imports OneFlow, and `fork` once while it does; before it, where that cannot be."""
+    """Call `import_all`, which imports OneFlow, and `fork` once during the import.
+
+    `fork` is called before the import if OneFlow is already imported, or does not contain `_LAST_BEFORE_THREADS`.
+    """
     spec = importlib.util.find_spec("oneflow")
     folders = [] if spec is None else [pathlib.Path(folder) for folder in spec.submodule_search_locations or ()]
     file = "/".join(_LAST_BEFORE_THREADS.split(".")[1:]) + ".py"

@@ -1,4 +1,4 @@
-"""OneFlow's graph mode: builds one ``oneflow.nn.Graph`` out of a function of tensors, and calls it."""
+"""OneFlow's graph mode: builds one ``oneflow.nn.Graph`` from a function of tensors, and calls it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from autotest.frameworks.namespace import repeats_elements
 from autotest.frameworks.requests import Build, Given, Graphed
 
-#: How a reproducer runs its program in a graph; TRAIN says whether anything is pushed back.
+#: Source by which a reproducer runs its program in a graph; TRAIN is replaced by whether gradients are computed.
 SCRIPT = """\
 class Replay(oneflow.nn.Graph):
     def __init__(self):
@@ -30,9 +30,9 @@ class Replay(oneflow.nn.Graph):
 
 
 def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
-    """What each of `calls` gives; see `Framework.run_in_graph`."""
+    """Build a graph and return the results of each of `calls`; see `Framework.run_in_graph`."""
     first = calls[0]
-    #: Which gradients the graph gives at all, leaves before parameters; known when it is built.
+    #: Which gradients the graph returns, leaves before parameters; filled when the graph is built.
     present: list[bool] = []
 
     class Replay(flow.nn.Graph):  # type: ignore[misc]
@@ -40,7 +40,7 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
             super().__init__()
             for index, module in enumerate(first.modules):
                 setattr(self, f"module{index}", module)
-            # What adding an optimizer does; without it, a graph refuses to push anything back.
+            # Adding an optimizer would also set this; without it, a graph refuses to backpropagate.
             self.config._train(bool(first.leaves or first.trained))
 
         def build(self, *given: Any) -> list[Any]:
@@ -48,7 +48,7 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
             rest = iter(given[len(leaves) :])
             held = [getattr(self, f"module{index}") for index in range(len(first.modules))]
             inputs = [item if _empty(item) else next(rest) for item in first.inputs]
-            # In a graph, a `to_global` that changes nothing makes the leaf itself a result, whose gradient is lost.
+            # In a graph, a `to_global` that changes nothing returns the leaf itself, and its gradient is lost.
             moved = [flow._C.identity(leaf) if leaf.is_global else leaf for leaf in leaves]
             outputs, pushed = build(inputs, moved, held)
             if not self.config.training:
@@ -59,39 +59,40 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
             return [*outputs, *(gradient for gradient in gradients if gradient is not None)]
 
     with warnings.catch_warnings():
-        # Modules that make zeros of their own are warned of ("not registered into a nn.Graph"); they are compared.
+        # OneFlow warns of modules that make their own zeros ("not registered into a nn.Graph"); these work and are
+        # compared.
         warnings.simplefilter("ignore")
         _unhurried_threads()
         graph = Replay()
         results = [_listed(graph(*_arguments(first)))]
     for parameter in first.trained:
-        parameter.grad = None  # a tensor of the graph, which is worth nothing outside of it
+        parameter.grad = None  # it is a tensor of the graph, and invalid outside it
     for call in calls[1:]:
-        flow._oneflow_internal.eager.Sync()  # what the graph's own threads still read is not to be written
+        flow._oneflow_internal.eager.Sync()  # the graph's threads may still read the memory that is written next
         _hold_alike(flow, first.modules, call.modules)
         results.append(_listed(graph(*_arguments(call))))
     return [_divided(made, present, len(first.leaves)) for made in results]
 
 
 def _unhurried_threads() -> None:
-    """Keep OneFlow's threads from taking the processor from the one that wakes them.
+    """Keep OneFlow's threads from preempting the thread that wakes them, to avoid a race in OneFlow 0.9.0.
 
-    OneFlow 0.9.0 hands a graph to the threads that run it before it notes that the graph is under way; when they are
-    done by then, it takes from an empty queue, and the process dies (or waits for ever). Threads that are scheduled as
-    a batch do not interrupt who wakes them, which leaves next to no chance of that. New threads inherit it.
+    OneFlow passes a graph to the threads that run it before it records that the graph is running. If they finish before
+    that, it reads from an empty queue, and the process crashes or hangs. Threads with the policy SCHED_BATCH do not
+    preempt the thread that wakes them, which makes the race very unlikely. New threads inherit the policy.
     """
-    with contextlib.suppress(OSError, AttributeError):  # where there is no such policy, nothing can be done
+    with contextlib.suppress(OSError, AttributeError):  # a system without the policy keeps the race
         for thread in Path("/proc/self/task").iterdir():
             with contextlib.suppress(ProcessLookupError):
                 os.sched_setscheduler(int(thread.name), os.SCHED_BATCH, os.sched_param(0))
 
 
 def _push_back(flow: Any, pushed: Sequence[tuple[Any, Any]]) -> None:
-    """What ``output.backward(cotangent)`` does in a graph, for all of `pushed` at once: more than one it refuses."""
+    """Backpropagate all of `pushed` at once: in a graph, ``output.backward(cotangent)`` can be called only once."""
     cotangents: dict[int, Any] = {}
     outputs = {id(output): output for output, _ in pushed}
     for output, cotangent in pushed:
-        # Without elements, a cotangent is none of the graph's arguments, but has to be of the graph.
+        # A cotangent without elements is not an argument of the graph (see `_arguments`), but must be a graph tensor.
         own = flow.ones_like(output) if cotangent is None or _empty(cotangent) else cotangent
         cotangents[id(output)] = cotangents[id(output)] + own if id(output) in cotangents else own
     flow._oneflow_internal.nn.graph.AddTensorAsGraphLoss(pushed[0][0])
@@ -99,19 +100,22 @@ def _push_back(flow: Any, pushed: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _arguments(given: Given) -> list[Any]:
-    # As an argument of a graph, a tensor without elements makes the process abort; met inside of it, it does not.
+    # A tensor without elements makes the process abort if it is an argument of a graph, but not if `build` uses it.
     filled = (item for item in given.inputs if not _empty(item))
     return [_with_memory_of_its_own(item) for item in (*(leaf.detach() for leaf in given.leaves), *filled)]
 
 
 def _with_memory_of_its_own(tensor: Any) -> Any:
-    """`tensor`, or a copy where its elements share memory: OneFlow 0.9.0 reads and writes an argument of a graph as if
-    each had its own, beyond what an expanded tensor holds, and the process dies of that some time later."""
+    """Return `tensor`, or a contiguous copy if its elements share memory.
+
+    OneFlow 0.9.0 reads and writes an argument of a graph as if each element had its own memory. For an expanded tensor
+    that is out of bounds, and the process crashes some time later.
+    """
     return tensor.contiguous() if repeats_elements(tensor.shape, tensor.stride()) else tensor
 
 
 def _hold_alike(flow: Any, modules: Sequence[Any], others: Sequence[Any]) -> None:
-    """Put what `others` hold into `modules`, whose memory is the graph's."""
+    """Copy the states of `others` into `modules`, whose memory the graph uses."""
     with flow.no_grad():
         for module, other in zip(modules, others, strict=True):
             for own, given in zip(_state(module), _state(other), strict=True):
@@ -131,7 +135,7 @@ def _listed(made: Any) -> list[Any]:
 
 
 def _divided(made: list[Any], present: Sequence[bool], leaves: int) -> Graphed:
-    """The results of one call as outputs, gradients of leaves, gradients of parameters."""
+    """Split the results of one call into outputs, gradients of leaves and gradients of parameters."""
     outputs = made[: len(made) - sum(present)]
     rest = iter(made[len(outputs) :])
     gradients = [next(rest) if there else None for there in present]

@@ -1,4 +1,4 @@
-"""ONNX Runtime: torch's recorded programs, exported and run there forward."""
+"""The adapter for ONNX Runtime: recorded torch programs are exported to ONNX and their forward pass is run there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autotest.frameworks.torch import TorchFramework
 
 
 class OnnxRuntime(TorchFramework):
-    """torch, with ONNX Runtime as its graph mode, which every trial is checked in. It has no gradients."""
+    """torch with ONNX Runtime as its graph mode. Every trial is checked in graph mode, which has no gradients."""
 
     always_in_graph = True
     graph_mode = "ONNX Runtime"
@@ -37,7 +37,7 @@ class OnnxRuntime(TorchFramework):
 
     @property
     def version(self) -> str:
-        _ = self.root  # says what is missing
+        _ = self.root  # raises `FrameworkMissing`, which says what is missing
         import onnxruntime
 
         return f"{onnxruntime.__version__} with torch {super().version}"
@@ -45,7 +45,7 @@ class OnnxRuntime(TorchFramework):
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         if calls[0].leaves or calls[0].trained:
             raise NotImplementedError("ONNX Runtime runs programs forward")
-        # What modules hold becomes part of an exported program: each call has one of its own.
+        # The states of modules become part of the exported program, so each call is exported separately.
         results: list[Graphed] = []
         for call in calls:
             exported = functools.partial(self._exported, inputs=call.inputs)
@@ -53,33 +53,36 @@ class OnnxRuntime(TorchFramework):
         return results
 
     def _exported(self, module: Any, inputs: Sequence[Any]) -> Any:
-        """A function of the tensors that `module` takes, carried out by ONNX Runtime."""
+        """Return a function that runs `module` on tensors like `inputs` in ONNX Runtime.
+
+        Raises `NotGraphed` if the module cannot be exported, or ONNX Runtime cannot load the exported model.
+        """
         import onnxruntime
 
         file = io.BytesIO()
         names = [f"given{at}" for at in range(len(inputs))]
         export = self.root.onnx.export
-        # By tracing, in those releases too that export otherwise unless they are told.
+        # Export by tracing, also in releases of torch whose default exporter is another.
         chosen = {"dynamo": False} if "dynamo" in inspect.signature(export).parameters else {}
         try:
-            with self.root.no_grad(), contextlib.redirect_stdout(io.StringIO()):  # it prints what it lacks
+            with self.root.no_grad(), contextlib.redirect_stdout(io.StringIO()):  # it prints missing operators
                 export(
                     module,
                     tuple(inputs),
                     file,
                     input_names=names,
                     opset_version=17,
-                    training=self.root.onnx.TrainingMode.PRESERVE,  # each module in the mode that it is in
+                    training=self.root.onnx.TrainingMode.PRESERVE,  # each module keeps its training or eval mode
                     **chosen,
                 )
-        except Exception as error:  # the exporter is torch's own part, and tells what it has no operator for
+        except Exception as error:  # the exporter belongs to torch, and raises if it has no operator for a call
             raise NotGraphed(f"calls that cannot be exported ({type(error).__name__})") from error
         own = onnxruntime.capi.onnxruntime_pybind11_state
         try:
             session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
         except own.NotImplemented as error:
             raise NotGraphed("calls that it has no kernel for") from error
-        except (own.InvalidGraph, own.Fail) as error:  # of torch's exporter, which does not say so itself
+        except (own.InvalidGraph, own.Fail) as error:  # the fault of torch's exporter, which reports no error itself
             raise NotGraphed("calls whose export is no valid model") from error
         taken = {item.name for item in session.get_inputs()}
 
@@ -91,5 +94,5 @@ class OnnxRuntime(TorchFramework):
 
 
 def framework() -> OnnxRuntime:
-    """The adapter."""
+    """Return the adapter for ONNX Runtime."""
     return OnnxRuntime()

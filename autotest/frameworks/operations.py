@@ -1,4 +1,4 @@
-"""How recorded calls are carried out, where a framework does not say otherwise: as Python does it with its objects."""
+"""The default execution of recorded calls: as Python calls on the framework's objects. Adapters may override it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from autotest.program import CallKind
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StandIns:
-    """What stands on the reference for that which only the candidate has."""
+    """The reference's replacements for names that only the candidate has."""
 
-    #: name right below the root -> object
+    #: Name directly below the namespace's root -> object.
     names: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: name of a method of tensors and modules -> function whose first argument is the owner
+    #: Name of a method of tensors and modules -> function whose first argument is the owner.
     methods: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
-    #: name of an attribute of tensors -> what is read there
+    #: Name of an attribute of tensors -> its value.
     attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: Source lines that bring the same about in a reproducer, once the reference is imported.
+    #: Source lines that define the same replacements in a reproducer, after the import of the reference.
     lines: tuple[str, ...] = ()
 
     @property
@@ -33,45 +33,48 @@ class StandIns:
 
 
 class Operations:
-    """The part of a framework's protocol that recorded calls go through."""
+    """The part of a framework's protocol that runs recorded calls."""
 
     tensor_types: tuple[type[Any], ...]
     module_types: tuple[type[Any], ...]
-    #: Given by the pair: what this framework, as the reference, shall do where only the candidate has a name.
+    #: Set by the pair: the replacements that this framework, as the reference, has for names of the candidate only.
     stand_ins: StandIns = StandIns()
 
     def resolve(self, path: str) -> Any:
-        """The object at dotted `path` below the namespace's root; raises `AttributeError` when missing."""
+        """Return the object at dotted `path` below the namespace's root; raise `AttributeError` if it is missing."""
         raise NotImplementedError
 
     def public_call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PublicCall | None:
-        """How a program spells a call of `function`, one of this framework's own that was given a dual tensor.
+        """Return how a program spells a call of `function`, one of this framework's own that got a dual tensor.
 
-        None for what is not public. Asked only of a framework whose functions hand over to objects that they do not
-        know, as torch's do.
+        Returns None if the function is not public. Used only for a framework whose functions dispatch to unknown
+        objects, as torch's do with ``__torch_function__``.
         """
         return None
 
     def is_parameter(self, value: Any) -> bool:
-        """Whether `value` is a parameter of one of its modules."""
+        """Return whether `value` is a module parameter of the framework."""
         return False
 
     def is_a(self, value: Any, path: str) -> bool:
-        """Whether `value`, one of its objects, is of the class at `path`."""
+        """Return whether `value`, an object of the framework, is an instance of the class at `path`."""
         return isinstance(value, self.resolve(path))
 
     def can_be_a_base(self, path: str) -> bool:
-        """Whether a class of a test may be built on what is at `path`: modules, functions with own backwards."""
+        """Return whether a test may subclass the object at `path`: a module class, or ``autograd.Function``."""
         found = self.resolve(path)
         return isinstance(found, type) and issubclass(found, (*self.module_types, self.resolve("autograd.Function")))
 
     def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
-        """What carries out the recorded calls of this kind and target, live and in every replay.
+        """Return the function that runs the recorded calls of this kind and target, live and in every replay.
 
-        It is called with the call's own arguments (`CallKind` lists them), the owner of a method or attribute first,
-        and raises what the framework raises. This one does what Python does with objects that behave as torch's do.
-        Raises `AttributeError` where the framework has nothing for it; that only some owners lack a method may show
-        when it is called.
+        The function takes the call's arguments (`CallKind` lists them), the owner of a method or attribute first, and
+        raises whatever the framework raises. This default does what Python does with objects that behave like torch's.
+
+        Raises:
+            AttributeError: if the framework has no such operation. A method that only some owners lack may be detected
+                later, when the returned function is called.
+            ValueError: if other methods run calls of this kind: `tensor`, `overwrite` and `load_state`.
         """
         if kind == "function":
             return self.resolve(target)  # type: ignore[no-any-return]
@@ -101,11 +104,11 @@ class Operations:
         return lambda owner, *args, **kwargs: getattr(owner, name)(*args, **kwargs)
 
     def invoke(self, kind: CallKind, target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Carry out one call; see `operation`."""
+        """Run one call; see `operation`."""
         return self.operation(kind, target)(*args, **kwargs)
 
     def provides(self, kind: CallKind, target: str, owner: Any) -> bool:
-        """Whether it has a name for calls of this kind and target; for a method, whether `owner` has it."""
+        """Return whether the framework has calls of this kind and target; for a method, whether `owner` has it."""
         try:
             if kind in ("method", "getattr") and target != "__call__":
                 self.member(owner, target)
@@ -116,37 +119,43 @@ class Operations:
         return True
 
     def declares(self, name: str, *, modules: bool = False) -> bool:
-        """Whether its tensors have an attribute called `name`, as their class tells; with `modules`, or its modules."""
+        """Return whether the framework's tensor classes, or with `modules` its module classes, have a member `name`."""
         kinds = (*self.tensor_types, *self.module_types) if modules else self.tensor_types
         return any(hasattr(kind, name) for kind in kinds)
 
     def first_failure(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
-        """Which of `values` is first to stand for a call that failed, where a framework tells of that only later."""
+        """Return the index and error of the first of `values` whose call failed, or None.
+
+        Only a framework that reports the failure of a call later, as one in another process does, returns failures.
+        """
         return None
 
     def known(self, value: Any) -> Any:
-        """What one of its objects stands for, where it keeps such elsewhere: a plain value, or a tuple of its objects.
+        """Return the plain value, or the tuple of objects, that `value` refers to in another process.
 
-        Any other is returned as it is.
+        Any other value is returned unchanged.
         """
         return value
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether `value` is one of its tensors."""
+        """Return whether `value` is a tensor of the framework."""
         return isinstance(value, self.tensor_types)
 
     def same(self, one: Any, other: Any) -> bool:
-        """Whether two of its values are one object."""
+        """Return whether two values of the framework are the same object."""
         return one is other
 
     def is_method(self, owner: Any, name: str) -> bool:
-        """Whether `name` is a method of `owner`, one of its objects, to be called and not a value to be read."""
+        """Return whether `name` is a method of `owner`, an object of the framework, and not a plain attribute."""
         return callable(getattr(type(owner), name, None)) or (
             name in self.stand_ins.methods and isinstance(owner, (*self.tensor_types, *self.module_types))
         )
 
     def member(self, value: Any, name: str) -> Any:
-        """The attribute or bound method `name` of one of its values; raises `AttributeError` when there is none."""
+        """Return the attribute or bound method `name` of `value`, replacements included.
+
+        Raises `AttributeError` if there is none.
+        """
         try:
             return getattr(value, name)
         except AttributeError:

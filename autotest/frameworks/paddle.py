@@ -1,4 +1,4 @@
-"""PaddlePaddle's adapter: names that it shares with torch, by its own compatible spellings where these differ."""
+"""The adapter for PaddlePaddle: the names that it shares with torch, taken from `paddle.compat` if meanings differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autotest.frameworks.traced import Traced, TracedNamespace, Transcript, open
 from autotest.frameworks.transcribing import bare
 from autotest.program import Array, CallKind, Operand, Root
 
-#: What stands in `paddle.compat` under torch's meaning, and otherwise at the top with another one.
+#: Functions with torch's meaning in `paddle.compat`; those of the same names in `paddle` have another meaning.
 _COMPATIBLE: Final = frozenset("max min sort split median nanmedian unique slogdet equal".split())
 #: torch's path -> Paddle's.
 _PATHS: Final[Mapping[str, str]] = {
@@ -30,21 +30,21 @@ _PATHS: Final[Mapping[str, str]] = {
     "manual_seed": "seed",
 }
 _METHODS: Final[Mapping[str, str]] = {"retain_grad": "retain_grads"}
-#: Modules whose state is called or counted otherwise, so that none can be shared.
+#: Modules whose parameters and buffers differ from torch's in name or number, so that the sides cannot share a state.
 _UNLIKE: Final = re.compile(
     r"nn\.(BatchNorm\dd|LSTM|GRU|RNN|LSTMCell|GRUCell|RNNCell|SyncBatchNorm|PReLU|InstanceNorm\dd|utils\.spectral_norm)"
 )
-#: How it says that it does not have something, rather than that something is wrong.
+#: Matches the messages of errors which mean that Paddle lacks something, not that a call is wrong.
 _LACKS: Final = re.compile(
     r"unexpected keyword|is not registered|Unimplemented|not implemented|got an unexpected|too many pos"
 )
 
 
 class PaddleFramework(Namespace):
-    """PaddlePaddle 3, in dynamic mode. What torch has and Paddle does not is absent."""
+    """PaddlePaddle 3, in dynamic mode. Names of torch that Paddle lacks are absent."""
 
     translates = True
-    #: Some indices out of range end the process.
+    #: Some out-of-range indices crash the process.
     fragile = True
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class PaddleFramework(Namespace):
             if value is not ABSENT and not isinstance(value, ModuleType) and (root is self.root or first == "nn"):
                 return value
         short = path.rpartition(".")[2]
-        for home in (self.root, self.root.nn.functional):  # which of the two has it, is not as in torch
+        for home in (self.root, self.root.nn.functional):  # a function may be in the other one than in torch
             if path in (short, f"nn.functional.{short}", f"special.{short}") and hasattr(home, short):
                 return getattr(home, short)
         raise Absent(self.name, path)
@@ -95,7 +95,7 @@ class PaddleFramework(Namespace):
     def _carried_out(self, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         try:
             made = function(*args, **kwargs)
-            # Several results are a list to Paddle and a tuple to torch, which says nothing of either.
+            # Paddle returns several results as a list, torch as a tuple; that difference is not a finding.
             return tuple(made) if type(made) is list and what != "tolist" else made
         except (TypeError, RuntimeError, NotImplementedError, ValueError) as error:
             if _LACKS.search(str(error)):
@@ -115,7 +115,7 @@ class PaddleFramework(Namespace):
         return np.asarray(detached.numpy())
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
-        # That it says of integers, too, that gradients do not stop there has no meaning.
+        # Paddle may report that an integer tensor requires a gradient, which has no meaning.
         read = super().values(tensors)
         return [
             dataclasses.replace(one, requires_grad=one.requires_grad and one.dtype in DIFFERENTIABLE) for one in read
@@ -123,7 +123,7 @@ class PaddleFramework(Namespace):
 
     def gradient(self, tensor: Any) -> Any:
         held = tensor.grad
-        return None if held is None else held.detach()  # it says of a gradient that it requires one
+        return None if held is None else held.detach()  # Paddle's gradients require a gradient themselves
 
     def retain_gradient(self, tensor: Any) -> None:
         tensor.retain_grads()
@@ -146,7 +146,7 @@ class PaddleFramework(Namespace):
 
     def forget_gradient(self, tensor: Any) -> None:
         if tensor.is_leaf:
-            tensor.clear_gradient(False)  # which else leaves zeros
+            tensor.clear_gradient(False)  # by default it sets the gradient to zeros
 
     def literal(self, value: Any) -> Operand:
         if isinstance(value, self.root.dtype):
@@ -175,7 +175,7 @@ class PaddleFramework(Namespace):
 
 
 class _TranscribingPaddle(PaddleFramework):
-    """The same over what writes down its calls."""
+    """Paddle's adapter over a traced namespace, which records its calls as source; see `transcribing`."""
 
     def parameters(self, module: Any) -> dict[str, Any]:
         written = module._written
@@ -193,5 +193,5 @@ class _TranscribingPaddle(PaddleFramework):
 
 
 def framework() -> PaddleFramework:
-    """The adapter."""
+    """Return the adapter for PaddlePaddle."""
     return PaddleFramework()

@@ -1,4 +1,4 @@
-"""A reference and a candidate, and what is looked up in both of them again and again."""
+"""A pair of reference and candidate, with a cache of what is looked up in both."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from autotest.emission import Script
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Call, CallKind, Program, Root, leaves
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# An error that the test itself causes is reported at the test's line: pytest hides the frames of this module then.
 __tracebackhide__ = of_the_test
 
 
 @contextlib.contextmanager
 def warnings_shown() -> Iterator[None]:
-    """What a framework warns of is no outcome.
+    """Show the warnings that would be raised as errors: a warning of a framework is not the outcome of a call.
 
-    Under ``-W error`` it would be raised in the middle of a call, and one side would seem to refuse what the other
-    accepts; here it is shown instead. What is to be ignored stays ignored.
+    Under ``-W error`` a warning would be raised in the middle of a call, and one side would seem to reject what the
+    other accepts. Warnings that are ignored stay ignored.
     """
     if not _raises_warnings():
         yield
@@ -45,14 +45,14 @@ def _raises_warnings() -> bool:
 
 @contextlib.contextmanager
 def warnings_ignored() -> Iterator[None]:
-    """What frameworks warn of on programs that nobody wrote, as shrinking tries them, is nobody's concern."""
+    """Ignore the frameworks' warnings on programs that no user wrote, such as the candidates of shrinking."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 class Both(NamedTuple):
-    """One object of the namespace on either side; `actual` is `ABSENT` where the candidate lacks it."""
+    """An object of the namespace on both sides; `actual` is `ABSENT` if the candidate lacks it."""
 
     expected: Any
     actual: Any
@@ -64,17 +64,17 @@ class Pair:
     Args:
         reference: the framework whose results are the expected ones.
         candidate: the framework under test.
-        names: what the registry made both of, so that another process can make them too.
+        names: the registered names of both, by which another process can make them too; None if they have none.
     """
 
     def __init__(self, reference: Framework, candidate: Framework, names: tuple[str, str] | None = None) -> None:
         self.names = names
-        #: The other candidates of the run, who may be asked what they make of a program that these two differ in.
+        #: The other candidates of the run. They may run a program on which these two differ, and vote on its result.
         self.others: tuple[Framework, ...] = ()
         self.reference = reference
         self.candidate = candidate
         self.sides = (reference.name, candidate.name)
-        if reference is not candidate:  # beside itself a framework needs none, and keeps those of its usual pair
+        if reference is not candidate:  # paired with itself, a framework needs none and keeps those of another pair
             reference.stand_ins = candidate.own_names()
         self._resolved: dict[str, Both] = {}
         self._usual_paths: dict[str, str] = {}
@@ -84,9 +84,9 @@ class Pair:
         self._argument_names: dict[tuple[str, str, int, tuple[str, ...]], tuple[str, ...]] = {}
 
     def names_elsewhere(self) -> tuple[str, str]:
-        """The registered names of both, by which another process makes this pair.
+        """Return the registered names of both frameworks, by which another process makes this pair.
 
-        Raises `UsageError` where it was made by hand: another process would take the pair that its environment names.
+        Raises `UsageError` if the pair was made by hand: another process would use the pair that its environment names.
         """
         if self.names is None:
             raise UsageError(
@@ -96,18 +96,18 @@ class Pair:
         return self.names
 
     def load(self) -> None:
-        """Import both frameworks now, which takes seconds; raises `FrameworkMissing`."""
+        """Import both frameworks now, which takes seconds; raise `FrameworkMissing` if that fails."""
         self.reference.load()
         self.candidate.load()
 
     def resolve(self, path: str) -> Both:
-        """The object at `path` on both sides; raises `AttributeError` when the reference lacks it."""
+        """Return the object at `path` on both sides; raise `AttributeError` if the reference lacks it."""
         both = self._resolved.get(path)
         if both is None:
             try:
                 expected = self.reference.resolve(path)
             except AttributeError as error:
-                # Newer torch raises it in a function of its own, which would stand in the reader's way.
+                # `from None`: newer torch raises it in a function of its own, which would clutter the traceback.
                 raise made_by_the_test(AttributeError(f"{error}{self._suggested(path)}")) from None
             try:
                 actual = self.candidate.resolve(path)
@@ -117,7 +117,10 @@ class Pair:
         return both
 
     def usual_path(self, path: str) -> str:
-        """Where both sides have what they have at `path`, too, by its usual name: ``int64`` for ``long``."""
+        """Return the usual path of the object at `path`, such as ``int64`` for ``long``.
+
+        Returns `path` itself unless both sides have the same object at the usual path.
+        """
         known = self._usual_paths.get(path)
         if known is None:
             expected, actual = self.resolve(path)
@@ -127,7 +130,7 @@ class Pair:
         return known
 
     def _suggested(self, path: str) -> str:
-        """What the reference has that is spelled nearly like the last part of `path`."""
+        """Return a hint at the reference's member whose name resembles the last part of `path`; empty if none does."""
         parent, _, name = path.rpartition(".")
         try:
             owner = self.reference.resolve(parent) if parent else getattr(self.reference, "root", None)
@@ -136,11 +139,11 @@ class Pair:
         return nearest(name, dir(owner))
 
     def operation(self, kind: CallKind, target: str) -> Both:
-        """What carries out calls of this kind and target on either side; see `Framework.operation`."""
+        """Return the functions that run calls of this kind and target on both sides; see `Framework.operation`."""
         both = self._operations.get((kind, target))
         if both is None:
             if kind == "function":
-                self.resolve(target)  # raises as the test's own mistake what the reference lacks
+                self.resolve(target)  # a name that the reference lacks is raised as an error of the test
             expected = self.reference.operation(kind, target)
             try:
                 actual: Any = self.candidate.operation(kind, target)
@@ -150,7 +153,7 @@ class Pair:
         return both
 
     def is_method(self, owner: Any, name: str) -> bool:
-        """Whether `name` is a method of the reference's object, to be called and not a value to be read."""
+        """Return whether `name` is a method of the reference's object `owner`, and not a plain attribute."""
         key = (type(owner), name)
         known = self._methods.get(key)
         if known is None:
@@ -159,7 +162,10 @@ class Pair:
 
     @contextlib.contextmanager
     def around_trials(self, patience: float | None = None) -> Iterator[None]:
-        """What either side wants to hold while trials run; `patience` is the candidate's until they are over."""
+        """Enter the `around_trials` contexts of both sides, and show warnings that would be raised.
+
+        Inside the block the candidate's `patience` is that of the argument.
+        """
         candidate, before = self.candidate, self.candidate.patience
         with (
             self.reference.around_trials(),
@@ -173,7 +179,7 @@ class Pair:
                 candidate.patience = before
 
     def scripts(self, program: Program) -> tuple[Script, Script]:
-        """How the reproducer of `program` gets at both sides."""
+        """Return how the reproducer of `program` imports and names both frameworks."""
         reference, stand_ins = self.reference.script(), self.reference.stand_ins
         if any(name in stand_ins.all_names for call in program.calls for name in _names(call)):
             reference = dataclasses.replace(reference, lines=(*reference.lines, *stand_ins.lines))
@@ -182,7 +188,15 @@ class Pair:
     def annotations(
         self, kind: CallKind, target: str, owner: Any, positional: int, keywords: tuple[str, ...]
     ) -> Mapping[int | str, Any]:
-        """The reference's annotations for a call with that many and those named arguments; `owner` is a method's."""
+        """Return the reference's annotations of the parameters of a call; see `Framework.annotations`.
+
+        Args:
+            kind: the kind of the call.
+            target: its target.
+            owner: the reference's object whose method is called; unused for other kinds.
+            positional: the number of positional arguments.
+            keywords: the names of the keyword arguments.
+        """
         key = (target, positional, keywords)
         known = self._annotations.get(key)
         if known is None:
@@ -193,7 +207,10 @@ class Pair:
     def argument_names(
         self, kind: CallKind, target: str, owner: Any, positional: int, keywords: tuple[str, ...]
     ) -> tuple[str, ...]:
-        """What the reference calls the positional arguments of a call, as for `annotations`; empty where unknown."""
+        """Return the reference's names of the positional arguments of a call; empty if they are unknown.
+
+        The arguments are those of `annotations`.
+        """
         key = (kind, target, positional, keywords)
         known = self._argument_names.get(key)
         if known is None:
@@ -203,23 +220,23 @@ class Pair:
         return known
 
     def _called(self, kind: CallKind, target: str, owner: Any) -> Any:
-        """What of the reference's is called; `owner` is a method's."""
+        """Return the reference's function or bound method that a call calls; `owner` is used for methods only."""
         if kind != "method":
             return self.operation(kind, target).expected
         return owner if target == "__call__" else self.reference.member(owner, target)
 
     @functools.cached_property
     def packages(self) -> frozenset[str]:
-        """The packages whose own code knows nothing of dual objects: the frameworks' and NumPy."""
+        """The packages whose own code cannot handle dual objects: those of the frameworks, and NumPy."""
         kinds = (*self.reference.tensor_types, *self.candidate.tensor_types)
         return frozenset((*(kind.__module__.partition(".")[0] for kind in kinds), "numpy"))
 
     def checks_graph(self, asked: bool) -> bool:
-        """Whether programs are run in the candidate's graph mode too: where it has one, and it is `asked` for."""
+        """Return whether programs also run in the candidate's graph mode: if it has one, always or if `asked` for."""
         return bool(self.candidate.graph_mode) and (asked or self.candidate.always_in_graph)
 
     def side(self, alias: str) -> int | None:
-        """0 for an alias of the reference, 1 for one of the candidate, None for any other name."""
+        """Return 0 for an alias of the reference, 1 for an alias of the candidate, None for any other name."""
         return self._aliases.get(alias)
 
     @functools.cached_property
@@ -234,7 +251,7 @@ class Pair:
 
 
 def _names(call: Call) -> Iterator[str]:
-    """The names of the namespace and of members that `call` uses, the first part of each."""
+    """Yield the first part of each name of the namespace, and of each member, that `call` uses."""
     if call.kind in ("function", "method", "getattr", "setattr"):
         yield call.target.partition(".")[0]
     yield from (leaf.path.partition(".")[0] for leaf in leaves((call.args, call.kwargs)) if type(leaf) is Root)

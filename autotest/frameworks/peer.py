@@ -1,4 +1,4 @@
-"""A process of another interpreter that answers questions: started, asked, and ended with what it said last."""
+"""The process of another interpreter: starts it, sends it messages, reads its replies, and ends it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from autotest.frameworks.shared_memory import SharedMemory
 from autotest.frameworks.wire import packed, receive
 from autotest.report.activity import doing
 
-#: Seconds without an answer after which the process counts as hanging; and until it can be asked at all, which takes
-#: an import of NumPy.
+#: Seconds without a reply after which the process counts as hanging; and seconds that it may take to start, which
+#: includes an import of NumPy.
 PATIENCE, TO_BEGIN = 300.0, 60.0
-#: Seconds after which somebody who waits for an answer wants to know what for.
+#: Seconds of waiting for a reply after which the terminal shows what is waited for.
 _TELL = 2.0
-#: Seconds between two looks at whether it is there.
+#: Seconds between two checks whether the process still runs.
 _LOOK = 1.0
-#: Brings this library, and nothing else of this environment, to the other interpreter.
+#: Source that the other interpreter runs first. It makes this library importable there, and nothing else of this
+#: environment. `Peer` replaces the names in upper case by their values.
 START = """\
 import sys
 if sys.version_info < (3, 10):
@@ -46,11 +47,11 @@ main(NAME, FILES)
 
 
 class PeerGone(Exception):
-    """The process ended, or gave no answer in time; the text is what is known of that.
+    """The process has ended, or did not reply in time; the message says what is known about it.
 
     Attributes:
-        last_words: the last line that it wrote to its standard error, or else to its output; empty where it wrote none.
-        late: whether it was ended because it gave no answer.
+        last_words: the last line that it wrote to standard error, or else to standard output; empty if there is none.
+        late: whether it was killed because of a timeout.
     """
 
     def __init__(self, ended: str, last_words: str, *, late: bool) -> None:
@@ -59,16 +60,23 @@ class PeerGone(Exception):
 
 
 class Peer:
-    """The process of `python` that serves the framework called `inner`.
+    """The process of the interpreter `python` that serves the framework called `inner`.
 
-    Raises `FrameworkMissing` when there is no such interpreter.
+    Args:
+        python: the path or name of the interpreter.
+        inner: the registered name of the framework.
+        start: the source that the interpreter runs; see `START`.
+
+    Raises:
+        FrameworkMissing: if the interpreter cannot be started.
     """
 
     def __init__(self, python: str, inner: str, start: str = START) -> None:
         self._what = f"{inner} in {python}"
-        #: What lies in either is read before there is an answer to the question that it came with, or the next one.
+        #: Shared memory for the large arrays in questions and in replies; None if the system has none. The arrays of a
+        #: question are read before the reply to it arrives, those of a reply before the next reply.
         self._asked, self._told = SharedMemory.made(), SharedMemory.made()
-        answers, theirs = os.pipe()  # what the interpreter and the framework print is no answer
+        answers, theirs = os.pipe()  # not standard output, where the interpreter and the framework may print
         self._answers = os.fdopen(answers, "rb")
         self._printed, self._words = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         files = [theirs, *[None if memory is None else memory.file for memory in (self._asked, self._told)]]
@@ -76,7 +84,8 @@ class Peer:
             "ROOT": str(Path(__file__).parent.parent.parent),
             "NAME": inner,
             "FILES": files,
-            # It would die with the thread that started it, which the main thread alone does with the process.
+            # PR_SET_PDEATHSIG kills the child when the thread that started it ends. Only the end of the main thread
+            # is also the end of this process.
             "MAIN": threading.current_thread() is threading.main_thread(),
         }
         for name, value in told.items():
@@ -89,7 +98,7 @@ class Peer:
                 stderr=self._words,
                 env={key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")},
                 pass_fds=[file for file in files if file is not None],
-                start_new_session=True,  # Ctrl-C is this process's to hear; and what it starts itself ends with it
+                start_new_session=True,  # Ctrl-C reaches this process only; and `_end` kills a whole process group
             )
         except OSError as error:
             self._let_go()
@@ -98,25 +107,25 @@ class Peer:
             os.close(theirs)
         assert self._process.stdin is not None
         self._requests = self._process.stdin.fileno()
-        os.set_blocking(self._requests, False)  # a process that hangs reads nothing, which must not hang this one
+        os.set_blocking(self._requests, False)  # a hanging process reads nothing; writing to it must not block
         self._begun = False
-        #: Whether it was ended.
+        #: Whether `close` was called.
         self.closed = False
-        #: What it was waited for in vain; empty while it was not.
+        #: How the process timed out; empty if it did not.
         self._late = ""
 
     @property
     def process(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     def tell(self, message: Any) -> None:
-        """Send `message`, to which there is no answer. Where the process is gone, the next question says so."""
+        """Send `message`, which has no reply. If the process has ended, the next `ask` raises `PeerGone`."""
         with contextlib.suppress(OSError), self._whole():
             self._write(message, PATIENCE)
 
     def ask(self, message: Any, patience: float = PATIENCE) -> Any:
-        """Its answer to `message`; raises `PeerGone` when there is none within `patience` seconds."""
+        """Send `message` and return the reply; raise `PeerGone` if there is none within `patience` seconds."""
         with self._whole():
             try:
                 if not self._begun:
@@ -134,7 +143,7 @@ class Peer:
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
-        """End the process where Ctrl-C leaves a message half: its next answer would be taken for another one."""
+        """Close the process if Ctrl-C cuts a message in half: its next reply would be taken for that to another one."""
         try:
             yield
         except KeyboardInterrupt:
@@ -149,18 +158,18 @@ class Peer:
         return receive(self._answers, None if told is None else lambda *where: bytearray(told.taken(*where)))
 
     def _wait(self, patience: float, lacks: str) -> None:
-        """Until there is an answer; raises `EOFError` where the process ended, and `TimeoutError`."""
+        """Wait for a reply; raise `EOFError` if the process has ended, and `TimeoutError` after `patience` seconds."""
         begin = time.monotonic()
         while not wait([self._answers.fileno()], min(_LOOK, patience)):
             if self._process.poll() is not None and not wait(
                 [self._answers.fileno()], 0
-            ):  # what it started may hold the pipe
+            ):  # its child processes may keep the pipe open
                 raise EOFError
             if time.monotonic() - begin > patience:
                 self._give_up(f"{lacks} within {patience:g} s and was ended")
 
     def _write(self, message: Any, patience: float) -> None:
-        """Send `message`. Raises `OSError` where the process has ended, and `TimeoutError` where it does not read."""
+        """Send `message`; raise `OSError` if the process has ended, and `TimeoutError` if it does not read."""
         ready = select.poll()
         ready.register(self._requests, select.POLLOUT)
         for rest in packed(message, self._asked):
@@ -191,19 +200,19 @@ class Peer:
         return ""
 
     def _end(self) -> None:
-        """Kill the process with those that it started; one that has ended is left alone."""
+        """Kill the process and its child processes, unless it has ended already."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End the process."""
+        """Kill the process and release its files; do nothing if it is closed already."""
         if self.closed:
             return
         self.closed = True
         self._end()
         self._process.wait()
-        with contextlib.suppress(OSError):  # of what the process did not read any more
+        with contextlib.suppress(OSError):  # raised if there is data that the process has not read
             self._process.stdin.close()  # type: ignore[union-attr]
         self._let_go()
 
@@ -214,7 +223,7 @@ class Peer:
 
 
 def _written(file: int, data: memoryview) -> int:
-    """How many bytes of `data` went into the pipe `file`, which may be full again."""
+    """Write `data` to the non-blocking pipe `file`; return the number of bytes written, 0 if the pipe is full."""
     try:
         return os.write(file, data)
     except BlockingIOError:

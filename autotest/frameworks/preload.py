@@ -1,4 +1,4 @@
-"""Imports OneFlow where a plain `import oneflow` would fail, or says in one sentence why it cannot."""
+"""Imports OneFlow, also if a plain `import oneflow` would fail, or explains in one sentence why it cannot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Final
 from autotest.base.errors import FrameworkMissing
 from autotest.base.versions import installed
 
-#: What OneFlow 0.9.0 is linked with, by the package that brings it; each library after those that it needs.
+#: The libraries that OneFlow 0.9.0 is linked with, by the package that contains them, each after its dependencies.
 LIBRARIES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("nvidia-cublas-cu11", ("libcublasLt.so.11", "libcublas.so.11")),
     (
@@ -32,9 +32,10 @@ LIBRARIES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
 )
-#: The variable by which OneFlow's logging is told how much to say, and the level that leaves only fatal errors.
+#: The environment variable of OneFlow's log level, and the level that logs fatal errors only.
 LOG_LEVEL: Final = ("GLOG_minloglevel", "3")
-#: The variable that leaves names out of the stack that a failed check prints: looking them up takes most of a death.
+#: The variable, and its value, that omit symbol names from the stack that a failed check prints: looking them up takes
+#: most of the time of a crash.
 STACK_NAMES: Final = ("GLOG_symbolize_stacktrace", "0")
 
 _CORE: Final = "_oneflow_internal"
@@ -43,14 +44,15 @@ _CHOOSE: Final = "choose another candidate with AUTOTEST_CANDIDATE=NAME"
 
 
 def import_oneflow() -> ModuleType:
-    """The module `oneflow`, imported with all that its import needs.
+    """Import OneFlow with the libraries that it needs, and return the module.
 
-    Raises `FrameworkMissing`, in one sentence that says what to install or choose, when OneFlow is not
-    installed, is only the placeholder that Python 3.11 and later get, or does not find its libraries.
+    Raises:
+        FrameworkMissing: if OneFlow is not installed, is only the placeholder that Python 3.11 and later get, or does
+            not find its libraries. The message is one sentence that says what to install or choose.
     """
     imported = sys.modules.get("oneflow")
     if imported is not None:
-        restore_interrupts()  # whoever imported it did not
+        restore_interrupts()  # it was imported by other code, which did not do so
         return imported
     require_core()
     os.environ.setdefault(*LOG_LEVEL)
@@ -58,13 +60,13 @@ def import_oneflow() -> ModuleType:
     missing = load_libraries()
     try:
         with warnings.catch_warnings():
-            # Its docstrings hold invalid escapes. Whoever makes warnings errors would not get past its import.
+            # OneFlow's docstrings contain invalid escapes: the import would fail where warnings are errors.
             warnings.simplefilter("ignore", DeprecationWarning)
             module = importlib.import_module("oneflow")
         restore_interrupts()
         return module
     except (ImportError, OSError) as error:
-        # Not ours to refuse beforehand: a build may need no CUDA, or find it where the system keeps it.
+        # Missing libraries are not refused before the import: a build may need no CUDA, or find it on the system.
         needed = f"; not found: {', '.join(missing)}" if missing else ""
         raise FrameworkMissing(
             f"OneFlow is installed but cannot be imported ({error}{needed}); {_INSTALL}, which brings the CUDA 11 "
@@ -73,17 +75,19 @@ def import_oneflow() -> ModuleType:
 
 
 def restore_interrupts() -> None:
-    """Install Python's handler of SIGINT again. OneFlow's import puts one in its place that ends the process, so that
-    Ctrl-C would lose every report."""
+    """Reinstall Python's handler of SIGINT.
+
+    OneFlow's import replaces it by a handler that ends the process, so that Ctrl-C would lose every report.
+    """
     handler = signal.getsignal(signal.SIGINT)
     if handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)
 
 
 def require_core() -> None:
-    """Refuse a missing OneFlow, and the placeholder that the registry gives to Python 3.11 and later.
+    """Raise `FrameworkMissing` if OneFlow is missing, or is the registry's placeholder for Python 3.11 and later.
 
-    Looks at files only, because importing the placeholder raises an error that speaks of something else.
+    Only files are checked, because the import of the placeholder raises an unrelated error.
     """
     python = f"CPython {sys.version_info.major}.{sys.version_info.minor}"
     spec = importlib.util.find_spec("oneflow")
@@ -100,10 +104,10 @@ def require_core() -> None:
 
 
 def load_libraries() -> list[str]:
-    """Load every library of `LIBRARIES` that is not loaded yet; returns the names that were not found.
+    """Load every library of `LIBRARIES` that is not loaded yet; return the names that were not found.
 
-    They are loaded without making their symbols global: that OneFlow finds them by name is enough, and a
-    newer torch beside it brings its own cuBLAS and cuDNN with symbols of the same names.
+    Their symbols are not made global: OneFlow finds loaded libraries by name, and a newer torch in the same process has
+    its own cuBLAS and cuDNN with symbols of the same names.
     """
     missing = []
     for package, names in LIBRARIES:
@@ -113,7 +117,7 @@ def load_libraries() -> list[str]:
 
 
 def _files(package: str) -> dict[str, str]:
-    """The shared libraries that an installed distribution brought, by file name; none when it is not installed."""
+    """Return the paths of the shared libraries of a distribution by file name; empty if it is not installed."""
     try:
         distribution = importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:
@@ -122,7 +126,7 @@ def _files(package: str) -> dict[str, str]:
 
 
 def _loaded(name: str) -> bool:
-    # Asked first, because a path would load a second copy beside one that torch 2.0.1 took from elsewhere.
+    # Checked first, because loading by path would add a second copy if torch 2.0.1 has loaded one from elsewhere.
     return hasattr(os, "RTLD_NOLOAD") and _load(name, os.RTLD_NOLOAD)
 
 

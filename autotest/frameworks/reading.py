@@ -1,4 +1,4 @@
-"""What an adapter reads of a tensor, as a value; what could be none is laid to the adapter and not to its framework."""
+"""Makes a `TensorValue` of what an adapter reads from a tensor. A wrong type is the adapter's error, not a finding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ from autotest.comparison import TensorValue
 
 
 def read_value(by: str, data: np.ndarray[Any, Any], dtype: str, device: str, requires_grad: bool) -> TensorValue:
-    """The value of one tensor; raises `AdapterWrong`, which names the adapter `by`, where a part is of another type."""
+    """Return the value of one tensor, whose contents and dtype are checked for their type.
+
+    Args:
+        by: the name of the framework, for the message.
+        data: the contents.
+        dtype: torch's name of the dtype, such as ``"float32"``.
+        device: the device type, such as ``"cpu"``.
+        requires_grad: whether the tensor requires a gradient.
+
+    Raises:
+        AdapterWrong: if `data` is not an ndarray or `dtype` is not a str.
+    """
     if type(data) is not np.ndarray and not isinstance(data, np.ndarray):
         raise _wrong(by, "the contents of a tensor are", data, "a numpy.ndarray")
     if type(dtype) is not str and not isinstance(dtype, str):

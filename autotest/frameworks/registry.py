@@ -1,4 +1,4 @@
-"""From the name of a framework to its adapter."""
+"""Finds the adapter of a framework, and the pair of a process, by name."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from autotest.frameworks.pair import Pair
 from autotest.frameworks.torch_like import TorchLike
 from autotest.frameworks.unsearched import unsearched
 
+#: The entry-point group in which packages register adapters.
 GROUP = "autotest.frameworks"
-#: Where the frameworks that ship with the library are, so that a plain source checkout works too.
+#: The adapters that ship with the library. They are listed here so that a source checkout, which is not installed and
+#: has no entry points, works too.
 SHIPPED = {
     "torch": "autotest.frameworks.torch:framework",
     "oneflow": "autotest.frameworks.oneflow:framework",
@@ -30,7 +32,7 @@ SHIPPED = {
     "tinygrad": "autotest.frameworks.tinygrad:framework",
     "mindspore": "autotest.frameworks.mindspore:framework",
 }
-#: What makes an adapter of what follows these beginnings of a name.
+#: Prefix of a name -> the factory of the adapter, which is called with the rest of the name.
 FAMILIES = {
     "python:": "autotest.frameworks.interpreter:framework",
     "torch:": "autotest.frameworks.torch_device:framework",
@@ -40,7 +42,15 @@ FAMILIES = {
 
 
 def framework(name: str) -> Framework:
-    """The adapter called `name`; raises `FrameworkMissing` or `UsageError` in one sentence."""
+    """Return the adapter called `name`.
+
+    Args:
+        name: a registered name, a name with a prefix of `FAMILIES`, or ``MODULE:FACTORY``.
+
+    Raises:
+        FrameworkMissing: if the adapter cannot be imported.
+        UsageError: if the name is unknown, or does not lead to an adapter. Both messages are one sentence.
+    """
     target, given = _target(name)
     module_name, _, attribute = target.partition(":")
     _look_here_too(module_name)
@@ -52,7 +62,7 @@ def framework(name: str) -> Framework:
         raise UsageError(f"{target!r} names no factory of a framework: {error}") from error
     try:
         made = factory(*given)
-    except (FrameworkMissing, UsageError):  # which say in one sentence what is wrong
+    except (FrameworkMissing, UsageError):  # their messages are one sentence already
         raise
     except ImportError as error:
         raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
@@ -75,7 +85,7 @@ def framework(name: str) -> Framework:
 
 def _imported(module_name: str, what: str) -> ModuleType:
     try:
-        with unsearched():  # it may import its framework
+        with unsearched():  # the adapter's module may import its framework
             return importlib.import_module(module_name)
     except ImportError as error:
         raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
@@ -84,15 +94,16 @@ def _imported(module_name: str, what: str) -> ModuleType:
 
 
 def _said(error: Exception) -> str:
-    """What an adapter's own code raised, and where."""
+    """Return the type, message and line of an error that an adapter's own code raised."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
 
 
 def _look_here_too(module_name: str) -> None:
-    """Let an adapter be found in the folder that the process was started in, as ``python -m`` lets it.
+    """Add the folder that contains an adapter's module to `sys.path`, if it is one of the following two.
 
-    And in that of the project whose table holds, which may name it, wherever the process was started.
+    The working directory, which ``python -m`` searches too; and the folder of the ``pyproject.toml`` in effect, whose
+    table may name the adapter: that works in any working directory.
     """
     first = module_name.partition(".")[0]
     if first in sys.modules:
@@ -106,27 +117,27 @@ def _look_here_too(module_name: str) -> None:
 
 
 def speaking_torch(name: str) -> TorchLike:
-    """A namespace of torch's names over the framework called `name`, for programs to run on."""
+    """Return a namespace with torch's names, on which programs can run, for the framework called `name`."""
     return TorchLike(framework(name))
 
 
 def names() -> list[str]:
-    """Every registered name."""
+    """Return all registered names, sorted."""
     return sorted({*SHIPPED, *_registered()})
 
 
 def must_be_known(name: str) -> None:
-    """Raise `UsageError` where no framework is called `name`; one that is known need not be installed.
+    """Raise `UsageError` if no framework is called `name`. A known framework need not be installed.
 
-    Raises `FrameworkMissing` for an interpreter that is not there.
+    Raises `FrameworkMissing` for an interpreter that does not exist.
     """
     _, given = _target(name)
-    if given:  # the adapter of a family looks at what follows, and imports no framework yet
+    if given:  # making the adapter checks the rest of the name, and does not import the framework yet
         framework(name)
 
 
 def _target(name: str) -> tuple[str, tuple[str, ...]]:
-    """Where the factory of the framework called `name` is, and what it is called with."""
+    """Return the ``MODULE:FACTORY`` of the framework called `name`, and the factory's arguments."""
     for beginning, factory in FAMILIES.items():
         rest = name.removeprefix(beginning)
         if rest != name and (beginning.endswith((":", "=")) or not rest):
@@ -154,13 +165,13 @@ def _registered() -> dict[str, str]:
 
 @functools.cache
 def pair(reference: str, candidate: str) -> Pair:
-    """The pair of these names; the same object every time, so that what it looked up stays known."""
+    """Return the pair of these names; the same object in every call, so that its caches are kept."""
     return Pair(framework(reference), framework(candidate), names=(reference, candidate))
 
 
 @functools.cache
 def pairs(reference: str, candidates: tuple[str, ...]) -> tuple[Pair, ...]:
-    """The pairs of one reference with each of several candidates, which know of each other."""
+    """Return the pairs of one reference with each of `candidates`; each pair's `others` are the other candidates."""
     made = tuple(Pair(framework(reference), framework(name), names=(reference, name)) for name in candidates)
     for one in made:
         one.others = tuple(other.candidate for other in made if other is not one)
@@ -168,21 +179,25 @@ def pairs(reference: str, candidates: tuple[str, ...]) -> tuple[Pair, ...]:
 
 
 def chosen(candidate: str = "") -> Pair:
-    """The pair that this process was asked for, which only the doors of a process may ask; see `chosen_names`."""
+    """Return the pair chosen for this process. Only the entry points of a process may call this; see `chosen_names`."""
     return pair(*chosen_names(candidate))
 
 
 def all_chosen(candidate: str = "") -> tuple[Pair, ...]:
-    """The pairs that this process was asked for, one for each candidate."""
+    """Return the pairs chosen for this process, one for each candidate; see `all_chosen_names`."""
     reference, candidates = all_chosen_names(candidate)
     return pairs(reference, candidates) if len(candidates) > 1 else (pair(reference, *candidates),)
 
 
 def chosen_names(candidate: str = "") -> tuple[str, str]:
-    """The names of reference and candidate: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, torch and oneflow.
+    """Return the names of reference and candidate: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, or torch and oneflow.
 
-    `candidate` is what a test itself says, which goes before what its project does, and not before the process.
-    Raises `UsageError` where there are several.
+    Args:
+        candidate: the candidate that a test names, or an empty string. It overrides the project's table, and is
+            overridden by the environment.
+
+    Raises:
+        UsageError: if there are several candidates.
     """
     reference, (first, *others) = all_chosen_names(candidate)
     if others:
@@ -192,18 +207,21 @@ def chosen_names(candidate: str = "") -> tuple[str, str]:
 
 
 def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
-    """The same with every candidate, of which there may be several with commas between: ``NAME,OTHER``."""
+    """Return the name of the reference and the names of all candidates; see `chosen_names`.
+
+    AUTOTEST_CANDIDATE, or the project's table, may name several candidates, separated by commas: ``NAME,OTHER``.
+    """
     asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or said("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
     return said("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_in(asked)
 
 
 def takes_own(candidate: str) -> bool:
-    """Whether `candidate`, which a test says, is what it gets: the process goes before that."""
+    """Return whether the `candidate` that a test names takes effect: AUTOTEST_CANDIDATE overrides it."""
     return bool(candidate) and not os.environ.get("AUTOTEST_CANDIDATE")
 
 
 def candidates_in(asked: str) -> tuple[str, ...]:
-    """The names in ``NAME,OTHER``, each once; raises `UsageError` where there is none."""
+    """Return the names in ``NAME,OTHER`` without duplicates; raise `UsageError` if there is none."""
     names = tuple(dict.fromkeys(name.strip() for name in asked.split(",") if name.strip()))
     if not names:
         raise UsageError(f"candidate {asked!r}: expected the name of a framework, or several with commas between")
@@ -211,5 +229,5 @@ def candidates_in(asked: str) -> tuple[str, ...]:
 
 
 def variables(names: tuple[str, str]) -> dict[str, str]:
-    """The environment by which another process chooses the pair of these names."""
+    """Return the environment variables with which another process chooses the pair of these names."""
     return {"AUTOTEST_REFERENCE": names[0], "AUTOTEST_CANDIDATE": names[1]}

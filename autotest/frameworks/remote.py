@@ -1,4 +1,4 @@
-"""What this process knows of the values and names that live in another one."""
+"""Stand-ins in this process for the values and names of another process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from autotest.frameworks.wire import Link, Name
 
 
 class RemoteValue:
-    """A value in the other process. What it is there is known only when it is read."""
+    """A value in the other process, identified by `key`. Its type and contents are unknown until it is read.
+
+    Attributes:
+        key: the number of the value, by which messages refer to it.
+        facts: the properties that are known without asking, such as the shape; None if none are.
+        held: for a module, its parameters, and the names and shapes of its buffers; None if they are not known.
+    """
 
     __slots__ = ("_dropped", "facts", "held", "key")
 
@@ -23,14 +29,14 @@ class RemoteValue:
 
 
 class RemoteName:
-    """An object of the other process's namespace."""
+    """An object of the framework's namespace in the other process, identified by its path."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
 
 def linked(item: Any) -> Any:
-    """An operand as it is sent: a link to what lives there."""
+    """Return an operand in the form in which it is sent: a `Link` or `Name` for an object of the other process."""
     if type(item) is RemoteValue:
         return Link(item.key)
     return Name(item.path) if type(item) is RemoteName else item

@@ -179,7 +179,7 @@ def _steps(data: np.ndarray[Any, Any]) -> list[int]:
 
 
 def _padding(shape: tuple[int, ...], steps: list[int]) -> tuple[list[int], list[int]] | None:
-    """Return the shape of a contiguous array of which a tensor of `shape` and `steps` is a slice, and the slice's steps.
+    """Return the shape of a contiguous array that a tensor of `shape` and `steps` is a slice of, and the slice's steps.
 
     The result is None if the tensor is not such a slice, as with overlapping windows.
 

@@ -24,7 +24,7 @@ _LOST: Final = RemoteFailure("", "", "lost")
 
 
 class _Failed(Exception):
-    """An operand is the result of a call that raised."""
+    """Raised if an operand is the result of a call that raised."""
 
     def __init__(self, failure: RemoteFailure) -> None:
         super().__init__(failure.text)

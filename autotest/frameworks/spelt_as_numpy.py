@@ -32,9 +32,10 @@ def _sizes(given: Sequence[Any]) -> tuple[int, ...]:
 
 
 def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
-    """Return torch's name -> a function of the arrays of `mx`, a namespace with NumPy's names and a few more.
+    """Return a mapping from torch's names to functions of the arrays of `mx`.
 
-    The convolutions of `mx` are called with channels last.
+    Args:
+        mx: a namespace with NumPy's names and a few more. Its convolutions are called with channels last.
     """
 
     def is_array(value: Any) -> bool:

@@ -51,7 +51,12 @@ def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
-    """Return torch's name -> a function of tensors of the class `tensor`; `cast` converts a tensor to a dtype."""
+    """Return a mapping from torch's names to functions of tensors.
+
+    Args:
+        tensor: tinygrad's tensor class.
+        cast: converts a tensor to a dtype, given by its name.
+    """
     table: dict[str, Callable[..., Any]] = {name: _method(name, names) for name, names in _METHODS.items()}
     table |= {name: _method(own, _METHODS.get(own, ("dim", "keepdim"))) for name, own in _OTHERWISE.items()}
 

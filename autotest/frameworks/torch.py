@@ -196,5 +196,5 @@ class TorchFramework(Namespace):
 
 
 def framework() -> TorchFramework:
-    """Entry point of the group ``autotest.frameworks``."""
+    """Return the adapter; this is an entry point of the group ``autotest.frameworks``."""
     return TorchFramework()

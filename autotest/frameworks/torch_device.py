@@ -113,7 +113,7 @@ class TorchDevice(TorchFramework):
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
         try:
             made = super().tensor(array).to(self._device)
-        except (TypeError, RuntimeError) as error:  # a dtype that the device does not have
+        except (TypeError, RuntimeError) as error:  # a dtype that the device does not support
             raise Absent(self.name, f"{array.dtype} ({_first(error)})") from error
         return made.requires_grad_() if requires_grad else made
 

@@ -86,7 +86,7 @@ class OperatorDatabase:
 
 
 class _Operator:
-    """One entry of the database, or an alias of one."""
+    """An entry of the database, or an alias of one."""
 
     def __init__(self, info: Any, name: str, callables: Any) -> None:
         self.info = info

@@ -98,7 +98,7 @@ def given(function: Callable[..., Any], arguments: CallArguments) -> Any:
 def _copied(value: Any, leaves: list[Any]) -> Any:
     """Return `value` with copies of its tensors, which may be written into; append those that require grad to `leaves`.
 
-    What is appended is the leaf; the returned value contains a clone of it, because leaves must not be written into.
+    For each of them, the returned value contains a clone of the appended leaf: leaves must not be written into.
     """
     if isinstance(value, torch.Tensor):
         made = value.detach().clone().requires_grad_(value.requires_grad)

@@ -1,4 +1,4 @@
-"""What a framework is asked and what it answers, where more than one value goes either way."""
+"""Argument and result types of the methods of `Framework` that take or return more than one value."""
 
 from __future__ import annotations
 
@@ -9,41 +9,45 @@ from autotest.program import CallKind
 
 
 class FunctionCalled(NamedTuple):
-    """A public function of a framework with copies of the operands that it was given, as they were before it."""
+    """A call of a public function of a framework, with copies of its operands from before the call."""
 
-    #: Its dotted path below the root: ``"nn.functional.relu"``, ``"Tensor.add_"``.
+    #: The function's dotted path below the framework's root: ``"nn.functional.relu"``, ``"Tensor.add_"``.
     path: str
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    #: The operand that it wrote its result into, if it did: the object itself, and no copy.
+    #: The operand that the function wrote its result into, if any: the object itself, not a copy.
     written: Any = None
 
 
 class Implementation(NamedTuple):
-    """A second implementation of a public function, by which a result can be checked."""
+    """A second implementation of a public function, which a result can be checked against."""
 
     name: str
-    #: Takes the operands of the public function. Raises whatever it likes where it has no answer.
+    #: Takes the operands of the public function. May raise any exception if it does not support them.
     function: Callable[..., Any]
 
 
-#: (inputs, leaves, modules) -> outputs, and what to push back: outputs, each with its cotangent (None for a one)
+#: (inputs, leaves, modules) -> (outputs, roots). Roots are the outputs to backpropagate from, each with its cotangent;
+#: None stands for a cotangent of 1.
 Build: TypeAlias = Callable[[list[Any], list[Any], list[Any]], tuple[list[Any], list[tuple[Any, Any]]]]
 
 
 class NotGraphed(Exception):
-    """A program that this library cannot hand to a graph mode; the text is the reason. No fault of the framework's."""
+    """Raised if this library cannot run a program in a graph mode; the text is the reason. Not a framework's bug."""
 
 
 def telling(error: Exception) -> str:
-    """The line of an exception of a graph mode that says what happened, and not where, or that more follows."""
+    """Return the line of a graph mode's exception that says what happened, at most 300 characters.
+
+    Lines that give a location, and lines that end with a colon, are skipped.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith(("File ", "at "))]
     return next((line for line in said if not line.endswith(":")), (said or [""])[0])[:300]
 
 
 class Given(NamedTuple):
-    """What one call of a graph is given; parameters `trained` of `modules` are those whose gradients are wanted."""
+    """Arguments of one call of a graph; `trained` are the parameters of `modules` whose gradients are wanted."""
 
     inputs: list[Any]
     leaves: list[Any]
@@ -52,7 +56,7 @@ class Given(NamedTuple):
 
 
 class Graphed(NamedTuple):
-    """What one call of a graph gave: outputs, and the gradients of leaves and trained parameters, None for none."""
+    """Results of one call of a graph: outputs, and gradients of leaves and trained parameters (None if none)."""
 
     outputs: list[Any]
     leaves: list[Any]
@@ -60,7 +64,7 @@ class Graphed(NamedTuple):
 
 
 class PublicCall(NamedTuple):
-    """A call of one of a framework's public functions, as a program spells it."""
+    """A call of a public function of a framework, in the terms of a program."""
 
     kind: CallKind
     target: str

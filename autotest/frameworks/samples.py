@@ -1,6 +1,6 @@
-"""What a framework's databases of inputs offer: entries, and a program for each of their samples.
+"""The interface of a framework's databases of inputs: entries, and a program for each of their samples.
 
-A database is reached through `Framework.sample_databases`. Everything that leaves it is plain data.
+`Framework.sample_databases` returns the databases. All values that they return are plain data.
 """
 
 from __future__ import annotations
@@ -25,9 +25,15 @@ Form: TypeAlias = Literal[
     "attribute",
     "optimizer",
 ]
-#: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
-#: ordinary inputs with an optional argument besides, strided copies of them, mutations of them, the same calls on hard
-#: numbers and on special ones (these three need no database), and inputs that showed a divergence before.
+#: The kind of inputs that are sampled.
+#: - ``sample``: ordinary inputs
+#: - ``reference``: the larger set that a reference implementation is compared on
+#: - ``error``: inputs that must be rejected
+#: - ``noncontiguous``: strided copies of ordinary inputs
+#: - ``mutation``: mutations of ordinary inputs
+#: - ``hard`` and ``special``: the same calls on hard and on special numbers; like ``mutation``, they need no database
+#: - ``option``: ordinary inputs with one more optional argument
+#: - ``found``: inputs that showed a divergence before
 SampleKind: TypeAlias = Literal[
     "sample", "reference", "error", "noncontiguous", "mutation", "hard", "special", "option", "found"
 ]
@@ -35,19 +41,19 @@ SampleKind: TypeAlias = Literal[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DatabaseEntry:
-    """One operator and variant of a database, and in which ways it can be called."""
+    """One operator and variant of a database, and the forms in which it can be called."""
 
     database: str
     name: str
-    #: Tells entries of one name apart, such as ``"trunc_rounding"``; empty for most.
+    #: Distinguishes entries of the same name, such as ``"trunc_rounding"``; empty for most.
     variant: str
     family: str
     forms: tuple[Form, ...]
     dtypes: tuple[str, ...]
     kinds: tuple[SampleKind, ...]
-    #: form -> where the namespace has it: ``"nn.functional.relu"``, ``"Tensor.add_"``; left out where it is not known.
+    #: form -> path in the namespace: ``"nn.functional.relu"``, ``"Tensor.add_"``; forms of unknown path are omitted.
     paths: Mapping[str, str]
-    #: Whether what its samples are made into by small changes is judged, too.
+    #: Whether mutations of its samples are judged, too.
     mutated: bool = True
 
     @property
@@ -68,10 +74,14 @@ class SampleDatabase(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in reports."""
+        """Name of the database in reports."""
 
     def entries(self) -> Sequence[DatabaseEntry]:
-        """All of its entries; raises `FrameworkMissing` with the reason where it is not to be had."""
+        """Return all entries.
+
+        Raises:
+            FrameworkMissing: with the reason, if the database is not available.
+        """
 
     def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
-        """The samples of one entry: the same ones for the same `seed`, whatever was asked for before."""
+        """Yield the samples of one entry. They depend on the arguments and `seed` only, not on earlier calls."""

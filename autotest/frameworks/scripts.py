@@ -1,4 +1,4 @@
-"""How a reproducer gets at a framework that spells as torch does, or at one through its adapter."""
+"""How a reproducer imports a framework: directly if its names are torch's, else through its adapter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from autotest.emission import Script
 from autotest.frameworks.base import Framework
 
-#: What an adapter overrides that computes something otherwise than the module it is over.
+#: Methods that an adapter overrides if it computes something differently from the module that it wraps.
 _ANSWERS = (
     "import_root",
     "root",
@@ -27,7 +27,10 @@ _ANSWERS = (
 
 
 def importing(framework: Any, module: str) -> Script:
-    """Imports `module`, whose names are torch's; its adapter where that changes what a program gives."""
+    """Return the script that imports `module`, whose names are torch's.
+
+    If the adapter changes the results of a program, the script imports the adapter instead.
+    """
     way = _way_to(framework.root, module)
     own = next((kind for kind in type(framework).__mro__ if _answers(kind)), None)
     if own is None or not framework.origin:
@@ -37,24 +40,27 @@ def importing(framework: Any, module: str) -> Script:
 
 
 def through_adapter(framework: Framework, before: tuple[str, ...] = ()) -> Script:
-    """Asks this library's registry for `framework`, after the lines `before`."""
+    """Return the script that gets `framework` from this library's registry, after the lines `before`."""
     called = framework.name if framework.name.isidentifier() and framework.name != "torch" else "candidate"
     asked = f"{called} = speaking_torch({framework.origin!r})"
     return Script(framework.name, (*before, "from autotest.frameworks import speaking_torch", asked), called)
 
 
 def _answers(kind: type) -> bool:
-    """Whether this class is somebody else's, and changes what a program gives."""
+    """Return whether this class is defined outside of this library and changes the results of a program."""
     return not kind.__module__.startswith("autotest.") and any(name in vars(kind) for name in _ANSWERS)
 
 
 def _way_to(root: Any, module: str) -> tuple[str, ...]:
-    """The lines that a script needs to import `root` from below the working folder, as from a project's own sources."""
+    """Return the lines that let a script import `root` if it is stored below the working folder.
+
+    That is the case for the sources of a user's own project. Installed packages need no lines.
+    """
     file = getattr(root, "__file__", None)
     if not isinstance(file, str):
         return ()
     depth = module.count(".") + (Path(file).name == "__init__.py")
-    folder = Path(os.path.abspath(file)).parents[depth]  # noqa: PTH100 - as it was found, links and all
+    folder = Path(os.path.abspath(file)).parents[depth]  # noqa: PTH100 - symbolic links stay unresolved
     here = Path.cwd()
     if not folder.is_relative_to(here) or str(folder) in {*site.getsitepackages(), site.getusersitepackages()}:
         return ()

@@ -1,4 +1,4 @@
-"""Serves an adapter to another interpreter: carries out the calls that it sends, and answers its questions."""
+"""Serves an adapter to another interpreter: runs the calls that it sends, and answers its questions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from autotest.frameworks.states import StateDiffers, difference
 from autotest.frameworks.wire import LARGE, AnsweringEnd, Link, Name, RemoteFailure
 from autotest.program import Array, map_operand
 
-#: What stands for a value that another process had, before this one took its place.
+#: Stands for a value that was in a process that ended, before this process replaced it.
 _LOST: Final = RemoteFailure("", "", "lost")
 
 
 class _Failed(Exception):
-    """An operand is the result of a call that raised."""
+    """Raised if an operand is the result of a call that raised."""
 
     def __init__(self, failure: RemoteFailure) -> None:
         super().__init__(failure.text)
@@ -32,24 +32,24 @@ class _Failed(Exception):
 
 
 class Served:
-    """The values of one framework, by number."""
+    """A framework and its values, which requests refer to by number."""
 
     def __init__(self, adapter: Framework) -> None:
         self.framework = adapter
         self.values: dict[int, Any] = {}
-        #: Numbers of calls that raised since they were last asked for.
+        #: Numbers of the calls that raised since `failures` was last called, with their failures.
         self.failed: dict[int, RemoteFailure] = {}
 
-    # -- what is done without an answer ------------------------------------------------------------------
+    # -- requests, which have no answer ------------------------------------------------------------------
 
     def do(self, request: Sequence[Any]) -> None:
-        """Carry out one request; what it raises becomes the value of its number."""
+        """Run one request. If it raises, the failure becomes the value of its number."""
         name, key, *details = request
         try:
             made = _DONE[name](self, *details)
         except _Failed as error:
             self.values[key] = error.failure
-        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+        except Exception as error:  # noqa: BLE001 - a framework may raise any exception
             self.values[key] = self.failed[key] = _failure(error)
         else:
             self.values[key] = made
@@ -61,20 +61,24 @@ class Served:
         return found
 
     def _asked_for(self, key: int) -> Any:
-        """What `value` gives, and what it raises only where the process that had it has ended."""
+        """Return the value of number `key`, or the failure that stands for it.
+
+        Raises:
+            _Failed: if the process that had the value has ended.
+        """
         found = self.values.get(key, _LOST)
         if type(found) is RemoteFailure and found.kind == "lost":
             raise _Failed(found)
         return found
 
     def live(self, operand: Any) -> Any:
-        """An operand of a call with what the links in it stand for."""
+        """Return an operand of a call with each `Link` and `Name` in it replaced by the object that it stands for."""
 
         def leaf(item: Any) -> Any:
             if type(item) is Link:
                 return self.value(item.key)
             if type(item) is np.ndarray and item.nbytes >= LARGE:
-                return item.copy()  # a framework may keep it, where an adapter makes a tensor of a copy
+                return item.copy()  # the framework may keep a reference; adapters copy only to make tensors
             return self.framework.resolve(item.path) if type(item) is Name else item
 
         return map_operand(operand, leaf)
@@ -106,7 +110,7 @@ class Served:
         return self.framework.state(self.value(module))[name]
 
     def expect(self, module: int, parameters: Sequence[tuple[str, Any]], buffers: Sequence[tuple[str, Any]]) -> None:
-        """Let `module` count as not made where it holds other parameters and buffers than these."""
+        """Replace `module` by a failure if its parameters and buffers differ from these in names or shapes."""
         value = self.value(module)
         told = difference(dict([*parameters, *buffers]), dict(itertools.chain(*self._state(value))))
         if told is not None:
@@ -118,15 +122,15 @@ class Served:
     def seed(self, seed: int) -> None:
         self.framework.seed(seed)
 
-    # -- what is answered --------------------------------------------------------------------------------
+    # -- questions, which have an answer -----------------------------------------------------------------
 
     def answer(self, question: str, *details: Any) -> Any:
-        """The answer to one question; a `RemoteFailure` for what it raises."""
+        """Return the answer to one question, or a `RemoteFailure` if it raises."""
         try:
             return _ANSWERED[question](self, *details)
         except _Failed as error:
             return error.failure
-        except Exception as error:  # noqa: BLE001 - told, whatever it is
+        except Exception as error:  # noqa: BLE001 - any exception is sent to the other process
             return _failure(error)
 
     def hello(self) -> dict[str, Any]:
@@ -134,7 +138,7 @@ class Served:
         return {"name": own.name, "version": own.version, "python": platform.python_version(), "graph": own.graph_mode}
 
     def read(self, keys: Sequence[int]) -> list[Any]:
-        """Each value as data; nothing for one that failed."""
+        """Return the data of each value, None for a value whose call failed."""
         present = [key for key in keys if type(self._asked_for(key)) is not RemoteFailure]
         frozen = iter(freeze(self.framework, [self.values[key] for key in present]))
         taken = set(present)
@@ -145,9 +149,10 @@ class Served:
         return found
 
     def provides(self, kind: Any, target: str, owner: int | None) -> tuple[bool, bool]:
-        """Whether there is such an operation, and whether what it refuses is to be known at once.
+        """Return whether the operation exists, and whether the other process must wait for its result at each call.
 
-        That is so of classes, but for those of modules, which are made as the reference's are.
+        It must for classes, so that errors of their constructors are raised at once. Module classes are an exception:
+        their modules are constructed as the reference's are.
         """
         if owner is not None:
             return self.framework.provides(kind, target, self._asked_for(owner)), False
@@ -171,7 +176,7 @@ class Served:
         return self.framework.declares(name, modules=modules)
 
     def held(self, module: int) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:
-        """Names and shapes of a module's parameters and buffers."""
+        """Return names and shapes of a module's parameters, and of its buffers."""
         return self._state(self._asked_for(module))
 
     def _state(self, value: Any) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:
@@ -184,7 +189,7 @@ class Served:
         ]
 
     def facts(self, key: int) -> dict[str, Any]:
-        """What is known of a tensor without its contents."""
+        """Return the properties of a value that need no read of its contents, such as a tensor's shape."""
         value, own = self._asked_for(key), self.framework
         if not isinstance(value, own.tensor_types):
             if isinstance(value, (list, tuple)) and not _is_plain(value):
@@ -215,12 +220,12 @@ def _is_plain(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """`value` where both processes have such values, and nothing for an object of the framework's own."""
+    """Return `value` as plain data that both processes have, or None if it is an object of the framework."""
     if isinstance(value, (bool, int, float, complex, str, np.ndarray)) or value is None:
         return value
     if isinstance(value, (list, tuple)) and not hasattr(value, "shape"):
         items = map(_plain, value)
-        return tuple(items) if isinstance(value, tuple) else list(items)  # a size, too, is a tuple of numbers
+        return tuple(items) if isinstance(value, tuple) else list(items)  # a torch.Size becomes a plain tuple
     return None
 
 
@@ -242,12 +247,17 @@ _ANSWERED: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 def main(name: str, files: Sequence[Any]) -> None:
-    """Serve the framework called `name` until the other side is gone, which has opened `files` for it."""
+    """Serve the framework called `name` until the other process ends.
+
+    Args:
+        name: the name of the framework.
+        files: file descriptors that the other process opened for this one, the arguments of `AnsweringEnd`.
+    """
     asked = AnsweringEnd(*files)
     warnings.simplefilter("ignore")
     try:
         served = Served(framework(name))
-    except AutotestError as error:  # which is all that there is to say, whatever was asked
+    except AutotestError as error:  # without a framework, this is the answer to any question
         asked.receive()
         asked.send((dataclasses.replace(_failure(error), kind="missing"), {}))
         return

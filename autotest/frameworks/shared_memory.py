@@ -1,32 +1,37 @@
-"""Memory that two processes share, for large arrays: a file without a name, which is gone when nobody holds it."""
+"""Memory that two processes share, for large arrays: an anonymous file, freed when no process has it open."""
 
 from __future__ import annotations
 
 import mmap
 import os
 
-#: Bytes that may lie in it at once, and that it keeps for the next: what was written before is written soonest.
+#: `LIMIT`: the size of the memory in bytes. `KEPT`: the bytes that stay allocated after `clear`, because writing to
+#: pages that are allocated already is faster.
 LIMIT, KEPT = 1 << 28, 1 << 26
-#: What begins where NumPy and the frameworks would have put it themselves.
+#: Alignment of each array in bytes, the same as in NumPy's and the frameworks' own allocations.
 _ALIGNED = 64
 
 
 class SharedMemory:
-    """What one process writes and the other one reads, one after the other until all of it was taken.
+    """A buffer that one process writes arrays to and another process reads them from, until `clear` empties it.
 
-    Raises `OSError` when there is no memory that `file` can be seen through.
+    Args:
+        file: descriptor of a file of `LIMIT` bytes.
+
+    Raises:
+        OSError: if `file` cannot be mapped into memory.
     """
 
     def __init__(self, file: int) -> None:
         self.file = file
         self._map = mmap.mmap(file, LIMIT)
         self._bytes = memoryview(self._map)
-        #: Where the next one begins, and how far there is memory behind the file.
+        # Offsets in bytes: the end of the last array, and the end of the part of the file that is allocated.
         self._end = self._there = 0
 
     @classmethod
     def made(cls) -> SharedMemory | None:
-        """A new one; None on a system without, and where a limit or a sandbox forbids it."""
+        """Return a new shared memory, or None if the system has none, or a limit or a sandbox forbids it."""
         try:
             file = os.memfd_create("autotest")
         except (AttributeError, OSError):
@@ -39,14 +44,15 @@ class SharedMemory:
             return None
 
     def put(self, data: memoryview) -> int:
-        """Where `data` lies now; -1 where there is no room for it."""
+        """Write `data` and return its offset, or -1 if there is no room for it."""
         begin = -(-self._end // _ALIGNED) * _ALIGNED
         end = begin + len(data)
         if end > LIMIT:
             return -1
         if end > self._there:
             try:
-                os.posix_fallocate(self.file, self._there, end - self._there)  # else one is killed by writing to it
+                # If memory cannot be allocated, this raises; without it, writing would kill the process (SIGBUS).
+                os.posix_fallocate(self.file, self._there, end - self._there)
             except OSError:
                 return -1
             self._there = end
@@ -55,11 +61,11 @@ class SharedMemory:
         return begin
 
     def taken(self, begin: int, size: int) -> memoryview:
-        """What lies there, until something else does."""
+        """Return a view of the `size` bytes at `begin`; it is valid until they are overwritten."""
         return self._bytes[begin : begin + size]
 
     def clear(self) -> None:
-        """Write from the beginning again, since all of it was taken."""
+        """Start to write from the beginning again. The other process must have read all arrays."""
         self._end = 0
         if self._there > KEPT:
             os.ftruncate(self.file, KEPT)
@@ -67,7 +73,7 @@ class SharedMemory:
             self._there = KEPT
 
     def close(self) -> None:
-        """Let go of it; nothing may be looked at any more."""
+        """Unmap the memory and close the file. No view of it may be used afterwards."""
         self._bytes.release()
         self._map.close()
         os.close(self.file)

@@ -1,4 +1,4 @@
-"""Annotations of a framework's callables, Python ones by inspection and built-in ones from stub text."""
+"""Annotations of a framework's callables: by inspection for Python functions, from stub files for built-in ones."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class AnnotatedParameter(NamedTuple):
     name: str
     annotation: Any
     starred: bool
-    #: Whether it can be given by name alone.
+    #: Whether it is keyword-only.
     named: bool = False
 
 
 class Signatures:
-    """Looks annotations up in live objects first and in `stubs` for those that have none.
+    """Looks up annotations in live objects, and in `stubs` for objects that have none.
 
     Args:
-        stubs: stub texts by kind: ``functions`` (module level) and ``methods`` (of the tensor class).
+        stubs: texts of stub files by kind: ``functions`` (module level) and ``methods`` (of the tensor class).
     """
 
     def __init__(self, stubs: Mapping[str, str]) -> None:
@@ -31,14 +31,18 @@ class Signatures:
     def annotations(
         self, path: str, function: Any, positional: int, keywords: Iterable[str]
     ) -> Mapping[int | str, Any]:
-        """Annotations of the parameters of `function` by position (without self) and by name; empty if unknown."""
+        """Return annotations of the parameters of `function` by position (without self) and by name; empty if unknown.
+
+        `positional` (the number of positional arguments) and `keywords` select the overload.
+        """
         parameters = _python_parameters(function)
         if parameters is not None:
             return _table(parameters, positional)
         table: dict[int | str, Any] = {}
         for overload in _overloads(self._stubs.values(), path.rpartition(".")[2], positional, frozenset(keywords)):
             for key, annotation in _table(overload, positional).items():
-                # `clamp(min: Tensor)` stands before `clamp(min: Number)`: a generator never draws a tensor.
+                # Annotations of later overloads replace `Tensor`, as `clamp(min: Number)` does after
+                # `clamp(min: Tensor)`: a generator never draws a tensor.
                 if key not in table or "Tensor" in table[key]:
                     table[key] = annotation or ""
         return table
@@ -46,8 +50,11 @@ class Signatures:
     def names(
         self, path: str, function: Any, positional: int, keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
-        """The parameters (without self) that so many positional arguments are given to; none where that is unknown, or
-        one parameter takes several of them. `method` says whether `path` is the name of a tensor's."""
+        """Return the names of the parameters (without self) that the first `positional` arguments bind to.
+
+        The result is empty if they are unknown, or if a starred parameter takes several arguments. `method` says
+        whether `path` is the name of a tensor method.
+        """
         parameters = _python_parameters(function)
         if parameters is None:
             stub = self._stubs.get("methods" if method else "functions", "")
@@ -85,7 +92,7 @@ def _table(parameters: list[AnnotatedParameter], positional: int) -> dict[int | 
     for position, (name, annotation, starred, named) in enumerate(parameters):
         table[name] = annotation
         if starred:
-            # `*size: int` annotates every further positional argument alike.
+            # The annotation of `*size: int` applies to each further positional argument.
             table.update(dict.fromkeys(range(position, max(positional, position + 1)), annotation))
         elif position < positional and not named:
             table[position] = annotation
@@ -93,7 +100,7 @@ def _table(parameters: list[AnnotatedParameter], positional: int) -> dict[int | 
 
 
 def _python_parameters(function: Any) -> list[AnnotatedParameter] | None:
-    """Parameters of a Python function or class, or None for a built-in, whose annotations are in stubs."""
+    """Return the parameters of a Python function or class, or None for a built-in (its annotations are in stubs)."""
     target = function
     if is_class := inspect.isclass(function):
         target = target.__init__
@@ -106,7 +113,7 @@ def _python_parameters(function: Any) -> list[AnnotatedParameter] | None:
         return None
     try:
         hints = typing.get_type_hints(target)
-    except Exception:  # noqa: BLE001 - a forward reference that only a type checker can resolve: the text itself will do
+    except Exception:  # noqa: BLE001 - a forward reference that only a type checker can resolve; use its text
         hints = {}
     listed = [
         AnnotatedParameter(

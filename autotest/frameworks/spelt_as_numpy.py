@@ -1,4 +1,4 @@
-"""How torch's functions are spelt where names are NumPy's: by a table if only names differ, else by a function."""
+"""torch's functions in terms of NumPy's names: an entry of a table if only the names differ, else a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-#: Functions of one array, or of two that broadcast, by torch's name and NumPy's.
+#: torch's name -> NumPy's, for functions of one array, or of two arrays that broadcast.
 _ALIKE: Final[Mapping[str, str]] = {
     **{name: name for name in "exp expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt rsqrt".split()},
     **{name: name for name in "abs sign floor ceil".split()},
@@ -32,9 +32,10 @@ def _sizes(given: Sequence[Any]) -> tuple[int, ...]:
 
 
 def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
-    """Torch's name -> a function of the arrays of `mx`, a namespace of NumPy's names and a few more.
+    """Return a mapping from torch's names to functions of the arrays of `mx`.
 
-    Convolutions are asked for with channels last.
+    Args:
+        mx: a namespace with NumPy's names and a few more. Its convolutions are called with channels last.
     """
 
     def is_array(value: Any) -> bool:
@@ -64,7 +65,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Any:
         spread = variance(input, dim, unbiased, keepdim, correction=correction)
-        # The gradient is zero where there is no spread, as torch has it; that of the root is infinite.
+        # As in torch, the gradient is zero where the variance is zero. That of the square root would be infinite.
         return mx.where(spread == 0, 0, mx.sqrt(mx.where(spread == 0, 1, spread)))
 
     def extreme(
@@ -105,7 +106,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
     def gelu(input: Any, approximate: str = "none") -> Any:
         if approximate == "tanh":
             return 0.5 * input * (1 + mx.tanh(math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)))
-        return 0.5 * input * (1 + mx.erf(input / math.sqrt(2)))  # halved first: the greatest has no double
+        return 0.5 * input * (1 + mx.erf(input / math.sqrt(2)))  # halved first: twice the largest number overflows
 
     def cut_off(input: Any, low: float, high: float) -> Any:
         return mx.where(input <= low, low, mx.where(input >= high, high, input))
@@ -140,7 +141,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         return made if bias is None else made + bias
 
     def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-        # Torch's parameters may be wider than what they are given, and not narrower.
+        # torch's parameters may have a wider dtype than the input, not a narrower one.
         if weight is not None and weight.dtype != input.dtype and input.dtype not in (mx.float16, mx.bfloat16):
             raise TypeError(f"layer_norm: expected weight of {input.dtype}, got {weight.dtype}")
         axes = tuple(range(-len(normalized_shape), 0))
@@ -162,7 +163,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         return mx.softmax(input, axis=dim)
 
     def log_softmax(input: Any, dim: Any = None) -> Any:
-        below = input - mx.max(mx.stop_gradient(input), axis=dim, keepdims=True)  # NaN beside an infinity
+        below = input - mx.max(mx.stop_gradient(input), axis=dim, keepdims=True)  # NaN if the maximum is inf
         return below - mx.log(mx.sum(mx.exp(below), axis=dim, keepdims=True))
 
     def where(condition: Any, input: Any, other: Any) -> Any:
@@ -202,7 +203,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         return convolved
 
     def gather(input: Any, dim: int, index: Any) -> Any:
-        if input.ndim:  # only of the dimension itself has an index to be as long as what it picks from
+        if input.ndim:  # torch's index may be shorter than the input in each dimension but `dim`
             axes = range(input.ndim)
             input = input[tuple(slice(None if at == dim % input.ndim else index.shape[at]) for at in axes)]
         return mx.take_along_axis(input, index, axis=dim)
@@ -223,7 +224,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         "floor_divide": mx.floor_divide,
         "remainder": mx.remainder,
         "pow": mx.power,
-        "relu": lambda input: mx.where(input <= 0, 0, input),  # whose gradient at 0 is 0, as no maximum's is
+        "relu": lambda input: mx.where(input <= 0, 0, input),  # the gradient at 0 is 0, unlike a maximum's
         "relu6": lambda input: cut_off(input, 0, 6),
         "leaky_relu": leaky_relu,
         "elu": elu,

@@ -1,4 +1,4 @@
-"""How torch's functions are spelt in tinygrad: as methods of its tensors, and by functions where more differs."""
+"""torch's functions in terms of tinygrad: methods of its tensors, or functions if more than the name differs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-#: Methods that are called as torch's functions are, but for the names of parameters: those stand here by torch's.
+#: Methods that are called like torch's functions, except for names of parameters -> torch's names of these parameters.
 _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         "exp exp2 log log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh sqrt rsqrt abs sign floor "
@@ -51,7 +51,12 @@ def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
-    """Torch's name -> a function of tensors of the class `tensor`; `cast` gives one another dtype."""
+    """Return a mapping from torch's names to functions of tensors.
+
+    Args:
+        tensor: tinygrad's tensor class.
+        cast: converts a tensor to a dtype, given by its name.
+    """
     table: dict[str, Callable[..., Any]] = {name: _method(name, names) for name, names in _METHODS.items()}
     table |= {name: _method(own, _METHODS.get(own, ("dim", "keepdim"))) for name, own in _OTHERWISE.items()}
 
@@ -115,7 +120,7 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
 
     def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
         for at in sorted((dim,) if isinstance(dim, int) else (one % input.ndim for one in dim), reverse=True):
-            input = input.logsumexp(at, keepdim)  # which takes one dimension
+            input = input.logsumexp(at, keepdim)  # tinygrad's takes one dimension
         return input
 
     def linear(input: Any, weight: Any, bias: Any = None) -> Any:
@@ -143,7 +148,7 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
         if isinstance(padding, str):
             steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * rank
             sizes = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
-            # Both ends of each dimension, the last one first.
+            # The padding at both ends of each dimension, last dimension first.
             ends = [end for size in reversed(sizes) for end in (size // 2, size - size // 2)]
             padding = ends if padding == "same" else 0
         made = batched.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
@@ -198,7 +203,7 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
 
 
 def _method(name: str, names: tuple[str, ...]) -> Callable[..., Any]:
-    """A function that calls the method `name`; its parameters have torch's `names`, in the method's order."""
+    """Return a function that calls the method `name`; `names` are torch's names of its parameters, in their order."""
 
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         given = list(args)

@@ -1,4 +1,4 @@
-"""Whether two modules hold parameters and buffers of the same names and shapes."""
+"""Comparison of the names and shapes of two modules' parameters and buffers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 
 class StateDiffers(Exception):
-    """A new module holds other parameters or buffers than the reference's; the text says which."""
+    """A new module has other parameters or buffers than the reference's; the text says which."""
 
 
 def difference(expected: Shapes, actual: Shapes) -> str | None:
-    """In what the state of two modules differs: the names in it, or a shape."""
+    """Return a message about the first difference between the states of two modules, or None if there is none."""
     if expected.keys() != actual.keys():
         return f"names of parameters and buffers differ. expected {sorted(expected)}, actual {sorted(actual)}"
     name = next((name for name in expected if expected[name] != actual[name]), None)

@@ -1,4 +1,4 @@
-"""torch's tensors over immutable arrays: variables that can be written to, views of them, and a tape of gradients."""
+"""torch's tensors on top of immutable arrays: writable variables, views of them, and a tape for gradients."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-#: A framework's array, which nobody changes.
+#: An array of a framework; immutable.
 ArrayLike: TypeAlias = Any
-#: A function of arrays alone, to one array or a tuple or list of arrays.
+#: A pure function of arrays, which returns one array or a tuple or list of arrays.
 Pure: TypeAlias = Callable[..., Any]
 
 
 class Arrays(Protocol):
-    """What a tape asks of the framework whose arrays it keeps."""
+    """The operations on arrays that a tape needs from a framework."""
 
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
-        """The gradients of `arrays` for `cotangents` of the list of arrays that `function` returns."""
+        """Return the gradients of `arrays`, given `cotangents` of the list of arrays that `function` returns."""
 
     def is_floating(self, array: ArrayLike) -> bool:
-        """Whether `array` can carry a gradient."""
+        """Return whether `array` can have a gradient."""
 
     def zeros_like(self, array: ArrayLike) -> ArrayLike:
-        """Zeros of the shape and dtype of `array`."""
+        """Return zeros of the shape and dtype of `array`."""
 
     def add(self, one: ArrayLike, other: ArrayLike) -> ArrayLike:
-        """The sum of two gradients."""
+        """Return the sum of two gradients."""
 
 
 class TapeTensor:
-    """A variable that holds an array: what stands for a torch tensor.
+    """A variable that contains an array; it stands for a torch tensor.
 
     Attributes:
-        array: its present contents.
-        edge: which output of which node the contents are, None for a leaf or a constant.
-        base: the tensor that this one is a view of, and `view` the function from the base's contents to its own.
-        version: counts writes; `seen` is the base's version when a view was last read.
-        detached: whether gradients end here, whatever the base was computed from.
+        array: its current contents.
+        edge: the node, and the index of its output, that the contents are; None for a leaf or a constant.
+        base: the tensor that this one is a view of; `view` is the function from the base's contents to its own.
+        version: the number of writes; `seen` is the base's version when a view was last read.
+        detached: whether gradients stop here, also if the base requires grad.
     """
 
     __slots__ = (
@@ -68,32 +68,38 @@ class TapeTensor:
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Node:
-    """One call on the tape: `function` of `arrays`; gradients of array i go to `parents[i]`, or nowhere."""
+    """One call on the tape: `function` of `arrays`. The gradient of array i goes to `parents[i]`, unless it is None."""
 
     function: Pure
     arrays: list[ArrayLike]
     parents: list[TapeTensor | tuple[Node, int] | None]
     outputs: list[ArrayLike]
-    #: Output -> tensors whose `grad` is to be kept although they are no leaves.
+    #: Index of an output -> non-leaf tensor whose `grad` is retained.
     retained: dict[int, TapeTensor] = dataclasses.field(default_factory=dict)
     freed: bool = False
 
 
 def parent_of(tensor: TapeTensor) -> TapeTensor | tuple[Node, int] | None:
-    """Where a gradient of the present contents of `tensor` goes."""
+    """Return where a gradient of the current contents of `tensor` goes: an output of a node, a leaf, or None."""
     return tensor.edge or (tensor if tensor.requires_grad else None)
 
 
-#: Where a backward begins: tensors, and the gradients pushed into them, None for a number's own.
+#: Roots of a backward pass: tensors with their cotangents, None for the default cotangent of a scalar.
 Roots: TypeAlias = Iterable[tuple[TapeTensor, TapeTensor | None]]
 
 
 def pull(
     framework: Arrays, roots: Iterable[tuple[TapeTensor, ArrayLike]], *, keep: bool
 ) -> Iterator[tuple[TapeTensor | tuple[Node, int], ArrayLike]]:
-    """Push cotangents back from `roots`; gives each leaf, and each output of a node, with its whole gradient.
+    """Backpropagate from `roots`; yield each leaf, and each output of a node, with its complete gradient.
 
-    Raises `RuntimeError` when the tape was used up before, as torch does; `keep` leaves it for another time.
+    Args:
+        framework: the operations on arrays.
+        roots: tensors with their cotangents.
+        keep: whether to keep the tape for another backward pass.
+
+    Raises:
+        RuntimeError: if a root does not require grad, or if an earlier backward pass freed the tape, as in torch.
     """
     leaves: dict[TapeTensor, ArrayLike] = {}
     pending: dict[Node, list[ArrayLike | None]] = {}
@@ -130,8 +136,8 @@ def pull(
 def _gradients(
     framework: Arrays, node: Node, held: Sequence[ArrayLike | None]
 ) -> tuple[list[TapeTensor | tuple[Node, int]], list[ArrayLike]]:
-    """The parents of a node that take gradients, and these."""
-    # An operand that is given twice varies as one: a framework may know its arrays by identity.
+    """Return the parents of a node that take gradients, and their gradients."""
+    # An operand that occurs twice is varied as one: a framework may identify arrays by their identity.
     wanted: dict[tuple[int, TapeTensor | tuple[Node, int]], list[int]] = {}
     for at, parent in enumerate(node.parents):
         if parent is not None:
@@ -152,7 +158,7 @@ def _gradients(
 
 
 def ordered(starts: Iterable[Node]) -> list[Node]:
-    """Every node that `starts` were computed from, each before those that it was computed from."""
+    """Return `starts` and all nodes that they were computed from, each node before those that it was computed from."""
     found: list[Node] = []
     seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(node, False) for node in starts]
@@ -168,14 +174,16 @@ def ordered(starts: Iterable[Node]) -> list[Node]:
 
 
 def listed(made: Any) -> list[Any]:
-    """The arrays that a pure function returned, as a list."""
+    """Return the arrays that a pure function returned, as a list."""
     return list(made) if isinstance(made, (tuple, list)) else [made]
 
 
 def written(shape: Sequence[int], places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Which elements of a whole of `shape`, followed by a part, make the whole with the part put at `places`.
+    """Return indices into a flat array followed by a flat part, which select the array with the part written into it.
 
-    `places` holds the flat index in the whole of every element of the part.
+    Args:
+        shape: the shape of the array.
+        places: for each element of the part, its flat index in the array.
     """
     size = int(np.prod(shape, dtype=np.int64))
     chosen = np.arange(size)

@@ -1,4 +1,4 @@
-"""tinygrad's adapter: torch's names for the methods of its lazy tensors."""
+"""The adapter for tinygrad, which gives the methods of its lazy tensors torch's names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DTYPES = ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "
 
 
 class TinygradFramework(Functional):
-    """tinygrad on its CPU device, or on the one that interprets in Python where no clang is installed."""
+    """tinygrad on its CPU device, or on its device ``PYTHON``, an interpreter, if clang is not installed."""
 
     module = "tinygrad"
     short = "tinygrad"
@@ -47,7 +47,7 @@ class TinygradFramework(Functional):
         return spelling(self.root.Tensor, self.cast)
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
-        array = np.ascontiguousarray(data).reshape(data.shape).copy()  # which a tensor may go on using
+        array = np.ascontiguousarray(data).reshape(data.shape).copy()  # the tensor may keep a reference to it
         made = self.root.Tensor(array) if array.ndim else self.root.Tensor(array.reshape(1)).reshape(())
         return made if self.dtype_of_array(made) == dtype else self.cast(made, dtype)
 
@@ -63,7 +63,7 @@ class TinygradFramework(Functional):
         return self._names.get(array.dtype.name, str(array.dtype.name))
 
     def computed(self, array: ArrayLike) -> ArrayLike:
-        opened(array).realize()  # no statement of a script
+        opened(array).realize()  # `opened`, because this is not written into scripts
         return array
 
     def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
@@ -75,7 +75,7 @@ class TinygradFramework(Functional):
         return flat[self.root.Tensor(places.reshape(-1))].reshape(places.shape)
 
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
-        # Of their own memory: what is given twice would be given the gradients of both places in each.
+        # Copies, because an array that is given twice would get the sum of both gradients in each place.
         leaves = [self.array(self.numpy(array), self.dtype_of_array(array)) for array in arrays]
         found = [array.zeros_like() for array in arrays]
         for made, cotangent in zip(function(*leaves), cotangents, strict=True):
@@ -85,5 +85,5 @@ class TinygradFramework(Functional):
 
 
 def framework() -> TinygradFramework:
-    """The adapter."""
+    """Return the adapter."""
     return TinygradFramework()

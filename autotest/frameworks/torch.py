@@ -1,4 +1,4 @@
-"""torch's adapter: the reference of the default pair, and the candidate of the pair torch/torch."""
+"""The adapter for torch: the reference of the default pair, and also the candidate of the pair torch/torch."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from autotest.frameworks.torch_errors import without_stacks
 
 
 class TorchFramework(Namespace):
-    """torch, or a module that hands on torch's names (as the faulty frameworks of the tests do)."""
+    """torch, or a module that re-exports torch's names, like the faulty frameworks of the tests."""
 
-    #: A child that asks for OpenMP's threads waits for ever, since it lacks them; `around_trials` keeps it from asking.
+    #: A forked child that uses OpenMP's threads hangs, because they do not survive the fork. `around_trials` prevents
+    #: this by allowing one thread.
     forkable = True
 
     def __init__(self, name: str = "torch", module: str = "torch", alias: str = "pytorch") -> None:
@@ -31,7 +32,7 @@ class TorchFramework(Namespace):
 
     def import_root(self) -> ModuleType:
         try:
-            import torch  # a module that stands for torch needs the real one too
+            import torch  # a module that replaces torch needs torch itself, too
         except ImportError as error:
             raise FrameworkMissing(
                 f"torch cannot be imported ({error}); `pip install torch` (2.0.1 or newer) brings it"
@@ -40,7 +41,8 @@ class TorchFramework(Namespace):
         return super().import_root()
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
-        # As in other namespaces, without a look at what torch's own attributes are: a trial reads a dozen tensors.
+        # Like `Namespace.values`, but without the checks of `read_value`, which torch's own attributes do not need.
+        # A trial reads a dozen tensors.
         self.synchronize()
         names = self._dtype_names
         return [
@@ -54,18 +56,18 @@ class TorchFramework(Namespace):
         ]
 
     def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
-        if tensor._is_zerotensor():  # zeros without memory, as a backward may give: NumPy would read anything
+        if tensor._is_zerotensor():  # zeros without memory, from a backward pass: NumPy would read garbage
             tensor = tensor.clone()
         try:
             array: np.ndarray[Any, Any] = tensor.numpy(force=True)
         except TypeError:  # NumPy has no such dtype or layout
-            if tensor.dtype is self.root.complex32:  # each of them is a complex64 exactly
+            if tensor.dtype is self.root.complex32:  # complex64 represents each of its values exactly
                 tensor = tensor.to(self.root.complex64)
             array = super().to_numpy(tensor)
         return array
 
     def device_type(self, tensor: Any) -> str:
-        return "cpu" if tensor.is_cpu else super().device_type(tensor)  # a tenth of the time, for every tensor of a run
+        return "cpu" if tensor.is_cpu else super().device_type(tensor)  # ten times faster
 
     def sample_databases(self) -> Sequence[SampleDatabase]:
         return self._databases
@@ -91,16 +93,18 @@ class TorchFramework(Namespace):
         return state
 
     def seed(self, seed: int) -> None:
-        # torch.manual_seed also seeds every accelerator and costs 40 times this.
+        # torch.manual_seed also seeds every accelerator and takes 40 times as long.
         self.root.default_generator.manual_seed(seed)
         if self.root.cuda.is_initialized():
             self.root.cuda.manual_seed_all(seed)
 
     @contextlib.contextmanager
     def around_trials(self) -> Iterator[None]:
-        """One thread an operation. Tensors of a trial are small, and waiting for a second thread to take its part
-        costs a hundred times more than the part where other processes want the processor, too. Sums are then
-        also made in the same order on every number of cores."""
+        """Limit torch to one thread per operation while trials run.
+
+        Tensors of a trial are small. If other processes use the processor, waiting for a second thread takes a hundred
+        times longer than its part of the work. With one thread, sums also have the same order on any number of cores.
+        """
         threads = self.root.get_num_threads()
         self._set_threads(1)
         try:
@@ -123,7 +127,7 @@ class TorchFramework(Namespace):
         return isinstance(value, self.root.nn.Parameter)
 
     @functools.cached_property
-    def records_gradients(self) -> Callable[[], bool]:  # asked for before every call
+    def records_gradients(self) -> Callable[[], bool]:  # cached, because it is called before every call
         asked: Callable[[], bool] = self.root.is_grad_enabled
         return asked
 
@@ -133,7 +137,7 @@ class TorchFramework(Namespace):
 
     def told(self) -> Mapping[str, Any]:
         torch = self.root
-        if hasattr(torch, "get_autocast_dtype"):  # newer than 2.3, which warns of the names before
+        if hasattr(torch, "get_autocast_dtype"):  # newer than 2.3, which warns about the old names
             autocast = [(torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda")]
         else:
             autocast = [
@@ -157,8 +161,10 @@ class TorchFramework(Namespace):
 
     @functools.cached_property
     def _set_threads(self) -> Callable[[int], object]:
-        """`torch.set_num_threads` also ends and starts torch's other threads, which takes longer than a test; what
-        counts here is the number that its OpenMP library goes by."""
+        """The function that sets the number of threads of torch's OpenMP library, else `torch.set_num_threads`.
+
+        `torch.set_num_threads` also stops and starts torch's other threads, which takes longer than a test.
+        """
         import torch
 
         for library in sorted((pathlib.Path(torch.__file__).parent / "lib").glob("libgomp*.so*")):
@@ -168,7 +174,7 @@ class TorchFramework(Namespace):
         return known
 
     def function_called(self, call: Callable[[], Any]) -> FunctionCalled | None:
-        from autotest.frameworks import torch_references  # imports torch, which this file only does when it is used
+        from autotest.frameworks import torch_references  # imported here because it imports torch
 
         return torch_references.function_called(call)
 
@@ -190,5 +196,5 @@ class TorchFramework(Namespace):
 
 
 def framework() -> TorchFramework:
-    """Entry point of the group ``autotest.frameworks``."""
+    """Return the adapter; this is an entry point of the group ``autotest.frameworks``."""
     return TorchFramework()

@@ -1,4 +1,4 @@
-"""torch compiled: eager torch whose programs are run again as one compiled function, by any of its backends."""
+"""torch.compile as a candidate: eager torch whose programs also run as one compiled function, by any backend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autotest.frameworks import torch_graph
 from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed, telling
 from autotest.frameworks.torch import TorchFramework
 
-#: How a reproducer runs its program in a graph.
+#: The class by which a reproducer runs its program in a graph.
 GRAPH = """\
 class Replay:
     def __init__(self):
@@ -29,7 +29,7 @@ class Replay:
 
 
 class TorchCompile(TorchFramework):
-    """torch, with ``torch.compile`` as its graph mode, which every trial is checked in."""
+    """torch with ``torch.compile`` as its graph mode, in which every trial is checked."""
 
     always_in_graph = True
 
@@ -37,7 +37,7 @@ class TorchCompile(TorchFramework):
         super().__init__(f"torch+compile={backend}", alias="compiled")
         self._backend = backend
         self.graph_mode = f"torch.compile(backend={backend!r})"
-        #: Why nothing compiles, "" if something does, and None while that was never in doubt.
+        #: The reason why nothing compiles, "" if a trivial function compiles, and None if that was not tried yet.
         self._compiles: str | None = None
 
     def import_root(self) -> ModuleType:
@@ -73,12 +73,12 @@ class TorchCompile(TorchFramework):
         return compiled
 
     def _must_compile(self) -> None:
-        """Raise `FrameworkMissing` where not even a sum compiles, which is no fault of a program."""
+        """Raise `FrameworkMissing` if not even `x + 1` compiles: then the program did not cause the error."""
         if self._compiles is None:
             try:
                 self._compiled(lambda x: x + 1)(self.root.ones(2))
                 self._compiles = ""
-            except Exception as error:  # noqa: BLE001 - told, whatever it is
+            except Exception as error:  # noqa: BLE001 - any exception is reported
                 self._compiles = telling(error) or type(error).__name__
         if self._compiles:
             old = "`pip install 'setuptools<70'`" if "pkg_resources" in self._compiles else "install what it lacks"
@@ -90,7 +90,7 @@ class TorchCompile(TorchFramework):
 
     @contextlib.contextmanager
     def _settled(self) -> Iterator[None]:
-        """One process compiles: the tensors are small, and a pool of compilers costs more than it saves."""
+        """Reset Dynamo, and compile in one process: for small tensors, a pool of compilers costs more than it saves."""
         import torch._dynamo as dynamo
 
         before = os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
@@ -106,5 +106,5 @@ class TorchCompile(TorchFramework):
 
 
 def framework(backend: str = "inductor") -> TorchCompile:
-    """The adapter for the backend that follows ``torch+compile=`` in a candidate's name."""
+    """Return the adapter for `backend`, the part of a candidate's name after ``torch+compile=``."""
     return TorchCompile(backend or "inductor")

@@ -1,4 +1,4 @@
-"""torch on another device: its tensors, modules and results live there, and are compared on the CPU."""
+"""torch on another device: tensors, modules and results are stored there, and are compared on the CPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autotest.frameworks.namespace import DTYPES
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, CallKind, Operand, leaves
 
-#: What programs call the device.
+#: The names that programs use for the device.
 _CPU = ("cpu", "cpu:0")
 
 
@@ -44,19 +44,19 @@ class OnDevice:
 
 
 class TorchDevice(TorchFramework):
-    """The same torch. Programs say ``"cpu"`` for where everything is; here that is the device."""
+    """The same torch on another device, which programs call ``"cpu"``."""
 
     def __init__(self, device: str) -> None:
         super().__init__(f"torch:{device}", alias=device.partition(":")[0])
         self._device = device
-        # What drives a device (CUDA, a client of XLA's) does not live on in a fork of a process that has touched it.
+        # A device's driver (CUDA, XLA's client) does not survive a fork of a process that has used it.
         self.forkable = device.partition(":")[0] in ("cpu", "meta")
         self.shares_driver = not self.forkable
         self.holds_values = device != "meta"
 
     @functools.cached_property
     def _brought_by(self) -> ModuleType | None:
-        """What brings a device is called after it: torch_xla, torch_npu."""
+        """The package that provides the device, which is named after it (torch_xla, torch_npu), or None."""
         with contextlib.suppress(ImportError):
             return importlib.import_module(f"torch_{self._device.partition(':')[0]}")
         return None
@@ -84,7 +84,7 @@ class TorchDevice(TorchFramework):
 
     @functools.cached_property
     def _makers(self) -> frozenset[Any]:
-        """Functions that make tensors out of no tensor."""
+        """The functions that create tensors without a tensor argument."""
         from torch.utils._device import _device_constructors
 
         return frozenset(_device_constructors())
@@ -113,7 +113,7 @@ class TorchDevice(TorchFramework):
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
         try:
             made = super().tensor(array).to(self._device)
-        except (TypeError, RuntimeError) as error:  # a dtype that the device does not have
+        except (TypeError, RuntimeError) as error:  # a dtype that the device does not support
             raise Absent(self.name, f"{array.dtype} ({_first(error)})") from error
         return made.requires_grad_() if requires_grad else made
 
@@ -125,21 +125,22 @@ class TorchDevice(TorchFramework):
         return np.broadcast_to(np.zeros((), carrier), tuple(tensor.shape))
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
-        # A lazy device only notes down what it is asked for, and would compile each tensor by itself, with all that it
-        # comes from: minutes for an optimizer. One that cannot be had fails for all, but then also when read alone.
+        # A lazy device only records operations. If tensors were read one by one, it would compile each with all
+        # operations that it depends on: minutes for an optimizer. If one tensor cannot be computed, this call fails
+        # for all tensors; the error is ignored, because reading that tensor alone raises it again.
         with contextlib.suppress(RuntimeError):
             self._compute(tensors)
         return super().values(tensors)
 
     def known(self, value: Any) -> Any:
-        # What a lazy device accepts it may refuse yet, when it is computed.
+        # A lazy device may accept a call and raise later, when it computes the result.
         self._compute([one for one in leaves(value) if self.is_tensor(one)])
         return value
 
     def _compute(self, tensors: Sequence[Any]) -> None:
         if self._device.partition(":")[0] == "xla" and self._brought_by is not None:
-            # As torch_xla itself reads several. With `sync_xla_data` it would give the memory of what was written in
-            # place to others, as it may once a whole step is over and nobody reads what was before.
+            # This is how torch_xla itself reads several tensors. `sync_xla_data` would let it reuse the memory of
+            # tensors that were written in place; that is safe only after a whole step, when no old value is read.
             compute = self._brought_by._XLAC._xla_sync_multi
             compute(list(tensors), devices=[], wait=True, sync_xla_data=False)
 
@@ -159,7 +160,7 @@ class TorchDevice(TorchFramework):
     def around_trials(self) -> Iterator[None]:
         with super().around_trials(), contextlib.ExitStack() as settings:
             if self._device.startswith("cuda"):
-                # TF32 keeps 10 bits of a float32's 23, which is a setting of speed and no divergence.
+                # TF32 keeps 10 of float32's 23 mantissa bits. It is a speed setting, not a divergence.
                 for backend in (self.root.backends.cuda.matmul, self.root.backends.cudnn):
                     settings.callback(setattr, backend, "allow_tf32", backend.allow_tf32)
                     backend.allow_tf32 = False
@@ -172,7 +173,7 @@ class TorchDevice(TorchFramework):
 
     def script(self) -> Script:
         brought = [f"import {self._brought_by.__name__}"] if self._brought_by else []
-        # Autograd counts the devices when it first pushes back, as the reference does before the device is asked for.
+        # Autograd counts the devices at the first backward pass, which is the reference's: start the device before it.
         there = f"torch.empty(1, device={self._device!r})"
         lines = ["import torch", *brought, there, "from typing import Any", *inspect.getsource(OnDevice).splitlines()]
         return Script(self.name, (*lines, f"on_device = OnDevice(torch, {self._device!r})"), "on_device", on_cpu=False)
@@ -183,5 +184,5 @@ def _first(error: BaseException) -> str:
 
 
 def framework(device: str) -> TorchDevice:
-    """The adapter for the device that follows ``torch:`` in a candidate's name."""
+    """Return the adapter for `device`, the part of a candidate's name after ``torch:``."""
     return TorchDevice(device)

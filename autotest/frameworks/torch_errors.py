@@ -1,8 +1,9 @@
-"""Keeps torch from looking up the C++ stack of each error that it raises.
+"""Stops torch from looking up the C++ stack for each error that it raises.
 
-Before torch 2.3 every error carries its stack as text, which takes 5 ms, hundreds of times the refused call itself,
-and is shown only where TORCH_SHOW_CPP_STACKTRACES asks for it. There is no switch for that, so the function that looks
-stacks up is replaced, where it is known how. What errors say stays as it is.
+Before torch 2.3, every error carries its stack as text. The look-up takes 5 ms, hundreds of times as long as the
+rejected call, and the text is shown only if TORCH_SHOW_CPP_STACKTRACES is set. torch has no switch for it, so this
+module replaces the function that looks up stacks, on builds for which that is known to work. Error messages stay the
+same.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ import sys
 from types import ModuleType
 from typing import Final
 
-#: The builds for which this was tried: how a compiler takes a result that is returned in memory is its own affair.
+#: The torch versions for which this was tried: how a result is returned in memory depends on the compiler.
 _TRIED: Final = "2.0."
-#: ``void c10::SetStackTraceFetcher(std::function<std::string()>)``, of a torch built with libstdc++'s older strings.
+#: ``void c10::SetStackTraceFetcher(std::function<std::string()>)`` in a torch built with libstdc++'s old string ABI.
 _SETTER: Final = "_ZN3c1020SetStackTraceFetcherESt8functionIFSsvEE"
-#: ``std::string::string()`` of these strings: it makes an empty one where a function's result is expected.
+#: ``std::string::string()`` in this ABI. Used as the fetcher, it constructs an empty string in the result's place.
 _EMPTY: Final = "_ZNSsC1Ev"
 
 
 class _Function(ctypes.Structure):
-    """A ``std::function`` of libstdc++: what it holds, who copies and destroys that, and who calls it."""
+    """A ``std::function`` of libstdc++: the stored functor, the function that manages it, and the one that calls it."""
 
     _fields_ = (("held", ctypes.c_void_p * 2), ("manager", ctypes.c_void_p), ("invoker", ctypes.c_void_p))
 
 
 def without_stacks(torch: ModuleType) -> bool:
-    """Have the errors of `torch` carry an empty stack from now on; returns whether that could be done."""
-    # Where a result goes that is returned in memory is an argument like any other on x86-64 only.
+    """Make the errors of `torch` carry an empty stack from now on; return whether that was possible."""
+    # Only on x86-64 is the address of a result that is returned in memory an ordinary argument.
     if sys.platform != "linux" or platform.machine() != "x86_64" or not torch.__file__:
         return False
     if not torch.__version__.startswith(_TRIED):
@@ -41,9 +42,9 @@ def without_stacks(torch: ModuleType) -> bool:
     try:
         setter = getattr(ctypes.CDLL(str(pathlib.Path(torch.__file__).parent / "lib" / "libc10.so")), _SETTER)
         empty = getattr(ctypes.CDLL("libstdc++.so.6"), _EMPTY)
-        nothing = ctypes.CDLL(None).abs  # it holds nothing, so that there is nothing to copy or destroy
+        nothing = ctypes.CDLL(None).abs  # a no-op manager: there is no functor to copy or destroy
     except (OSError, AttributeError):
-        return False  # a build with other strings
+        return False  # a build with another string ABI
     manager, invoker = (ctypes.cast(function, ctypes.c_void_p) for function in (nothing, empty))
     setter.argtypes, setter.restype = [ctypes.c_void_p], None
     setter(ctypes.byref(_Function((ctypes.c_void_p * 2)(), manager, invoker)))

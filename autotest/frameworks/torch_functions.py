@@ -1,7 +1,7 @@
-"""The public torch functions that some code calls, recorded as a program while it runs.
+"""Records the calls of public torch functions as a program while code runs.
 
-A function mode sees each call with the name and the keyword arguments that were written; what a public function calls
-inside of itself is not seen.
+A torch function mode receives each call with the function and the keyword arguments of the source code. Calls inside
+of a public function are not recorded.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from autotest.frameworks.torch_names import Named, spelt
 
 @functools.cache
 def public_name(function: Any) -> Named | None:
-    """How a program spells `function`, which a function mode was given; None for what is not public."""
+    """Return a program's name for `function`, which a function mode received; None if it is not public."""
     try:
         name = resolve_name(function)
-    except Exception:  # noqa: BLE001 - an object that is no function of torch, such as a builtin without a name
+    except Exception:  # noqa: BLE001 - an object that is not a function of torch, such as a builtin without a name
         name = None
     if not name or not name.startswith("torch."):
         return None
     own = getattr(function, "__name__", "")
     if own != name.rpartition(".")[2] and getattr(torch, own, None) is function:
-        name = f"torch.{own}"  # torch.mm is torch.spmm, too
+        name = f"torch.{own}"  # torch.mm is also torch.spmm
     if name == f"torch.functional.{own}" and getattr(torch, own, None) is function:
-        name = f"torch.{own}"  # where nobody calls it
+        name = f"torch.{own}"  # the name in torch.functional is not used in practice
     return spelt(name.removeprefix("torch."))
 
 
 class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
-    """While it is entered, public calls are carried out and written into `builder`."""
+    """A mode in which public calls run and are also appended to `builder`."""
 
     def __init__(self, builder: Builder) -> None:
         super().__init__()
         self._builder = builder
-        #: Public calls that were seen.
+        #: Number of public calls that were recorded.
         self.seen = 0
-        #: Why what was recorded is not the whole; empty if it is.
+        #: Why the recording is incomplete; empty if it is complete.
         self.opaque = ""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -77,5 +77,5 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
         return result
 
 
-#: Attributes of tensors that are computed from them.
+#: Attributes of tensors whose values are tensors computed from them.
 _READ = frozenset("T H mT mH real imag data".split())

@@ -1,4 +1,4 @@
-"""torch's graphs: a recorded program becomes one function of its inputs, by tracing, and a compiler runs that."""
+"""torch's graphs: tracing turns a recorded program into one function of its inputs, which a compiler then runs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
 
-#: Operators that write into their first operand. A proxy knows none of them, and would give another tensor.
+#: Operators that write into their first operand. `torch.fx.Proxy` defines none of them: it would make a new tensor.
 _IN_PLACE: Final = "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split()
 
 
 class TracedProgram:
-    """One program as a module of torch's whose forward is a straight list of calls.
+    """A program as a torch module whose forward is a linear list of calls.
 
     Attributes:
-        module: takes inputs and leaves, gives outputs, then what cotangents are pushed into, then these cotangents.
-        outputs: how many outputs there are, and `pushed` how many are pushed into.
-        given: which of what is pushed has a cotangent.
+        module: takes inputs and leaves; returns outputs, then the roots of the backward pass, then their cotangents.
+        outputs: the number of outputs; `pushed` is the number of roots.
+        given: for each root, whether it has a cotangent.
     """
 
     def __init__(self, torch: Any, build: Build, first: Given) -> None:
@@ -44,13 +44,13 @@ class TracedProgram:
             with tracer.patched():
                 made = forward(*proxies)
             graph.output(tracer.create_arg(made))
-        except Exception as error:  # what is not seen through is no fault of a compiler
+        except Exception as error:  # a failure of the tracing, not of the compiler
             raise NotGraphed(f"calls that cannot be traced ({type(error).__name__})") from error
         self.module = torch.fx.GraphModule(held, graph)
 
 
 def _tracer(torch: Any) -> Any:
-    """A tracer for which every module is one call."""
+    """Return a tracer that records the call of a module as one call."""
 
     def in_place(name: str) -> Callable[[Any, Any], Any]:
         target = getattr(operator, name)
@@ -81,7 +81,7 @@ def _tracer(torch: Any) -> Any:
 
                     def attribute(module: Any, name: str) -> Any:
                         found = self.before[1](module, name)
-                        # A tensor itself would be computed with while tracing, and its numbers be constants.
+                        # If this returned the tensor itself, tracing would compute with it and record constants.
                         return own.create_proxy("get_attr", names[id(found)], (), {}) if id(found) in names else found
 
                     torch.nn.Module.__call__, torch.nn.Module.__getattr__ = call, attribute
@@ -97,7 +97,14 @@ def _tracer(torch: Any) -> Any:
 def run(
     torch: Any, build: Build, calls: Sequence[Given], compiled: Callable[[Any], Callable[..., Any]]
 ) -> list[Graphed]:
-    """What each of `calls` gives in one graph that `compiled` makes a function of; see `Framework.run_in_graph`."""
+    """Return the results of `calls` in one graph; see `Framework.run_in_graph`.
+
+    Args:
+        torch: the torch module.
+        build: the program.
+        calls: the arguments of each call of the graph.
+        compiled: compiles the traced module into a function.
+    """
     first = calls[0]
     traced = TracedProgram(torch, build, first)
     function = compiled(traced.module)

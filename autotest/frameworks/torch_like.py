@@ -1,4 +1,4 @@
-"""A namespace that reads as torch does over any adapter, for the program of a reproducer to run on."""
+"""A namespace with torch's names on top of any adapter, for the programs of reproducers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autotest.program import Array, Root, map_operand
 
 
 class TorchLike:
-    """Torch's namespace below `path`, carried out by `framework`."""
+    """torch's namespace below `path`, implemented by `framework`."""
 
     def __init__(self, framework: Framework, path: str = "") -> None:
         self._framework, self._path = framework, path
@@ -33,7 +33,7 @@ class TorchLike:
 
 
 class TorchLikeValue:
-    """A tensor, a module or a context of an adapter's framework, with the names that torch has for what it can do."""
+    """A tensor, module or context manager of an adapter's framework, with torch's names for its methods."""
 
     __array_ufunc__ = None
 
@@ -97,7 +97,7 @@ class TorchLikeValue:
 
 
 class _Device:
-    """Where a tensor is."""
+    """The device of a tensor."""
 
     def __init__(self, kind: str) -> None:
         self.type = kind
@@ -136,7 +136,7 @@ def _invoke(framework: Framework, kind: Any, target: str, args: tuple[Any, ...],
 
 
 def _closed(framework: Framework, value: Any) -> Any:
-    """What a program is given for what its framework returned."""
+    """Return the object that a program gets for a result of the framework."""
     value = framework.known(value)
     if isinstance(value, (tuple, list)) and not isinstance(value, framework.tensor_types):
         items = [_closed(framework, item) for item in value]

@@ -1,7 +1,7 @@
-"""Live torch objects -> calls and captured arrays of a program.
+"""Converts live torch objects to calls and captured arrays of a program.
 
-A tensor that is not contiguous becomes a contiguous one and the views that give it its strides, since a captured array
-holds values only.
+A tensor that is not contiguous becomes a contiguous one and the views that give it its strides, because a captured
+array contains values only.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _PLAIN = (type(None), bool, int, float, complex, str, types.EllipsisType)
 
 
 class Builder:
-    """The calls of one program, while its operands are torch's own objects.
+    """Builds a program call by call from operands that are live torch objects.
 
     Args:
-        framework: torch's adapter.
-        gradients: whether leaves that require grad do so in the program, too.
+        framework: the adapter for torch.
+        gradients: whether leaves that require grad also require it in the program.
     """
 
     def __init__(self, framework: Namespace, *, gradients: bool = True) -> None:
@@ -34,21 +34,22 @@ class Builder:
         self.calls: list[Call] = []
         self.arrays: list[Array] = []
         self.undefined: set[int] = set()
-        #: id of a live object -> what stands for it. The objects are kept, so that no other one gets their ids.
+        #: id of a live tensor -> the slot, and the path inside its result, that the tensor is from. `_held` keeps the
+        #: tensors alive, so that no other object gets the same id.
         self._known: dict[int, tuple[int, tuple[int, ...]]] = {}
         self._held: list[Any] = []
 
     def program(self) -> Program:
-        """What has been built so far."""
+        """Return the program built so far."""
         return Program(tuple(self.calls), tuple(self.arrays), frozenset(self.undefined))
 
     def call(self, kind: CallKind, target: str, args: tuple[Operand, ...], kwargs: dict[str, Operand]) -> int:
-        """Append a call whose operands are lowered already; returns its slot."""
+        """Append a call whose operands are lowered already; return its slot."""
         self.calls.append(Call(kind, target, args, kwargs, len(self.calls)))
         return len(self.calls) - 1
 
     def gave(self, slot: int, value: Any) -> None:
-        """Note what call `slot` returned, so that it is known when it is used."""
+        """Record the result `value` of call `slot`, so that later operands can refer to it."""
         self._note(value, slot, ())
 
     def _note(self, value: Any, slot: int, path: tuple[int, ...]) -> None:
@@ -60,7 +61,11 @@ class Builder:
                 self._note(item, slot, (*path, index))
 
     def operand(self, value: Any) -> Operand:
-        """What stands for `value` in a call; raises `NotReplayable` for what is no data."""
+        """Return the operand that stands for `value` in a call.
+
+        Raises:
+            NotReplayable: if `value` is not data that a program can contain.
+        """
         if isinstance(value, self._torch.Tensor):
             return self._tensor(value)
         if isinstance(value, np.generic):
@@ -87,7 +92,7 @@ class Builder:
         raise NotReplayable(f"an argument of type {type(value).__name__}")
 
     def captured(self, tensor: Any) -> Captured:
-        """The contents of `tensor` as a captured array, which no call makes a tensor of."""
+        """Return the contents of `tensor` as a captured array, without a call that makes a tensor from it."""
         return self._capture(np.array(tensor.detach().numpy()), self._framework.dtype_name(tensor.dtype))
 
     def _capture(self, data: np.ndarray[Any, Any], dtype: str) -> Captured:
@@ -127,12 +132,12 @@ class Builder:
         return slot
 
 
-#: The call that makes a view: kind, target, and the operands after the first.
+#: A call that makes a view: kind, target, and the operands after the first.
 ViewCall = tuple[CallKind, str, tuple[Operand, ...]]
 
 
 def arranged(data: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], list[ViewCall]]:
-    """A contiguous array, and the views that make an array of the values and strides of `data` of it."""
+    """Return a contiguous array, and the views that turn it into an array with the values and strides of `data`."""
     if data.flags.c_contiguous or data.size == 0:
         return data, []
     views: list[ViewCall] = []
@@ -165,7 +170,7 @@ def arranged(data: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], list[Vie
 
 
 def _steps(data: np.ndarray[Any, Any]) -> list[int]:
-    """The strides of `data` in elements; those of dimensions of size 1 as if it were contiguous."""
+    """Return the strides of `data` in elements; dimensions of size 1 get those of a contiguous array."""
     steps = [step // data.itemsize for step in data.strides]
     for dim in reversed(range(data.ndim)):
         if data.shape[dim] == 1:
@@ -174,9 +179,13 @@ def _steps(data: np.ndarray[Any, Any]) -> list[int]:
 
 
 def _padding(shape: tuple[int, ...], steps: list[int]) -> tuple[list[int], list[int]] | None:
-    """The shape of a contiguous array of which a tensor of `shape` and `steps` is a slice, and the slice's steps.
+    """Return the shape of a contiguous array that a tensor of `shape` and `steps` is a slice of, and the slice's steps.
 
-    Dimensions come with falling strides; None where it is no such slice, as with overlapping windows.
+    The result is None if the tensor is not such a slice, as with overlapping windows.
+
+    Args:
+        shape: the shape of the tensor, its dimensions sorted by descending stride.
+        steps: the strides of the tensor in elements.
     """
     sizes: list[int] = []
     strides: list[int] = []
@@ -193,7 +202,7 @@ def _padding(shape: tuple[int, ...], steps: list[int]) -> tuple[list[int], list[
             if outer < (shape[dim] - 1) * stride + 1:
                 return None
             size = outer
-        # A slice with this step must give as many elements as there are.
+        # A slice with this step must have the dimension's number of elements.
         if len(range(0, size, stride)) != shape[dim]:
             return None
         sizes.insert(0, size)
@@ -203,7 +212,7 @@ def _padding(shape: tuple[int, ...], steps: list[int]) -> tuple[list[int], list[
 
 
 def _like(tensor: Any, contiguous: Any) -> Any:
-    """`contiguous` values with the strides of `tensor`, whose dtype NumPy does not have."""
+    """Return the values `contiguous` with the strides of `tensor`, whose dtype NumPy does not have."""
     if tensor.is_contiguous() or tensor.numel() == 0 or repeats_elements(tensor.size(), tensor.stride()):
         return contiguous
     return contiguous.new_empty_strided(tensor.size(), tensor.stride()).copy_(contiguous)

@@ -1,4 +1,4 @@
-"""Ways to make and call a module that torch accepts, and some that it refuses, found by trying."""
+"""Searches for ways to construct and call a module that torch accepts, and for some that it rejects."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ import torch
 from autotest.frameworks.torch_options import changed_options, option_values
 from autotest.frameworks.torch_search import CallArguments, Drawer, accepted, given, module_inputs, odd_inputs, telling
 
-#: Constructor arguments that are tried, in this order.
+#: Constructor arguments to try, in this order.
 CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
     (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (4, 2, 2), (2, 2), (4, 2), ((2, 2),), (8, 2),
     ((4, 4),), ((3, 3), (2, 2)), (2, 0.5), (-1.0, 1.0), ((0, 1),), ((1, 0, 0, 1),), ((1, 0, 0, 1, 1, 0),),
 )  # fmt: skip
-#: Parameters that torch keeps for old programs only.
+#: Deprecated parameters.
 _GIVEN_UP: Final = frozenset(("size_average", "reduce"))
-#: Accepted inputs for one constructor, and constructors of one module.
+#: Numbers of accepted inputs for one constructor, and of constructors of one module.
 _INPUTS, _CONSTRUCTORS = 2, 3
-#: Constructors whose options are changed, pairs of options of one of them, and options that torch refuses.
+#: Numbers of constructors whose options are changed, of pairs of options of one constructor, and of rejected options.
 _OPTIONED, _PAIRS, _REFUSED = 2, 40, 12
-#: Options of the constructor beside which those of the call are tried.
+#: Number of constructor options with which the options of the call are tried.
 _CALLED: Final = 1
-#: Whole numbers that a layer may be made of, and seldom is.
+#: Integers that a layer may be constructed with but rarely is.
 _SELDOM: Final = (0, 1)
 
 
 class ModuleUse(NamedTuple):
-    """How one module is made and called."""
+    """The arguments that a module is constructed and called with."""
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     inputs: tuple[Any, ...]
     named: Mapping[str, Any]
     training: bool
-    #: Whether it is called once more, then for inference: with what the first call left in its buffers.
+    #: Whether it is called a second time, in evaluation mode, with the buffers that the first call left.
     again: bool = False
     #: Whether it is called at all.
     called: bool = True
 
 
 def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
-    """Ways to make and call `kind` that torch accepts, then the same with options of the constructor changed."""
+    """Yield ways to construct and call `kind` that torch accepts, then the same with changed constructor options."""
     inputs = module_inputs(drawer)
     offered = option_values(drawer)
     found: list[ModuleUse] = []
     for args in (built for built in CONSTRUCTED if _are_meant(kind, built)):
         if len(found) >= _CONSTRUCTORS * _INPUTS and any(_are_alike(args, made.args) for made in found):
-            continue  # of arguments of other types there may still be some
+            continue  # arguments of other types may still be accepted
         for accepted_inputs in _of_two_ranks(_called(kind, args, inputs, drawer)):
             found.append(ModuleUse(args, {}, accepted_inputs, {}, True))
             yield found[-1]
@@ -75,7 +75,7 @@ def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
             else:
                 (shown if tells else silent).append(one._replace(inputs=taken))
         yield from (*shown, *silent)
-        # Two of them at once: some options matter beside others only.
+        # Two options at once: some options only have an effect together with others.
         for one, other in (*itertools.pairwise([*shown, *silent]), *_words_and_sizes(shown)):
             both = one._replace(kwargs={**one.kwargs, **other.kwargs})
             taken, _ = _telling(kind, both, one, [one.inputs, other.inputs], drawer)
@@ -88,7 +88,7 @@ def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
 
 
 def _words_and_sizes(made: Sequence[ModuleUse]) -> Iterator[tuple[ModuleUse, ModuleUse]]:
-    """What is made with a word, such as ``padding="same"``, and what is made with other sizes for each dimension."""
+    """Yield pairs of a use with a string option, such as ``padding="same"``, and one with a size for each dimension."""
     for one, other in itertools.product(made, made):
         words, sizes = one.kwargs.values(), other.kwargs.values()
         if any(isinstance(word, str) for word in words) and any(isinstance(size, tuple) for size in sizes):
@@ -96,7 +96,7 @@ def _words_and_sizes(made: Sequence[ModuleUse]) -> Iterator[tuple[ModuleUse, Mod
 
 
 def _called_with_options(kind: Any, base: ModuleUse, offered: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:
-    """The module of `base` called with one optional argument besides, where that changes what it gives."""
+    """Yield `base` with one more optional argument of the call, if that changes the result."""
     module, arguments = _built(kind, base, drawer), (base.inputs, base.named)
     plain = functools.cache(lambda _: given(module, arguments))
     for name, value in changed_options(kind.forward, 1 + len(base.inputs), (*offered, *_other_sizes(plain(0)))):
@@ -105,22 +105,22 @@ def _called_with_options(kind: Any, base: ModuleUse, offered: tuple[Any, ...], d
 
 
 def _other_sizes(came: Any) -> Iterator[tuple[int, ...]]:
-    """What might be asked for in place of the sizes of the images or sequences that a module gave."""
+    """Yield sizes that may be requested for the images or sequences in a module's result, other than their own."""
     value = came[0] if came is not None else None
     if isinstance(value, torch.Tensor) and value.dim() > 2:
         yield tuple(size + 1 for size in value.shape[2:])
 
 
 def _built(kind: Any, use: ModuleUse, drawer: Drawer) -> Any:
-    """The module of `use`, with the parameters that every other one made here has."""
+    """Return the module of `use`. The seed of its parameters is always the same."""
     torch.default_generator.manual_seed(0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what torch has given up
+        warnings.simplefilter("ignore")  # deprecation warnings of torch
         return kind(*use.args, **use.kwargs).to(drawer.dtype)
 
 
 def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:
-    """`kind` made with each of its whole numbers as 0 and as 1; called where inputs of such a size fit."""
+    """Yield `kind` with each integer argument replaced by 0 and by 1. It is called if inputs of such a size fit."""
     for place, old in enumerate(args):
         for size in _SELDOM if type(old) is int else ():
             changed = (*args[:place], size, *args[place + 1 :])
@@ -132,7 +132,7 @@ def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: Drawer) -> Iterat
 def _beside_another(
     kind: Any, alone: Sequence[ModuleUse], shown: Sequence[ModuleUse], drawer: Drawer
 ) -> Iterator[ModuleUse]:
-    """Those options that change nothing `alone`, or are refused, each with the first other one beside which it does."""
+    """Yield each option that has no effect or is rejected `alone`, with the first other one that gives it an effect."""
     done: set[int] = set()
     pairs = ((place, one, other) for other in shown for place, one in enumerate(alone))
     for place, one, other in itertools.islice(pairs, _PAIRS):
@@ -147,7 +147,10 @@ def _beside_another(
 def _telling(
     kind: Any, made: ModuleUse, plain: ModuleUse, inputs: Sequence[tuple[Any, ...]], drawer: Drawer
 ) -> tuple[tuple[Any, ...] | None, bool]:
-    """The first of `inputs` for which `made` gives something else than `plain`, as `telling` says."""
+    """Return the first of `inputs` for which the results of `made` and `plain` differ, and whether there is one.
+
+    If there is none, the first inputs that `made` accepts are returned, or None; see `torch_search.telling`.
+    """
     modules: list[Any] = []
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -159,7 +162,7 @@ def _telling(
 
 
 def _are_meant(kind: Any, args: tuple[Any, ...]) -> bool:
-    """Whether somebody would write these arguments of a constructor: none is a flag, or what torch has given up."""
+    """Return whether users would pass these constructor arguments by position: none is a flag or deprecated."""
     with contextlib.suppress(ValueError, TypeError):
         given = zip(inspect.signature(kind).parameters.values(), args, strict=False)
         return not any(type(parameter.default) is bool or parameter.name in _GIVEN_UP for parameter, _ in given)
@@ -167,7 +170,7 @@ def _are_meant(kind: Any, args: tuple[Any, ...]) -> bool:
 
 
 def _are_alike(args: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
-    """Whether both are of the same types, and lists of the same length."""
+    """Return whether both have arguments of the same types, with tuples of the same lengths."""
 
     def types(given: tuple[Any, ...]) -> list[Any]:
         return [len(item) if isinstance(item, tuple) else type(item) for item in given]
@@ -185,6 +188,6 @@ def _called(
 
 
 def _of_two_ranks(found: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The first of `found` and one whose first tensor has another rank, if there is any, or the second."""
+    """Return the first of `found`, and one whose first tensor has another rank, or else the second."""
     others = [given for given in found[1:] if given[0].ndim != found[0][0].ndim]
     return [*found[:1], *(others or found[1:])[:1]]

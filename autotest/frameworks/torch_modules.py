@@ -1,4 +1,4 @@
-"""torch's neural-network modules as entries and programs: its own database's inputs, and others that it accepts."""
+"""torch's neural-network modules as entries and programs: inputs of torch's own database, and inputs from a search."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from autotest.frameworks.torch_search import Drawer
 from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import Ref
 
-#: Hold other modules or parameters, or are made into others by their first input.
+#: Classes that contain other modules or parameters. Lazy modules, which their first input turns into others, are left
+#: out by the prefix of their names.
 _NO_OPERATORS: Final = frozenset(
     "Module Container Sequential ModuleList ModuleDict ParameterList ParameterDict DataParallel".split()
 )
-#: Programs of one module, and about how many of them are of torch's own database.
+#: Maximum number of programs of one module, and about how many of them are from torch's own database.
 _PROGRAMS, _KNOWN = 112, 64
-#: Elements of a state that is too large to be read for nothing but its names.
+#: Number of elements from which on a state is too large to be read only for its names.
 _LARGEST_STATE: Final = 1 << 12
-#: What the method that reads the state of a module is called.
+#: Name of the method that returns the state of a module.
 _STATE: Final = "nn.Module.state_dict"
 
 
 class ModuleDatabase:
-    """The classes of `torch.nn`, with the inputs of ``module_db`` in torch's testing modules where it has some."""
+    """The classes of `torch.nn`, with inputs from ``module_db`` in torch's testing modules if it has any."""
 
     name = "modules"
 
@@ -97,7 +98,10 @@ class ModuleDatabase:
             yield self._lowered(key, one, module, dtype)
 
     def _states(self, dtype: str) -> Iterator[Sample]:
-        """The state of a new module of each class that has some. It is an operator of its own: all modules share it."""
+        """Yield samples that read the state of a new module, for each class that has a state.
+
+        Reading the state is an entry of its own, because all modules share the method.
+        """
         for key in self._classes:
             tried = (ModuleUse(args, {}, (), {}, True) for args in CONSTRUCTED)
             made = ((one, self._module(key, one, dtype)) for one in tried)
@@ -107,7 +111,7 @@ class ModuleDatabase:
 
     def _made(self, key: str, dtype: str, seed: int) -> Iterator[ModuleUse]:
         known = list(self._of_database(key, dtype))
-        # Of hundreds, some that lie far apart, or nothing else would be tried.
+        # There may be hundreds: take evenly spaced ones, or no other inputs would be tried.
         yield from known[:: math.ceil(len(known) / _KNOWN) or 1]
         yield from searched(self._classes[key], Drawer(seed, dtype))
 
@@ -131,7 +135,10 @@ class ModuleDatabase:
         return None
 
     def _lowered(self, key: str, made: ModuleUse, module: Any, dtype: str, *, of_state: bool = False) -> Sample:
-        """The module made and called, or its state read; made alone where torch refuses that, as None tells."""
+        """Return a program that makes a module and calls it, or reads its state.
+
+        If `module` is None, torch rejects the constructor arguments, and the program only makes the module.
+        """
         builder = Builder(self._framework)
         try:
             args = tuple(builder.operand(item) for item in made.args)
@@ -163,7 +170,7 @@ class ModuleDatabase:
             builder.call("method", "train", (module, training), {})
             taken = inputs
             if made.kwargs.get("inplace") and type(inputs[0]) is Ref:
-                # A leaf that asks for its gradient must not be written into.
+                # A leaf that requires grad must not be written into.
                 taken = (Ref(builder.call("method", "clone", (inputs[0],), {})), *inputs[1:])
             builder.call("method", "__call__", (module, *taken), named)
 

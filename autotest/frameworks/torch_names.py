@@ -1,4 +1,4 @@
-"""How a program spells what torch calls a public function, a method or an operator."""
+"""Converts torch's names of public functions, methods and operators to calls of a program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from autotest.program import CallKind
 
-#: Special methods -> names in `operator`, for those that arrive as they were written.
+#: Special methods -> names in `operator`, for methods whose operands are in the order of the source code.
 _OPERATORS: Mapping[str, str] = {
     **{f"__{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
     **{f"__i{name}__": f"i{name}" for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()},
@@ -19,7 +19,7 @@ REFLECTED: Mapping[str, str] = {
     **{f"__r{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
     "__rdiv__": "truediv",
 }
-#: Operator, as in :mod:`operator` or a special method and without underscores -> the function of torch that it is.
+#: Operator, named as in :mod:`operator` or as its special method without underscores -> torch's function for it.
 FUNCTIONS: Mapping[str, str] = {
     "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
     "xor": "bitwise_xor", "invert": "bitwise_not", "pos": "positive", "lshift": "bitwise_left_shift",
@@ -29,7 +29,7 @@ FUNCTIONS: Mapping[str, str] = {
 
 
 class Named(NamedTuple):
-    """How a program spells a public function: the kind of the call, its target, and whether operands are swapped."""
+    """A program's name for a public function: the kind of the call, its target, and whether operands are swapped."""
 
     kind: CallKind
     target: str
@@ -37,7 +37,7 @@ class Named(NamedTuple):
 
 
 def spelt(path: str) -> Named | None:
-    """How a program spells the function at a dotted path below torch; None for what is not public."""
+    """Return a program's name for the function at a dotted path below torch, or None if it is not public."""
     if path.startswith("Tensor."):
         member = path.removeprefix("Tensor.")
         if member.endswith((".__get__", ".__set__", ".__delete__")):

@@ -1,7 +1,7 @@
 """torch's own operator database (OpInfo) as entries and programs.
 
-Samples are never changed: every tensor is copied when it is lowered, and each form lowers it anew. torch's random
-generators are seeded before samples are made, so that these do not depend on what was made before.
+Samples are never modified: each tensor is copied when it is lowered, and each form lowers it again. The random
+generators are seeded before samples are drawn, so that samples do not depend on earlier ones.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from autotest.frameworks.torch_search import Drawer
 from autotest.frameworks.torch_testing import UNCHECKED, internal, seeding_the_cpu_only
 from autotest.program import CallKind, Operand, Ref
 
-#: Operators that the database does not tell of, by the entry whose function they are, and their in-place forms.
+#: Entry -> its operator, for operators that the database does not list. Each has an in-place form, too.
 _WRITTEN: Final = {"floor_divide": "floordiv", "div:no_rounding_mode": "truediv"}
-#: Samples among which those are that are called by names.
+#: Number of samples that are searched for calls with named arguments.
 _NAMED: Final = 40
-#: Needs a CUDA compiler, and is no operator of its own.
+#: Prefix of entries that need a CUDA compiler and are not operators of torch.
 _NOT_AN_OPERATOR: Final = "jiterator"
 
 
@@ -51,7 +51,7 @@ class OperatorDatabase:
             if info.name.startswith(_NOT_AN_OPERATOR) or _is_private(info.name):
                 continue
             for one in (_Operator(info, info.name, info), *(_Operator(info, it.name, it) for it in info.aliases)):
-                # An alias may have an entry of its own, which then is the better one.
+                # An alias may also have an entry of its own, which is preferred.
                 if one.own or one.key not in found:
                     found[one.key] = one
         return found
@@ -60,7 +60,7 @@ class OperatorDatabase:
         return [one.entry(self.name) for one in self._operators.values()]
 
     def paths(self) -> frozenset[str]:
-        """Where torch has what the entries are about; empty where there is no database."""
+        """Return the dotted paths of the entries' functions; empty if there is no database."""
         try:
             return frozenset(path for entry in self.entries() for path in (entry.name, *entry.paths.values()))
         except FrameworkMissing:
@@ -68,7 +68,7 @@ class OperatorDatabase:
 
     def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
         one = self._operators[key]
-        # All of them are made before the first is handed out: whoever reads them may draw random numbers in between.
+        # Draw all samples before the first is yielded, because the caller may draw random numbers in between.
         made, failed = _drawn(one.info, dtype, kind, seed)
         for turn, sample in enumerate(made):
             yield self._lowered(one, form, sample, turn)
@@ -86,7 +86,7 @@ class OperatorDatabase:
 
 
 class _Operator:
-    """One entry of the database, or an alias of one."""
+    """An entry of the database, or an alias of one."""
 
     def __init__(self, info: Any, name: str, callables: Any) -> None:
         self.info = info
@@ -123,7 +123,7 @@ class _Operator:
         )
 
     def _paths(self) -> Iterator[tuple[Form, str]]:
-        """The forms that this entry has, and where the namespace has them; unknown for one that is wrapped."""
+        """Yield the forms of this entry and their paths; a path is empty if the database wraps the function."""
         info, own = self.info, self._callables
         form: Form
         if self.name in REFLECTED:
@@ -142,7 +142,7 @@ class _Operator:
             yield "in-place operator", ""
 
     def _written(self, form: Form) -> str:
-        """The function of :mod:`operator` that this entry is as `form`; empty if there is none."""
+        """Return the name in :mod:`operator` of this entry's operator for `form`, or an empty string."""
         if not self.own:
             return ""
         if self.key == "__getitem__" and form != "operator":
@@ -155,7 +155,11 @@ class _Operator:
         return name if hasattr(operator, name) else ""
 
     def lower(self, builder: Builder, form: Form, sample: Any, turn: int) -> None:
-        """Write the call of one sample, the `turn`-th, into `builder`; raises `NotReplayable` with a reason."""
+        """Append the call of the `turn`-th sample to `builder`.
+
+        Raises:
+            NotReplayable: with the reason, if the sample has no such form.
+        """
         args = (sample.input, *sample.args)
         if form == "function" and (_processes(sample) or not _is_at(self.name, self._callables.op)):
             self._record(builder, self._callables.op, sample)
@@ -192,11 +196,14 @@ class _Operator:
             builder.call("function", self.name, tuple(operands), keywords)
 
     def _results(self, sample: Any) -> Any:
-        """Tensors like those that the operator gives, which `out=` is given; not zero, so that adding to them shows."""
+        """Return tensors with the result's shapes and dtypes, to pass as `out=`.
+
+        They contain ones, so that the results differ if an operator adds to them instead of overwriting them.
+        """
         inputs, args, kwargs = _without_gradients((sample.input, sample.args, sample.kwargs))
         try:
             given = self._callables.op(inputs, *args, **kwargs)
-        except Exception:  # noqa: BLE001 - then the call with out= is refused, too
+        except Exception:  # noqa: BLE001 - then the call with out= is rejected, too
             return torch.zeros(())
         if isinstance(given, torch.Tensor):
             return torch.ones(given.shape, dtype=given.dtype)
@@ -205,14 +212,14 @@ class _Operator:
         raise NotReplayable(f"gives a {type(given).__name__}, for which there is no out=")
 
     def _record(self, builder: Builder, function: Callable[..., Any], sample: Any) -> None:
-        """Write down the public calls that `function` makes on one sample."""
+        """Record the public calls that `function` makes on one sample."""
         fresh = sample.transform(lambda item: _copy(item) if isinstance(item, torch.Tensor) else item)
         recording = Recording(builder)
-        # What the reference refuses is a call, too.
+        # A call that the reference rejects is recorded, too.
         with recording, contextlib.suppress(Exception):
             result = function(fresh.input, *fresh.args, **fresh.kwargs)
             if _processes(sample):
-                # Only this function of the result is unique, such as the magnitude of an eigenvector.
+                # The result is not unique; only this function of it is, such as the magnitude of an eigenvector.
                 builder.undefined.update(call.slot for call in builder.calls if call.kind != "tensor")
                 sample.output_process_fn_grad(result)
         if recording.opaque:
@@ -222,7 +229,7 @@ class _Operator:
 
 
 def _left(target: str, operand: Any) -> Any:
-    """A number in place of the left operand: two tensors never come to the reflected operator of the right one."""
+    """Return a number for the left operand: for two tensors, Python never calls the reflected operator."""
     if target == "matmul" or not isinstance(operand, torch.Tensor):
         return operand
     elements = operand.detach().reshape(-1)
@@ -230,10 +237,13 @@ def _left(target: str, operand: Any) -> Any:
 
 
 def _assigned(builder: Builder, args: Sequence[Any], turn: int) -> None:
-    """Items of a copy of a tensor assigned, and the copy read: in turns from as many items, from one, from a number."""
+    """Append calls that assign to items of a copy of a tensor and then read the copy.
+
+    The assigned value is in turn a tensor of the items' shape, a tensor of one item, and a number.
+    """
     tensor, index = args
     value: Any = torch.zeros(())
-    with contextlib.suppress(Exception):  # then the assignment is refused, too
+    with contextlib.suppress(Exception):  # then the assignment is rejected, too
         items = torch.full_like(tensor.detach()[index], 2)
         one = items.new_full((), 2)
         value = (items.requires_grad_(tensor.requires_grad), one.requires_grad_(tensor.requires_grad), 2)[turn % 3]
@@ -245,7 +255,10 @@ def _assigned(builder: Builder, args: Sequence[Any], turn: int) -> None:
 def _call(
     builder: Builder, kind: CallKind, target: str, args: Sequence[Any], kwargs: Mapping[str, Any], written: bool = False
 ) -> int:
-    """One call on lowered operands; one that writes into its first operand is given a copy, since leaves refuse."""
+    """Append one call, whose operands are lowered first.
+
+    A call that writes into a first operand that requires grad gets a copy of it: autograd forbids writing into leaves.
+    """
     operands: list[Operand] = [builder.operand(item) for item in args]
     keywords = {key: builder.operand(value) for key, value in kwargs.items()}
     if written and operands and type(operands[0]) is Ref and args[0].requires_grad:
@@ -254,8 +267,8 @@ def _call(
 
 
 def _drawn(info: Any, dtype: str, kind: SampleKind, seed: int) -> tuple[list[Any], str]:
-    """All samples of one kind, and why there are no more of them, if the database failed."""
-    kept = torch.get_rng_state(), random.getstate(), np.random.get_state()  # noqa: NPY002 - the database draws of it
+    """Return all samples of one kind, and the reason why some are missing, if the database failed."""
+    kept = torch.get_rng_state(), random.getstate(), np.random.get_state()  # noqa: NPY002 - the database draws from it
     torch.default_generator.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - as before
@@ -263,7 +276,7 @@ def _drawn(info: Any, dtype: str, kind: SampleKind, seed: int) -> tuple[list[Any
     try:
         with seeding_the_cpu_only():
             made.extend(_inputs(info, dtype, kind))
-    except Exception as error:  # noqa: BLE001 - a fault of the database costs the rest of its samples, and is told
+    except Exception as error:  # noqa: BLE001 - a bug of the database ends its samples and is reported
         return made, f"the database failed: {type(error).__name__}: {str(error)[:200]}"
     finally:
         torch.set_rng_state(kept[0])
@@ -285,7 +298,7 @@ def _inputs(info: Any, dtype: str, kind: SampleKind) -> Iterator[Any]:
         failed: Exception | None = None
         try:
             samples.extend(drawn)
-        except Exception as error:  # noqa: BLE001 - a fault of the database, which costs what it would have given besides
+        except Exception as error:  # noqa: BLE001 - a bug of the database, raised again after the samples that it made
             failed = error
         yield from with_options(info.name, info.op, samples, Drawer(0, dtype))
         if _is_at(info.name, info.op):
@@ -299,13 +312,13 @@ def _inputs(info: Any, dtype: str, kind: SampleKind) -> Iterator[Any]:
 
 
 def _is_private(name: str) -> bool:
-    """Whether `name` is nobody's to call; special methods are what operators are written for."""
+    """Return whether `name` is private. Special methods are not, because operators call them."""
     last = name.rpartition(".")[2]
     return last.startswith("_") and not last.startswith("__")
 
 
 def _is_at(name: str, function: Any) -> bool:
-    """Whether torch has `function` under its `name`."""
+    """Return whether `function` is the object at the dotted path `name` below torch."""
     return _at(name) is function
 
 
@@ -321,7 +334,7 @@ def _at(name: str) -> Any:
 
 
 def _processes(sample: Any) -> bool:
-    """Whether only a function of the result is unique, and not the result itself."""
+    """Return whether the result is not unique, but a function of it is."""
     code = getattr(sample.output_process_fn_grad, "__code__", None)
     return code is not None and code.co_code != _identity.__code__.co_code
 
@@ -331,7 +344,7 @@ def _identity(value: Any) -> Any:
 
 
 def _copy(tensor: Any) -> Any:
-    """A new leaf with the contents and the strides of `tensor`."""
+    """Return a new leaf with the contents and strides of `tensor`."""
     plain = tensor.detach()
     if plain.layout is torch.strided and not repeats_elements(plain.size(), plain.stride()):
         plain = torch.empty_strided(plain.size(), plain.stride(), dtype=plain.dtype).copy_(plain)

@@ -1,4 +1,4 @@
-"""torch's optimizers as entries and programs: a few steps on one parameter, with every option changed."""
+"""torch's optimizers as entries and programs: a few steps on one parameter, with each option changed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_search import Drawer
 from autotest.program import Ref
 
-#: What an option may be, by its default's type; a number may be any of the fractions.
+#: Values for options whose default is a number.
 _FRACTIONS: Final = (0.3, 0.9, 1e-3)
+#: Steps of an optimizer in one program, and the maximum number of combinations of options.
 _STEPS, _SAMPLES = 3, 60
-#: How the computation is laid out, and not what is computed.
+#: Options that select an implementation and do not change the result.
 _LEFT_OUT: Final = frozenset(("foreach", "fused", "capturable", "differentiable"))
 
 
@@ -67,7 +68,7 @@ class OptimizerDatabase:
 
 
 def _options(kind: Any) -> Iterator[dict[str, Any]]:
-    """No options, each alone, and each two of them; what torch refuses is counted as such."""
+    """Yield no options, each option alone, and each pair. Options that torch rejects are counted as rejected later."""
     base: dict[str, Any] = {}
     single: list[dict[str, Any]] = []
     for name, parameter in list(inspect.signature(kind).parameters.items())[1:]:

@@ -1,4 +1,4 @@
-"""Other values for the optional arguments of torch's functions and classes, by their names and defaults."""
+"""Other values for the optional arguments of torch's functions and classes, chosen by their names and defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import torch
 from autotest.frameworks.torch_schemas import overloads, takes_dtype
 from autotest.frameworks.torch_search import CallArguments, Drawer, given, telling
 
-#: What optional arguments are called that are words, and the words that they take.
+#: Name of an optional argument that takes a word -> the words that it takes.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "reduction": ("none", "sum", "mean"),
     "padding_mode": ("reflect", "replicate", "circular", "zeros"),
@@ -28,7 +28,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "indexing": ("ij", "xy"),
     "activation": ("relu", "gelu"),
 }
-#: What schemas say that an argument takes, and values of that kind.
+#: Type of an argument in schemas -> values of that type.
 _OF_TYPE: Final[Mapping[str, tuple[Any, ...]]] = {
     "flag": (True, False),
     "integer": (0, 1, -1),
@@ -36,40 +36,46 @@ _OF_TYPE: Final[Mapping[str, tuple[Any, ...]]] = {
     "scalar": (2, 0.3, 0),
     "numbers": ((1,), (0, 1)),
 }
-#: A word between quotes, as documentation writes it.
+#: A word in quotes, as in documentation.
 _QUOTED: Final = re.compile(r"['\"]([A-Za-z][a-z_-]{1,20})['\"]")
-#: Samples that are tried with every option, samples that have each, words of one function's documentation, and pairs of
-#: options.
+#: Maximum numbers of samples that are tried with every option, of samples that get each option, of words from one
+#: function's documentation, and of pairs of options.
 _TRIED, _OPTIONED, _MOST_WORDS, _PAIRS = 24, 3, 12, 200
 _NO_NUMBERS: Final = (float("nan"), float("inf"), float("-inf"))
-#: Pairs of options that both show, for samples of one operator.
+#: Maximum number of pairs of options that both have an effect, for one operator.
 _TOGETHER: Final = 8
-#: In how many ways samples may give an argument that others are tried for.
+#: Other values are tried only for arguments for which samples pass at most this number of values.
 _WAYS: Final = 3
-#: The dtypes that a result is asked for in.
+#: Values of the argument `dtype`.
 _DTYPES: Final = (torch.float64, torch.int64)
-#: Samples of one operator at most that have fewer optional arguments.
+#: Maximum number of samples of one operator with fewer optional arguments.
 _FEWER: Final = 40
-#: Signatures that a call by names is tried with.
+#: Number of signatures whose names are tried in calls with named arguments.
 _SPELLINGS: Final = 2
-#: Arguments of every function or class, which say nothing of what is computed.
+#: Arguments that many functions and classes share, and that do not change what is computed.
 _EVERYWHERE: Final = frozenset(
     ("device", "dtype", "out", "layout", "pin_memory", "generator", "size_average", "reduce")
 )
 
 
 def option_values(drawer: Drawer) -> tuple[Any, ...]:
-    """What an argument whose default is None is offered: numbers, a flag, and tensors of the usual sizes."""
+    """Return the values to try for an argument whose default is None: numbers, a flag, tensors of the usual sizes."""
     shapes = ((4,), (2,), (2, 4), (1,))
     positive = [drawer.tensor(shape).detach().abs() + 0.1 for shape in shapes]
     return (2, 0.3, True, 0, (4, 4), *positive)
 
 
 def changed_options(function: Any, positional: int, offered: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """Optional arguments of `function` from position `positional` on, each with another value than its default."""
+    """Yield optional arguments of `function` from position `positional` on, each with a value other than its default.
+
+    Args:
+        function: a function or a class.
+        positional: how many parameters to skip.
+        offered: the values to try for arguments whose default is None.
+    """
     with contextlib.suppress(ValueError, TypeError):
         for name, parameter in list(_parameters(function).items())[positional:]:
-            # What begins with an underscore is torch's own affair: no program gives it.
+            # Arguments with a leading underscore are private to torch: programs do not pass them.
             if parameter.default is inspect.Parameter.empty or name in _EVERYWHERE or name.startswith("_"):
                 continue
             yield from ((name, value) for value in other_values(name, parameter.default, offered))
@@ -77,7 +83,7 @@ def changed_options(function: Any, positional: int, offered: tuple[Any, ...]) ->
 
 
 def _unlike_sizes(annotation: Any) -> Iterator[tuple[int, ...]]:
-    """For what may be one size or one for each dimension, as annotations of modules say: other ones for each."""
+    """Yield a tuple of different sizes if `annotation` allows one size for each dimension, as in modules."""
     for part in typing.get_args(annotation):
         sizes = typing.get_args(part)
         if typing.get_origin(part) is tuple and len(sizes) > 1 and set(sizes) == {int}:
@@ -85,7 +91,7 @@ def _unlike_sizes(annotation: Any) -> Iterator[tuple[int, ...]]:
 
 
 def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
-    """The parameters of `function`, or for a class that only hands all of them on, those of the class above it."""
+    """Return the parameters of `function`. If a class only forwards ``*args, **kwargs``, those of its base class."""
     above = function.__mro__[1:] if inspect.isclass(function) else ()
     parameters = inspect.signature(function).parameters
     for base in above:
@@ -96,11 +102,17 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any], drawer: Drawer) -> Iterator[Any]:
-    """Samples of torch's operator database, each with one optional argument of the name at `path` besides.
+    """Yield samples of torch's operator database, each with one more optional argument.
 
-    The argument is one that the sample leaves out, or gives in one of few ways, and gets another value than these and
-    its default: on the first samples, and on one for which it changes what `function` gives, if there
-    is any. `function` is what stands at `path`, or what calls it.
+    The argument is one that the sample omits, or one for which all samples pass few values. It gets a value other than
+    these and its default. It is added to the first samples, and to one for which it changes the result, if there is
+    one.
+
+    Args:
+        path: the dotted path below torch of the function that has the arguments.
+        function: the function at `path`, or one that calls it.
+        samples: the samples of the database.
+        drawer: draws the tensors that arguments get.
     """
     offered = option_values(drawer)
     named = functools.reduce(getattr, path.split("."), torch)
@@ -113,7 +125,7 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
     for sample in first:
         yield from (_with(sample, name, value) for name, value in values if name not in sample.kwargs or name in known)
     tried = [*samples[:: max(1, len(samples) // _TRIED)]]
-    # Some options are about what is no number.
+    # Some options only affect NaN and infinities.
     tried += [one for one in map(_without_numbers, tried[:1]) if one is not None]
     candidates = [((sample.input, *sample.args), sample.kwargs) for sample in tried]
     plain = functools.cache(functools.partial(_given, function, candidates))
@@ -127,7 +139,7 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
         else:
             alone.append((name, value))
         told = place >= len(values)
-        # A word of the documentation, and what is given to a function by another one, counts only if it is accepted.
+        # A word from the documentation, or an argument that another function passes on, is used only if accepted.
         if index is not None and (told or not first or (tells and tried[index] not in first)):
             yield _with(tried[index], name, value)
     yield from _beside_another(function, alone, shown)
@@ -135,7 +147,7 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
 
 
 def _without_numbers(sample: Any) -> Any:
-    """`sample` with a NaN and both infinities in its first tensor; None where these do not fit in."""
+    """Return `sample` with a NaN and both infinities in its first tensor, or None if they do not fit in."""
     tensor = sample.input
     if not isinstance(tensor, torch.Tensor) or not tensor.dtype.is_floating_point or tensor.numel() < len(_NO_NUMBERS):
         return None
@@ -147,7 +159,7 @@ def _without_numbers(sample: Any) -> Any:
 def _beside_another(
     function: Callable[..., Any], alone: Sequence[tuple[str, Any]], shown: Sequence[tuple[str, Any, Any]]
 ) -> Iterator[Any]:
-    """Those options that change nothing `alone`, or are refused, each with the first other one beside which it does."""
+    """Yield each option that has no effect or is rejected `alone`, with the first other one that gives it an effect."""
     done: set[int] = set()
     pairs = ((place, one, other) for other in shown for place, one in enumerate(alone))
     for place, (name, value), (known, beside, sample) in itertools.islice(pairs, _PAIRS):
@@ -162,7 +174,10 @@ def _beside_another(
 
 
 def _together(function: Callable[..., Any], shown: Sequence[tuple[str, Any, Any]]) -> Iterator[Any]:
-    """Pairs of options that change something each, where the second changes what the first gives: code of their own."""
+    """Yield pairs of options that each have an effect, if the second changes the result with the first.
+
+    Such a pair may have code of its own.
+    """
     first = {name: value for name, value, _ in reversed(shown)}
     done: set[frozenset[str]] = set()
     pairs = ((known, other) for known in shown for other in first)
@@ -191,7 +206,7 @@ def _changed(function: Callable[..., Any], name: str, value: Any) -> Callable[..
 
 
 def _given_plainly(samples: Sequence[Any]) -> dict[str, list[Any]]:
-    """The numbers, flags and words that samples give for an argument, for those that they give few for."""
+    """Return name -> the numbers, flags and words that samples pass, for arguments for which they pass few values."""
     seen: dict[str, list[Any]] = {}
     for sample in samples:
         for name, value in sample.kwargs.items():
@@ -204,14 +219,14 @@ def _given_plainly(samples: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def _taking_words(path: str) -> list[str]:
-    """The parameters of the name at `path` that are words in one of its signatures."""
+    """Return the parameters of the function at `path` that take a word in one of its signatures."""
     return list(dict.fromkeys(item.name for found in overloads(path) for item in found if item.takes == "word"))
 
 
 def _words_told_of(path: str, name: str) -> list[str]:
-    """The words that the documentation of what is at `path`, or of its in-place form, puts between quotes.
+    """Return the quoted words in the documentation of the function at `path` and of its in-place form.
 
-    Those are left out that an argument called `name` is given anyway.
+    Words that are tried for an argument called `name` in any case are left out.
     """
     places = (path, f"Tensor.{path}_")
     texts = (functools.reduce(_attribute, place.split("."), torch).__doc__ or "" for place in places)
@@ -224,9 +239,9 @@ def _attribute(value: Any, name: str) -> Any:
 
 
 def with_fewer_options(samples: Iterable[Any]) -> Iterator[Any]:
-    """`samples` with one of their optional arguments alone, with one of them left out, and with none.
+    """Yield `samples` with one of their optional arguments alone, with one of them omitted, and with none.
 
-    A candidate that does not know one argument refuses all samples which give it, whatever the others are.
+    A candidate that does not support an argument rejects all samples that pass it, whatever the other arguments are.
     """
     seen: set[frozenset[tuple[str, str]]] = set()
     for sample in samples:
@@ -243,7 +258,7 @@ def with_fewer_options(samples: Iterable[Any]) -> Iterator[Any]:
 
 
 def with_names(path: str, samples: Iterable[Any]) -> Iterator[Any]:
-    """`samples` with the arguments after the first given by their names, one sample for each number of them."""
+    """Yield `samples` with the arguments after the first passed by name, one sample for each number of arguments."""
     seen: set[int] = set()
     for sample in samples:
         count = len(sample.args)
@@ -257,7 +272,7 @@ def with_names(path: str, samples: Iterable[Any]) -> Iterator[Any]:
 
 
 def _names_after_first(path: str, count: int) -> list[tuple[str, ...]]:
-    """What the `count` parameters after the first are called, in each signature that has as many."""
+    """Return the names of the `count` parameters after the first, for each signature that has them."""
     function = functools.reduce(getattr, path.split("."), torch)
     named = [[parameter.name for parameter in found if not parameter.named] for found in overloads(path)]
     with contextlib.suppress(ValueError, TypeError):
@@ -275,7 +290,7 @@ def _told(value: Any) -> str:
 
 
 def _of_schemas(path: str, offered: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """The optional arguments that only schemas tell of, and words and flags of some, with a few values of each type."""
+    """Yield optional arguments that only schemas list, and words and flags of some overloads, with values to try."""
     signatures = overloads(path)
     needed = [{item.name for item in found if not item.optional} for found in signatures]
     always = set[str]().union(*needed[:1]).intersection(*needed)
@@ -295,14 +310,14 @@ def _of_schemas(path: str, offered: tuple[Any, ...]) -> Iterator[tuple[str, Any]
 
 
 def other_values(name: str, default: Any, offered: tuple[Any, ...]) -> Iterator[Any]:
-    """Values for the argument called `name`, other than its default."""
+    """Yield values for the argument called `name`, other than its default; `offered` if the default is None."""
     yield from (word for word in _WORDS.get(name, ()) if word != default)
     if isinstance(default, bool):
         yield not default
     elif isinstance(default, int):
         yield from (value for value in (default + 1, 2, 0, None) if value != default)
     elif isinstance(default, float):
-        # 0.3 and what is added are no numbers of single precision.
+        # 0.3, and therefore the sum, is not representable in single precision.
         yield from (default + 0.3, 0.0, None)
     elif default is None:
         yield from offered

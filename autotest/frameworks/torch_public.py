@@ -1,4 +1,7 @@
-"""torch's public names that its databases leave out, as programs: arguments are drawn, refusals teach."""
+"""torch's public names that its databases leave out, as programs with random arguments.
+
+The sampler of arguments learns from the calls that torch rejects.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ from autotest.program import Operand, Ref
 from generators import Source
 from generators.arguments import ArgumentSampler, DrawnArguments, Parameter, TensorSpec, contents
 
-#: Draws for one name, and accepted and refused ones that are kept.
+#: Maximum numbers of draws for one name, and of accepted and rejected draws that are kept.
 _DRAWS, _ACCEPTED, _REFUSED = 500, 16, 4
 _DTYPES: Final = ("float32", "float64", "int64", "bool")
-#: What moves data between machines, hangs something onto a tensor, or tells of this process only.
+#: Methods that move data between devices, attach something to a tensor, or return facts about this process only.
 _NO_OPERATORS: Final = frozenset(
     "Tensor.backward Tensor.register_hook Tensor.retain_grad Tensor.cuda Tensor.pin_memory Tensor.is_pinned Tensor.xpu "
     "Tensor.ipu Tensor.numpy Tensor.data_ptr Tensor.storage Tensor.share_memory_ Tensor.get_device "
@@ -32,7 +35,7 @@ _NO_OPERATORS: Final = frozenset(
 
 
 class PublicDatabase:
-    """Functions and tensor methods, but for those of `covered`."""
+    """Functions and tensor methods, except those in `covered`."""
 
     name = "public names"
 
@@ -114,7 +117,7 @@ def _form(path: str) -> Form:
 def _live(
     parameters: Sequence[Parameter], drawn: DrawnArguments, dtype: str, bits: int
 ) -> tuple[list[Any], Mapping[str, Any]]:
-    """The arguments as torch is given them, by position as far as none before them is left out, and by name."""
+    """Return the arguments for torch, positional and named ones; those after an omitted argument are named."""
     args: list[Any] = []
     named: dict[str, Any] = {}
     for place, parameter in enumerate(parameters):
@@ -139,7 +142,7 @@ def _made(value: Any, dtype: str, bits: int) -> Any:
 
 
 def _accepts(path: str, live: tuple[list[Any], Mapping[str, Any]]) -> bool:
-    """Whether torch takes these arguments and gives something for them."""
+    """Return whether torch accepts these arguments and returns something other than None."""
     args, named = live
     function = functools.reduce(getattr, path.split("."), torch)
     if path.endswith("_") and args and isinstance(args[0], torch.Tensor):

@@ -1,4 +1,4 @@
-"""torch's own second implementations of its operators, and the function that a call comes down to."""
+"""torch's own second implementations of its operators, and the public function that computes a call's result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from autotest.frameworks.requests import FunctionCalled, Implementation
 from autotest.frameworks.torch_names import FUNCTIONS
 
-#: Where they are, by the folder that the public function stands in, the likeliest first.
+#: Namespace of a public function -> modules with its reference implementations, the likeliest first.
 _PLACES: Mapping[str, tuple[str, ...]] = {
     "nn.functional": ("torch._refs.nn.functional", "torch._refs"),
     "special": ("torch._refs.special",),
@@ -26,11 +26,11 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
 
 
 class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
-    """Notes the public functions that are called, with copies of the operands as they were."""
+    """Records the public functions that are called, with copies of their operands from before the call."""
 
     def __init__(self) -> None:
         super().__init__()
-        #: Each function with what it returned, and whether it was given what an earlier one returned.
+        #: Each function with its result, and whether an operand was the result of an earlier function.
         self.seen: list[tuple[FunctionCalled, Any, bool]] = []
         self._made: list[Any] = []
 
@@ -41,7 +41,7 @@ class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
             held = _copied((args, kwargs)) if name else ((), {})
         result = function(*args, **kwargs)
         operands, computed = _tensors((args, kwargs)), _tensors(result)
-        # What is made of no tensor, such as a first state of zeros, is known by its value.
+        # A result of no tensor operands, such as an initial state of zeros, is a constant.
         if operands and computed:
             if name:
                 written = args[0] if args and (kwargs.get("inplace") is True or name.endswith("_")) else None
@@ -52,10 +52,10 @@ class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
 
 
 def public_path(function: Any) -> str:
-    """The dotted path of a public function below torch: ``nn.functional.relu``, ``Tensor.add_``; "" for others."""
+    """Return the dotted path below torch of a public function: ``nn.functional.relu``, ``Tensor.add_``; else ""."""
     try:
         name = resolve_name(function) or ""
-    except Exception:  # noqa: BLE001 - an object that is no function of torch
+    except Exception:  # noqa: BLE001 - an object that is not a function of torch
         return ""
     if not name.startswith("torch.") or name.endswith((".__get__", ".__set__", ".__delete__")):
         return ""
@@ -69,9 +69,9 @@ def public_path(function: Any) -> str:
 
 
 def function_called(call: Callable[[], Any]) -> FunctionCalled | None:
-    """The one public function that makes what `call` returns, which is carried out; None where it takes several.
+    """Run `call` and return the one public function that computes its result, or None if several do.
 
-    Others may be called beside it, as a BatchNorm counts its batches.
+    Functions that do not contribute to the result are ignored, such as the counting of batches in a BatchNorm.
     """
     with _Watching() as watching:
         returned = call()
@@ -80,10 +80,13 @@ def function_called(call: Callable[[], Any]) -> FunctionCalled | None:
 
 
 def reference_implementations(path: str) -> Iterator[Implementation]:
-    """What else computes the function at `path`: compositions of other operators, which never call that one itself."""
+    """Yield other implementations of the function at `path`: compositions of other operators.
+
+    They raise `LookupError` if they call the operator itself.
+    """
     folder, _, name = path.rpartition(".")
     plain = name.rstrip("_")
-    if plain.startswith("native_"):  # which return statistics beside, and round them in ways of their own
+    if plain.startswith("native_"):  # these also return statistics, which are rounded differently
         return
     for place in _PLACES.get(folder, ()):
         try:
@@ -95,7 +98,7 @@ def reference_implementations(path: str) -> Iterator[Implementation]:
             return
     packet = getattr(torch.ops.aten, plain, None)
     function = _decompositions().get(getattr(packet, "default", None))
-    # A decomposition takes a loss's reduction by number, where the public function takes its name.
+    # A decomposition takes the reduction of a loss as a number, but the public function takes a name.
     if function is not None and "reduction" not in inspect.signature(function).parameters:
         yield Implementation(f"torch._decomp of {plain}", _independent(function, plain))
 
@@ -109,7 +112,7 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 
 class _Refusing(TorchDispatchMode):  # type: ignore[misc]
-    """Raises when the operator itself is called: what calls it is no second implementation of it."""
+    """Raises if the operator `name` is called: code that calls it is not a second implementation of it."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

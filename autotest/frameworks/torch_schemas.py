@@ -1,4 +1,4 @@
-"""What torch's public names are, and the parameters of each: by its schemas, or by a Python function's annotations."""
+"""torch's public names, and the parameters of each, from its schemas or from a Python function's annotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.overrides import get_overridable_functions, resolve_name
 
 from generators.arguments import Parameter, Takes
 
-#: Types of schemas, and of annotations as they are written.
+#: Type in a schema or an annotation -> kind of argument.
 _TAKES: Final[Mapping[str, Takes]] = {
     "Tensor": "tensor",
     "List[Tensor]": "tensors",
@@ -27,17 +27,17 @@ _TAKES: Final[Mapping[str, Takes]] = {
     "bool": "flag",
     "str": "word",
 }
-#: Packages that schemas write in front of a name.
+#: Packages that are a prefix of names in schemas.
 _PACKAGES: Final = frozenset(("linalg", "fft", "special"))
-#: Parameters that are annotated with what only TorchScript understands: a whole number, or several.
+#: Parameters with annotations that only TorchScript understands: an integer, or several.
 _SIZES: Final = frozenset("output_size kernel_size stride padding dilation size".split())
-#: Parameters that say nothing of what is computed.
+#: Parameters that do not change what is computed.
 _LEFT_OUT: Final = frozenset("out dtype layout device pin_memory memory_format generator non_blocking async".split())
 
 
 @functools.cache
 def public_names() -> tuple[str, ...]:
-    """Everything that `torch.overrides` lets a user override, by its path below torch, but for what is private."""
+    """Return the dotted paths below torch of all functions that `torch.overrides` lists, except private ones."""
     found: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -56,7 +56,10 @@ def _is_private(part: str) -> bool:
 
 
 def overloads(path: str) -> list[tuple[Parameter, ...]]:
-    """The signatures of the name at `path`, as far as their parameters are of types that can be drawn."""
+    """Return the signatures of the function at `path`, without optional parameters of types that cannot be drawn.
+
+    Signatures with a required parameter of such a type are left out.
+    """
     function = functools.reduce(getattr, path.split("."), torch)
     written = _of_python(function)
     found = [written] if written is not None else []
@@ -70,7 +73,7 @@ def overloads(path: str) -> list[tuple[Parameter, ...]]:
 
 
 def takes_dtype(path: str) -> bool:
-    """Whether the name at `path` computes with a tensor in another dtype when it is asked to."""
+    """Return whether the function at `path` takes a tensor and an argument `dtype`."""
     return any(
         str(schema.arguments[0].type) == "Tensor" and any(item.name == "dtype" for item in schema.arguments)
         for schema in _schemas().get(path.rpartition(".")[2], ())
@@ -84,7 +87,7 @@ def _schemas() -> Mapping[str, Sequence[Any]]:
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, name = schema.name.partition("::")
         if namespace == "aten" and not any(argument.is_out for argument in schema.arguments):
-            # The functions of packages are called linalg_inv, fft_fft, special_erf there.
+            # In schemas, functions of packages are named linalg_inv, fft_fft, special_erf.
             found[name].append(schema)
             package, _, rest = name.partition("_")
             if package in _PACKAGES:

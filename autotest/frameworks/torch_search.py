@@ -1,4 +1,4 @@
-"""Finds arguments that torch accepts where no database has any: it tries small ones, and torch's refusals choose."""
+"""Finds arguments that torch accepts, for functions without a database, by trying small ones."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, Final
 
 import torch
 
-#: Shapes of the tensors that are tried, from the commonest on; all of them fit one another somewhere.
+#: Shapes of the tensors that are tried, the most common first. They are chosen to fit one another in some function.
 _SHAPES: Final = ((2, 4), (2, 4, 8), (2, 4, 8, 8), (2, 4, 6, 6, 6), (4,), (4, 4), (2, 3, 4), (2, 4, 4))
-#: Shapes in which kernels and strides of 2 and 4 leave something over.
+#: Shapes that kernels and strides of 2 and 4 do not divide.
 _ODD_SHAPES: Final = ((2, 4, 7), (2, 4, 7, 7), (2, 4, 5, 5, 5))
 
-#: What a function is given, by position and by name.
+#: The arguments of a function, by position and by name.
 CallArguments = tuple[Sequence[Any], Mapping[str, Any]]
 
 
 class Drawer:
-    """Draws the tensors of one search, always the same ones for a seed and dtype."""
+    """Draws the tensors of one search; the same ones for the same seed and dtype."""
 
     def __init__(self, seed: int, dtype: str) -> None:
         self._generator = torch.Generator().manual_seed(seed)
@@ -29,23 +29,23 @@ class Drawer:
 
     @property
     def dtype(self) -> Any:
-        """The search's own dtype, as torch has it."""
+        """The dtype of the search, a ``torch.dtype``."""
         return self._dtype
 
     def tensor(self, shape: Sequence[int]) -> Any:
-        """Of the search's own dtype: between -2 and 2 if it is floating, from 0 to 3 if it is whole."""
+        """Return a tensor of the search's dtype: between -2 and 2 if it is floating, integers from 0 to 3 otherwise."""
         if self._dtype.is_floating_point:
             drawn = torch.rand(*shape, generator=self._generator, dtype=torch.float64) * 4 - 2
             return drawn.to(self._dtype).requires_grad_()
         return torch.randint(0, 4, tuple(shape), generator=self._generator).to(self._dtype)
 
     def whole(self, shape: Sequence[int], high: int = 2) -> Any:
-        """Indices."""
+        """Return a tensor of indices below `high`."""
         return torch.randint(0, high, tuple(shape), generator=self._generator)
 
 
 def accepted(function: Callable[..., Any], candidates: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The argument tuples that `function` accepts and gives a tensor or a number for."""
+    """Return the argument tuples that `function` accepts and returns a tensor or a number for."""
     found: list[tuple[Any, ...]] = []
     for arguments in candidates:
         with contextlib.suppress(Exception), warnings.catch_warnings():
@@ -58,10 +58,15 @@ def accepted(function: Callable[..., Any], candidates: Sequence[tuple[Any, ...]]
 def telling(
     changed: Callable[..., Any], plain: Callable[[int], Any], candidates: Sequence[CallArguments]
 ) -> tuple[int | None, bool]:
-    """Which of the candidates is the first for which `changed` gives something else than `plain`, and that it does.
+    """Return the index of the first candidate for which `changed` and `plain` differ, and True.
 
-    Where none is, the first that `changed` accepts, or None: what an option does shows on some inputs only. `plain` is
-    asked with the index of a candidate for what `given` came to.
+    If there is none, return the index of the first candidate that `changed` accepts, or None, and False. Several
+    candidates are needed because the effect of an option shows on some inputs only.
+
+    Args:
+        changed: the function with the option.
+        plain: returns, for the index of a candidate, the result of `given` without the option.
+        candidates: the arguments to try.
     """
     first = None
     for index, arguments in enumerate(candidates):
@@ -74,9 +79,11 @@ def telling(
 
 
 def given(function: Callable[..., Any], arguments: CallArguments) -> Any:
-    """What `function` gives, the gradients of its operands, and what it leaves in these.
+    """Call `function` with copies of `arguments` and a fixed seed.
 
-    The random numbers are always the same. None where torch refuses, or where there is no tensor and no number.
+    Returns:
+        The result, the gradients of the operands, and the operands after the call; or None if torch rejects the call,
+        or if the result contains no tensor and no number.
     """
     torch.default_generator.manual_seed(0)
     leaves: list[Any] = []
@@ -89,7 +96,10 @@ def given(function: Callable[..., Any], arguments: CallArguments) -> Any:
 
 
 def _copied(value: Any, leaves: list[Any]) -> Any:
-    """`value` with new tensors in place of its own, which may be written into; `leaves` gets those with gradients."""
+    """Return `value` with copies of its tensors, which may be written into; append those that require grad to `leaves`.
+
+    For each of them, the returned value contains a clone of the appended leaf: leaves must not be written into.
+    """
     if isinstance(value, torch.Tensor):
         made = value.detach().clone().requires_grad_(value.requires_grad)
         if not value.requires_grad:
@@ -141,20 +151,20 @@ def _says_something(value: Any) -> bool:
 
 
 def _copies(arguments: tuple[Any, ...]) -> Iterator[Any]:
-    """Copies that a call may write into."""
+    """Yield the arguments with copies of the tensors, which a call may write into."""
     for item in arguments:
         yield item.detach().clone() if isinstance(item, torch.Tensor) else item
 
 
 def odd_inputs(drawer: Drawer) -> list[tuple[Any, ...]]:
-    """Inputs of modules on which some options show that do not otherwise: of odd sizes, and too short for a target."""
+    """Return inputs of modules that show the effects of more options: of odd sizes, and too short for a target."""
     return [*((drawer.tensor(shape),) for shape in _ODD_SHAPES), _sequences(drawer, [2, 6])]
 
 
 def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyType({})) -> list[tuple[Any, ...]]:
-    """Inputs of modules to try: one tensor, two as losses take, targets, three, indices, places of maxima.
+    """Return inputs of modules to try: one tensor, two as for losses, targets, three, indices, indices of maxima.
 
-    With `other_sizes` only those of one tensor and of two, with these sizes in place of those that they have.
+    With `other_sizes` (old size -> new size), return only inputs of one and of two tensors, with their sizes replaced.
     """
     shapes = [tuple(other_sizes.get(size, size) for size in shape) for shape in _SHAPES]
     alone = [(drawer.tensor(shape),) for shape in shapes]
@@ -174,13 +184,13 @@ def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyT
     ]
     log_probabilities = _sequences(drawer, [6, 6])
     spaces = ((4, 4), (2, 2, 2))
-    # Where maxima came from: each place once, all of them within any output.
+    # Indices of maxima: each index once, all of them inside of any output.
     places = [(drawer.tensor((2, 4, *space)), _counted(space).expand(2, 4, *space).clone()) for space in spaces]
     return [*alone, (drawer.whole((2, 3)),), *pairs, *probabilities, *classes, *triples, log_probabilities, *places]
 
 
 def _sequences(drawer: Drawer, lengths: Sequence[int]) -> tuple[Any, ...]:
-    """Logarithms of probabilities, targets of three and of two places, and how long both are."""
+    """Return log probabilities, targets of lengths 3 and 2, and the lengths of both."""
     return (
         torch.log_softmax(drawer.tensor((6, 2, 4)).detach(), 2).requires_grad_(),
         drawer.whole((2, 3)) + 1, torch.tensor(lengths), torch.tensor([3, 2]),
@@ -188,5 +198,5 @@ def _sequences(drawer: Drawer, lengths: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _counted(shape: Sequence[int]) -> Any:
-    """The whole numbers from 0 on."""
+    """Return a tensor of `shape` with the integers from 0 on."""
     return torch.arange(math.prod(shape)).reshape(*shape)

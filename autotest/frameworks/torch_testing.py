@@ -1,7 +1,7 @@
-"""Imports torch's own testing modules, for which two small packages may be missing.
+"""Imports torch's own testing modules, also if two small packages that they import are missing.
 
-`torch.testing._internal` imports expecttest and PyYAML for parts that are not used here. Where they are not installed,
-empty modules stand in for them while it is imported.
+`torch.testing._internal` imports expecttest and PyYAML for parts that are not used here. If they are not installed,
+stub modules replace them during the import.
 """
 
 from __future__ import annotations
@@ -24,21 +24,25 @@ import torch
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.importing_later import importing_later
 
-#: What writes beyond its memory on the CPU when lengths, targets, pivots or an `out=` do not fit, so that nothing that
-#: this process gives afterwards can be trusted. Small changes of its samples do not fit mostly.
+#: Operators that write out of bounds on the CPU if lengths, targets, pivots or `out=` do not fit. After that, no result
+#: of the process can be trusted. Most mutations of their samples do not fit.
 UNCHECKED: Final = frozenset(("nn.CTCLoss", "nn.functional.ctc_loss", "linalg.ldl_solve", "narrow_copy"))
-#: What the databases import, for seconds, and what draws samples asks nothing of: other implementations to hold
-#: operators against, and torch's compiler.
+#: Modules that the databases import, which takes seconds, and that drawing samples does not use: reference
+#: implementations of operators, and torch's compiler.
 _SELDOM: Final = ("scipy.fft", "scipy.signal", "scipy.spatial", "scipy.special", "scipy.stats", "torch._inductor.utils")
 
 
 @functools.cache
 def internal(name: str) -> Any:
-    """The module `name` below ``torch.testing._internal``; raises `FrameworkMissing` where there is none."""
+    """Return the module `name` below ``torch.testing._internal``.
+
+    Raises:
+        FrameworkMissing: if this torch has no such module, or if it cannot be imported.
+    """
     full = f"torch.testing._internal.{name}"
     with _stand_ins(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # Where it needs after all what was put off, it is imported with that.
+        # If the import fails because it needs one of the postponed modules, import it again with them.
         with contextlib.suppress(Exception), importing_later(*_SELDOM):
             return importlib.import_module(full)
         try:
@@ -50,11 +54,12 @@ def internal(name: str) -> Any:
 
 @contextlib.contextmanager
 def seeding_the_cpu_only() -> Iterator[None]:
-    """While torch's databases make samples, let them seed what draws on the CPU, whoever asks for samples.
+    """Make torch's databases seed only the CPU's random generators while they draw samples.
 
-    Newer torch seeds anew before each sample, and every accelerator, too. Of one that is not in use it notes what to do
-    and the whole stack, which takes longer than the sample and, of some, is kept for good. From the stack it also takes
-    the name of a unittest, which then decides on the numbers.
+    Newer torch seeds again before each sample, and also every accelerator. For an accelerator that is not in use, it
+    records the pending call and the whole stack. This takes longer than the sample, and for some accelerators the
+    record is never freed. torch also derives the seed from the name of a unittest that it finds in the stack; this is
+    turned off, so that samples do not depend on the caller.
     """
     common = internal("common_utils")
     usual = {name: vars(common)[name] for name in ("set_rng_seed", "extract_test_fn") if name in vars(common)}
@@ -63,7 +68,7 @@ def seeding_the_cpu_only() -> Iterator[None]:
         chosen: int = common.SEED if seed is None else seed
         torch.default_generator.manual_seed(chosen)
         random.seed(chosen)
-        np.random.seed(chosen)  # noqa: NPY002 - the databases draw of it
+        np.random.seed(chosen)  # noqa: NPY002 - the databases draw from it
 
     instead = {"set_rng_seed": seed_the_cpu, "extract_test_fn": lambda: None}
     vars(common).update({name: instead[name] for name in usual})

@@ -1,4 +1,4 @@
-"""Stands for a framework's namespace and its objects, and writes down as source what an adapter does with them."""
+"""Proxies for a framework's namespace and objects, which record an adapter's operations on them as source code."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import literals
 from autotest.emission.code import ARITHMETIC, COMPARISONS
 
-#: A name in a statement.
+#: A variable name in a statement.
 NAME: Final = re.compile(r"\b[a-z]+\d+\b")
-#: A name that no program gives its values.
+#: A temporary name, which programs do not use for their values.
 _TEMPORARY = re.compile(r"\bt\d+\b")
 
 
 class Transcript:
-    """The statements that were written down: the name of what each leaves, empty where nothing is kept, and its text.
+    """The recorded statements: for each, the name of its result (empty if it has none) and its source.
 
     Args:
-        kinds: classes of the framework's objects that are followed.
+        kinds: classes of the framework's objects that are traced.
         imports: the statement that imports the framework.
-        pure: whether statements change nothing, so that those whose results nobody uses can be left out.
+        pure: whether statements have no side effects, so that those whose results are unused can be left out.
     """
 
     def __init__(self, kinds: tuple[type, ...], imports: str, *, pure: bool) -> None:
         self.imports, self.pure = imports, pure
-        #: How gradients were asked for, if they were.
+        #: The backward pass, if there was one.
         self.differentiated: TracedGradient | None = None
         self.kinds = kinds
         self.statements: list[tuple[str, str]] = []
-        #: Names of statements through which gradients go, and whether they go through what is written down now.
+        #: `varying`: names of statements through which gradients flow. `varies`: whether they flow through the
+        #: statements that are recorded now.
         self.varying: set[str] = set()
         self.varies = False
-        #: Texts of constants such as dtypes, by id, and what keeps these alive.
+        #: id of a constant, such as a dtype -> its source, and the constant, which is kept alive by this.
         self._constants: dict[int, tuple[str, Any]] = {}
         self._count = 0
-        #: Whether nothing is written down meanwhile, and whether the next call is only written down.
+        #: `muted`: whether recording is off. `only_written`: whether the next call is recorded but not made.
         self.muted = False
         self.only_written = False
 
@@ -50,7 +51,11 @@ class Transcript:
         self._constants[id(value)] = (text, value)
 
     def text(self, value: Any) -> str:
-        """The source of an operand; raises `NotReplayable` for what has none."""
+        """Return the source of an operand.
+
+        Raises:
+            NotReplayable: if the operand has no source.
+        """
         if isinstance(value, _Named):
             found: str = object.__getattribute__(value, "_text")
             if not found:
@@ -79,7 +84,7 @@ class Transcript:
         raise NotReplayable(f"{type(value).__name__} has no source text")
 
     def key(self, value: Any) -> str:
-        """The source of an index."""
+        """Return the source of an index."""
         if isinstance(value, slice):
             parts = ["" if part is None else self.text(part) for part in (value.start, value.stop, value.step)]
             return ":".join(parts[:2] if value.step is None else parts)
@@ -88,7 +93,7 @@ class Transcript:
         return self.text(value)
 
     def call(self, function: Callable[..., Any], text: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Carry out a call and write it down; what it raises, when it stands there already."""
+        """Make a call, record it, and return its result. A call that raises is recorded, too."""
         given = [opened(item) for item in args]
         named = {key: opened(item) for key, item in kwargs.items()}
         if self.muted:
@@ -97,7 +102,11 @@ class Transcript:
         return self.evaluated(lambda: function(*given, **named), f"{text}({', '.join(parts)})")
 
     def evaluated(self, action: Callable[[], Any], text: str) -> Any:
-        """What `action`, whose source is `text`, gives."""
+        """Return the result of `action`, whose source is `text`, and record it. An action that raises is recorded, too.
+
+        Raises:
+            NotCarriedOut: if `only_written` is set: then the action is recorded but not run.
+        """
         if self.muted:
             return self._followed(action(), "")
         if self.only_written:
@@ -137,7 +146,7 @@ class Transcript:
         return value
 
     def rename(self, value: Any, name: str) -> None:
-        """Let what was made last be called `name`, if it is `value` and has no name of a program yet."""
+        """Name the last statement's result `name`, if that is `value` and its name is a temporary one."""
         if not isinstance(value, Traced) or not self.statements:
             return
         old = object.__getattribute__(value, "_text")
@@ -149,26 +158,26 @@ class Transcript:
 
 
 class TracedGradient(NamedTuple):
-    """That a function of `leaves`, whose results are `outputs`, was differentiated; all by their texts."""
+    """The differentiation of a function from `leaves` to `outputs`; all values are given by their source."""
 
     outputs: tuple[str, ...]
     leaves: tuple[str, ...]
     cotangents: tuple[str, ...]
-    #: The lines after ``def forward(...)``, and the names of the gradients that they leave.
+    #: The lines after ``def forward(...)``, and the names that they assign the gradients to.
     lines: tuple[str, ...]
     gradients: tuple[str, ...]
-    #: How many statements belong to the function.
+    #: Number of statements that belong to the function.
     end: int
-    #: Why no function has these gradients, if so.
+    #: Why no function has these gradients; empty if one has.
     trouble: str
 
 
 class NotCarriedOut(Exception):
-    """A call was written down, as was asked, and not made."""
+    """Raised instead of making a call that was to be recorded only."""
 
 
 class _Named:
-    """Something that has a text: what stands for an object says that it is of the object's class."""
+    """A proxy for an object that has source text. Its ``__class__`` is the object's class."""
 
     def __init__(self, real: Any, text: str, written: Transcript) -> None:
         for name, value in (("_real", real), ("_text", text), ("_written", written)):
@@ -185,7 +194,7 @@ class _Named:
         except AttributeError:
             if not isinstance(real, ModuleType):
                 raise
-            try:  # a part of a package that nobody has imported yet
+            try:  # a submodule that is not imported yet
                 found = importlib.import_module(f"{real.__name__}.{name}")
             except ImportError:
                 raise AttributeError(f"{text} has no {name}") from None
@@ -205,11 +214,11 @@ class _Named:
 
 
 class TracedNamespace(_Named):
-    """A module of the framework."""
+    """A proxy for a module of the framework."""
 
 
 class TracedFunction(_Named):
-    """A function, method or class of the framework."""
+    """A proxy for a function, method or class of the framework."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._written.call(self._real, self._text, args, kwargs)
@@ -224,7 +233,7 @@ class TracedFunction(_Named):
 
 
 class Traced(_Named):
-    """A tensor, module or context of the framework."""
+    """A proxy for a tensor, neural-network module or context manager of the framework."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._real, name, opened(value))
@@ -314,7 +323,7 @@ def _term(written: Transcript, value: Any) -> str:
 
 
 def opened(value: Any) -> Any:
-    """`value` with the objects themselves for what stands for them."""
+    """Return `value` with each proxy in it replaced by its object."""
     if isinstance(value, _Named):
         return object.__getattribute__(value, "_real")
     if type(value) in (list, tuple):

@@ -1,4 +1,4 @@
-"""An adapter of functions over what writes down its calls: its gradients become those of one function."""
+"""A functional adapter that records its operations as source; its gradients become those of one function."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from autotest.frameworks.tape import ArrayLike, Pure, TapeTensor, ordered, paren
 from autotest.frameworks.traced import NAME, Traced, TracedGradient, Transcript, opened
 from autotest.program import leaves
 
-#: `autotest.frameworks.functional.Functional`, which uses what stands here.
+#: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
 
 
 def bare(adapter: Any) -> Any:
-    """A copy of `adapter` that has looked nothing up yet."""
+    """Return a copy of `adapter` without the values of its cached properties."""
     made = copy.copy(adapter)
     for name in [*vars(made)]:
         if isinstance(getattr(type(adapter), name, None), functools.cached_property):
@@ -29,7 +29,7 @@ def bare(adapter: Any) -> Any:
 
 
 def transcribing(adapter: _Functional) -> _Functional:
-    """A copy of `adapter` whose `written` gets what it does."""
+    """Return a copy of `adapter` that records its operations in its attribute `written`, a `Transcript`."""
     kind = type(adapter)
     made = bare(adapter)
     made.__class__ = type(f"Transcribing{kind.__name__}", (_Transcribing, kind), {})
@@ -37,7 +37,7 @@ def transcribing(adapter: _Functional) -> _Functional:
 
 
 class _Transcribing:
-    """What of `Functional` is another thing when its arrays are traced."""
+    """Overrides the methods of `Functional` that differ when its arrays are traced."""
 
     written: Transcript
     gradient_lines: tuple[str, ...]
@@ -62,14 +62,14 @@ class _Transcribing:
     def apply(self, function: Pure, args: tuple[Any, ...], kwargs: dict[str, Any], *, view: bool = False) -> Any:
         own: Any = super()
         tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is TapeTensor]
-        for tensor in tensors:  # a view may be made again, whose calls are none of this one's
+        for tensor in tensors:  # reading may compute a view again; those calls are not part of this one
             own.read(tensor)
         carrying = [tensor for tensor in tensors if parent_of(tensor) is not None]
         with self._varying(self.recording and bool(carrying)):
             made = own.apply(function, args, kwargs, view=view)
         same = {id(opened(tensor.array)) for tensor in carrying}
         for result in leaves(made):
-            # The array itself may come back: where gradients end, it is another value all the same.
+            # The result may be an operand's array itself. If gradients end here, it is a different value nevertheless.
             if type(result) is TapeTensor and parent_of(result) is None and id(opened(result.array)) in same:
                 result.array = self.constant(result.array)
         return made
@@ -128,7 +128,7 @@ class _Transcribing:
         return found
 
     def _trouble(self, roots: Iterable[TapeTensor], inputs: Iterable[TapeTensor]) -> str:
-        """Why gradients do not go, by the names of the statements, as they go on the tape; empty if they do."""
+        """Return why gradients of the recorded statements would differ from the tape's; empty if they would not."""
         own: Any = self
         written = self.written
         texts = [written.text(leaf.array) for leaf in inputs]

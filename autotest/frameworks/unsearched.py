@@ -1,4 +1,4 @@
-"""Imports what makes hundreds of thousands of objects without looking for garbage among them: they stay."""
+"""Turns off the garbage collector for imports that create hundreds of thousands of objects, all of which stay alive."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def unsearched() -> Iterator[None]:
-    """For an import of a framework: nothing is looked for meanwhile, nor at the end of the process, which frees it all.
+    """Run the block, an import of a framework, without garbage collection, and skip the collection at exit.
 
-    Both searches take a third of the processor time of a process that imports torch and ends.
+    The process frees all memory at its end anyway. Both collections take a third of the processor time of a process
+    that imports torch and ends.
     """
     searching = gc.isenabled()
     gc.disable()

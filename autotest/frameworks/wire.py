@@ -1,4 +1,4 @@
-"""Messages between two interpreters, which may have other versions of Python and NumPy: objects as framed pickles."""
+"""Messages between two interpreters, whose versions of Python and NumPy may differ: objects as framed pickles."""
 
 from __future__ import annotations
 
@@ -15,36 +15,41 @@ import numpy as np
 
 from autotest.frameworks.shared_memory import SharedMemory
 
-#: How many arrays a message has and how long the rest is; how long an array is, and where: behind the rest for -1.
+#: `_FIRST`, the head of a message: its number of arrays, and the length of the pickle in bytes. `_PART`, one per array:
+#: its length in bytes, and its offset in shared memory, or -1 if the array follows the pickle.
 _FIRST, _PART = struct.Struct("<QQ"), struct.Struct("<Qq")
-#: Bytes from which on an array is not copied into the message.
+#: Size in bytes from which on an array is not copied into the pickle.
 LARGE = 1 << 16
 
 
 class Link(NamedTuple):
-    """A value that lives in the other process, by its number there."""
+    """A reference to a value of the other process, by its number there."""
 
     key: int
 
 
 class Name(NamedTuple):
-    """An object of the framework's namespace, by its path."""
+    """A reference to an object of the framework's namespace, by its dotted path."""
 
     path: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RemoteFailure:
-    """What stands for the result of a call that raised: the class and text of the exception."""
+    """Stands for the result of a call that raised, with the class and text of the exception."""
 
     type: str
     text: str
-    #: What the other side is to raise: `Absent`, `StateDiffers`, `FrameworkMissing`, `CandidateDied`, or anything else.
+    #: The exception that the other side raises: `Absent`, `StateDiffers`, `FrameworkMissing`, `CandidateDied`, or, for
+    #: "raised", any other.
     kind: Literal["absent", "state", "missing", "lost", "raised"] = "raised"
 
 
 def array_of(dtype: str, shape: tuple[int, ...], data: bytes | bytearray | memoryview) -> np.ndarray[Any, Any]:
-    """The array that was sent; where NumPy keeps its own function for this depends on its version."""
+    """Return the array that was sent.
+
+    Pickles refer to this function, because the module of NumPy's own function for this depends on NumPy's version.
+    """
     return np.frombuffer(bytearray(data) if isinstance(data, bytes) else data, dtype).reshape(shape)
 
 
@@ -60,7 +65,7 @@ class _Pickler(pickle.Pickler):
 
 
 def packed(message: Any, memory: SharedMemory | None = None) -> list[memoryview]:
-    """One message as the bytes that `receive` reads. Large arrays in it are no copies, or lie in `memory`."""
+    """Return one message as the buffers that `receive` reads. Large arrays are not copied, or are put into `memory`."""
     held, arrays = io.BytesIO(), list[pickle.PickleBuffer]()
     _Pickler(held, protocol=5, buffer_callback=arrays.append).dump(message)
     heads, parts = [], [held.getbuffer()]
@@ -74,14 +79,26 @@ def packed(message: Any, memory: SharedMemory | None = None) -> list[memoryview]
 
 
 def send(stream: BinaryIO, message: Any, memory: SharedMemory | None = None) -> None:
-    """Write one message; raises `OSError` when nobody reads any more."""
+    """Write one message.
+
+    Raises:
+        OSError: if the other side is gone.
+    """
     for part in packed(message, memory):
         stream.write(part)
     stream.flush()
 
 
 def receive(stream: BinaryIO, taken: Callable[[int, int], memoryview | bytearray] | None = None) -> Any:
-    """Read one message; `taken` gives what lies in shared memory. Raises `EOFError` when the other side is gone."""
+    """Read one message.
+
+    Args:
+        stream: the stream to read from.
+        taken: returns the bytes in shared memory at an offset and of a length; None if there is no shared memory.
+
+    Raises:
+        EOFError: if the other side is gone.
+    """
     count, size = _FIRST.unpack(_read(stream, _FIRST.size))
     heads = [_PART.unpack(_read(stream, _PART.size)) for _ in range(count)]
     first = _read(stream, size)
@@ -91,29 +108,32 @@ def receive(stream: BinaryIO, taken: Callable[[int, int], memoryview | bytearray
 
 def _read(stream: BinaryIO, size: int) -> bytearray:
     data = bytearray(size)
-    if stream.readinto(data) < size:  # type: ignore[attr-defined]  # buffered: all of it, up to the end
+    if stream.readinto(data) < size:  # type: ignore[attr-defined]  # a buffered stream reads all bytes, unless it ends
         raise EOFError
     return data
 
 
 class AnsweringEnd:
-    """The end of the process that is asked: questions come on its standard input, answers go to the file `answers`.
+    """The serving process's end of the connection. Questions arrive on its standard input.
 
-    `asked` and `told` are files of memory in which large arrays come and go; none where there is no such memory.
+    Args:
+        answers: descriptor of the file that answers are written to.
+        asked: descriptor of the shared memory for large arrays of questions; None if there is none.
+        told: the same for large arrays of answers.
     """
 
     def __init__(self, answers: int, asked: int | None = None, told: int | None = None) -> None:
         self._questions, self._answers = sys.stdin.buffer, os.fdopen(answers, "wb")
         self._asked = None if asked is None else SharedMemory(asked)
         self._told = None if told is None else SharedMemory(told)
-        self.send(None)  # it has begun
+        self.send(None)  # tells the other side that this process has started
 
     def receive(self) -> Any:
-        """The next message, whose large arrays stay as they are until there was an answer."""
+        """Return the next message. Its large arrays are valid until the next answer is sent."""
         return receive(self._questions, None if self._asked is None else self._asked.taken)
 
     def send(self, answer: Any) -> None:
-        """Answer, when the last answer has been read."""
+        """Send an answer. The previous one must have been read."""
         if self._told is not None:
             self._told.clear()
         send(self._answers, answer, self._told)

@@ -1,4 +1,4 @@
-"""What `gradcheck` was given, looked at before anything is differentiated."""
+"""Validation of the arguments of `gradcheck`, before anything is differentiated."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from autotest.frameworks import Framework, registry
 
 
 def as_inputs(inputs: Any) -> tuple[Any, ...]:
-    """`inputs` as positional arguments."""
+    """Return `inputs`, a tensor or a sequence, as a tuple of positional arguments."""
     return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
 
 
 def framework_of(inputs: Sequence[Any]) -> Framework:
-    """The framework that the tensors in `inputs` belong to."""
+    """Return the framework that the tensors in `inputs` belong to.
+
+    Raises:
+        UsageError: if there is none, or if an input is a dual tensor.
+    """
     for item in inputs:
         for kind in type(item).__mro__:
             root = kind.__module__.partition(".")[0]
@@ -33,12 +37,16 @@ def framework_of(inputs: Sequence[Any]) -> Framework:
 
 
 def is_varied(framework: Framework, item: Any) -> bool:
-    """Whether `item` is a tensor that requires grad."""
+    """Return whether `item` is a tensor that requires grad."""
     return isinstance(item, framework.tensor_types) and framework.can_backpropagate(item)
 
 
 def check_numbers(numbers: Mapping[str, Any]) -> None:
-    """Refuse tolerances that are none; ``eps`` must be above zero."""
+    """Check that tolerances are finite numbers and not negative, and that ``eps`` is positive.
+
+    Raises:
+        UsageError: if one is not.
+    """
     for name, value in numbers.items():
         number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         if not (number and math.isfinite(value) and value >= 0 and (value > 0 or name != "eps")):
@@ -47,14 +55,22 @@ def check_numbers(numbers: Mapping[str, Any]) -> None:
 
 
 def check_flags(flags: Mapping[str, Any]) -> None:
-    """Refuse what is neither True nor False (nor None, for ``masked``)."""
+    """Check that flags are True or False (or None, for ``masked``).
+
+    Raises:
+        UsageError: if one is not.
+    """
     for name, value in flags.items():
         if not (isinstance(value, bool) or (value is None and name == "masked")):
             raise UsageError(f"gradcheck({name}={value!r}): expected True or False")
 
 
 def check_function(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> None:
-    """Call `fn` once: it must return tensors, and leave what is to be varied as it was."""
+    """Call `fn` once, and check that it returns tensors and does not modify the inputs that require grad.
+
+    Raises:
+        UsageError: if it does, if `fn` is not callable, or if no input requires grad.
+    """
     if not callable(fn):
         raise UsageError(f"gradcheck(fn={fn!r:.80}): expected a function of the inputs")
     varied = {at: item for at, item in enumerate(inputs) if is_varied(framework, item)}

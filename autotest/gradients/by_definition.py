@@ -1,7 +1,7 @@
-"""Calls that are documented to push back something else than their derivative: differences do not judge them.
+"""Calls whose gradient is, by their documentation, not their derivative, so that differences cannot check it.
 
-What is told here is about torch's names. A straight-through estimator, a row of padding that is never trained, a loss
-whose gradient is meant for what a softmax gave: a framework that did as differences say would be wrong.
+Examples are a straight-through estimator, a row of padding that is never trained, and a loss whose gradient is defined
+for the output of a softmax. A framework that returned the derivative would be wrong. The names are torch's.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from autotest.program.semantics import OPERATIONS, base_name, is_class, is_modul
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """Calls, and what they gave when `framework` carried them out."""
+    """Calls, and their results on `framework`."""
 
     calls: Sequence[Call]
     values: Sequence[Any]
     framework: Framework
-    #: The slots of modules whose buffers were not the same afterwards.
+    #: Slots of the modules whose buffers the run changed.
     changed: Collection[int] = ()
 
     def array(self, item: Operand) -> np.ndarray[Any, Any] | None:
-        """The numbers of a tensor, or of what is written out; None of anything else."""
+        """Return the contents of a tensor, or the numbers of a literal, as an array; None for any other operand."""
         if type(item) is not Ref:
             return np.array(item) if isinstance(item, (bool, int, float, list, tuple)) else None
         value = self.values[item.slot]
         return self.framework.values([value])[0].data if isinstance(value, self.framework.tensor_types) else None
 
     def read(self, item: Operand) -> Any:
-        """`item` itself, or the numbers of the tensor that it stands for."""
+        """Return the contents of the tensor that `item` refers to, or `item` itself if it is not a reference."""
         return self.array(item) if type(item) is Ref else item
 
 
-#: The operands of such a call that get the other gradient; none where this call is an ordinary one.
+#: Yields the operands of a call whose gradient is not the derivative; none if the call is an ordinary one.
 _Rule = Callable[[ProgramRun, Call], Iterator[Operand]]
 
 
 def redefined(ran: ProgramRun) -> set[int]:
-    """The slots of all that gets, through such a call, a gradient which is not its derivative."""
+    """Return the slots of all values whose gradient is not their derivative because of such a call."""
     found: set[int] = set()
     for call in ran.calls:
         rule = _CLASSES.get(call.target) if is_class(call) else _RULES.get(_name(call))
@@ -58,57 +58,79 @@ def redefined(ran: ProgramRun) -> set[int]:
 
 
 def _name(call: Call) -> str:
-    """``nn.functional.embedding`` is not ``embedding``, whose arguments stand in another order."""
+    """Return the key of a call in `_RULES`.
+
+    Embeddings keep their full path: the arguments of ``nn.functional.embedding`` and ``embedding`` differ in order.
+    """
     if call.kind == "function" and call.target.rpartition(".")[2] in ("embedding", "embedding_bag"):
         return call.target
     return base_name(call).rstrip("_") if call.kind in OPERATIONS else ""
 
 
 def _given(call: Call, position: int, name: str) -> Any:
-    """The argument of this name, or None where it was left out."""
+    """Return the argument at `position` or called `name`, or None if it was omitted."""
     return call.kwargs.get(name, call.args[position] if len(call.args) > position else None)
 
 
 def _embedding(weight: tuple[int, str], **asked: int) -> _Rule:
-    """Options for a row of padding, rows that are divided by how often they are read, norms that are cut beforehand."""
+    """Return the rule for embeddings with a padding row, gradients scaled by frequency, or a maximum norm.
+
+    Args:
+        weight: position and name of the weight.
+        asked: name -> position of the options that change the gradient of the weight.
+    """
 
     def rule(ran: ProgramRun, call: Call) -> Iterator[Operand]:
         given = [_given(call, position, name) for name, position in asked.items()]
         if any(one is not None and one is not False for one in given):
-            # Of a class, its own weight.
+            # The call of a class makes a module, which contains the weight.
             yield Ref(call.slot) if is_class(call) else _given(call, *weight)
 
     return rule
 
 
 def _of_log_softmax(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """Of `ctc_loss`: log-probabilities that no log_softmax made, by which the gradient has yet to be multiplied."""
+    """Yield the log-probabilities of a `ctc_loss` unless log_softmax computed them.
+
+    The gradient of a `ctc_loss` is only right after the backward of a log_softmax was applied to it.
+    """
     given = _given(call, 0, "log_probs")
     if type(given) is Ref and base_name(ran.calls[given.slot]) != "log_softmax":
         yield given
 
 
 def _criterion(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """Of ``nn.CTCLoss``: what it is called with."""
+    """Yield the log-probabilities that an ``nn.CTCLoss`` is called with; see `_of_log_softmax`."""
     for later in ran.calls:
         if is_module_call(later) and later.args[0] == Ref(call.slot):
             yield from _of_log_softmax(ran, later._replace(args=later.args[1:]))
 
 
 def _first(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """Rounding that is passed straight through, and the like."""
+    """Yield the first operand, for example of a straight-through estimator."""
     yield call.args[0] if call.args else call.kwargs.get("input")
 
 
 def _of_a_leaf(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """One triangle of a symmetric matrix is read, and the gradient is that of the whole, whose halves move together."""
+    """Yield the first operand if it is a leaf, for functions of a symmetric matrix.
+
+    They read one triangle, but their gradient is for both, as if these changed together.
+    """
     for given in _first(ran, call):
         if type(given) is Ref and ran.calls[given.slot].kind == "tensor":
             yield given
 
 
 def _written_twice(index: tuple[int, str], source: tuple[int, str], accumulate: tuple[int, str] | None = None) -> _Rule:
-    """Which of several values for one place stays is left open, and each gets the gradient."""
+    """Return the rule for calls that write several values to one element.
+
+    Which of the values stays is unspecified, and each of them gets the gradient.
+
+    Args:
+        index: position and name of the indices.
+        source: position and name of the values.
+        accumulate: position and name of the flag that adds values instead, if there is one.
+    """
 
     def rule(ran: ProgramRun, call: Call) -> Iterator[Operand]:
         if not (accumulate and _given(call, *accumulate)) and _repeats(ran, call, _given(call, *index)):
@@ -118,27 +140,27 @@ def _written_twice(index: tuple[int, str], source: tuple[int, str], accumulate: 
 
 
 def _repeats(ran: ProgramRun, call: Call, index: Operand) -> bool:
-    """Whether `index` names a place of what `call` writes into more than once, be it counted from the end."""
+    """Return whether `index` contains an element of the written tensor more than once, also by negative indices."""
     into = ran.array(call.args[0])
     if into is None:
         return False
     places = np.arange(into.size).reshape(-1 if base_name(call) == "put_" else into.shape)
     try:
         named = places[map_operand(tuple(index) if isinstance(index, list) else index, ran.read)]
-    except (IndexError, TypeError, ValueError):  # which NumPy does not take
+    except (IndexError, TypeError, ValueError):  # an index that NumPy does not support
         return False
     return bool(np.unique(named).size < named.size)
 
 
 def _copied(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """As `_written_twice`, of an index of whole rows."""
+    """Do the same as `_written_twice`, for an index of whole rows."""
     index = ran.array(_given(call, 2, "index"))
     if index is not None and np.unique(index).size < index.size:
         yield _given(call, 3, "source")
 
 
 def _scattered(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """As `_written_twice`, of an index that has other places in each row."""
+    """Do the same as `_written_twice`, for an index with different elements in each row."""
     dim, index = _given(call, 1, "dim"), ran.array(_given(call, 2, "index"))
     if type(dim) is int and index is not None and index.ndim and _given(call, 4, "reduce") is None:
         ordered = np.sort(index, axis=dim)
@@ -147,7 +169,7 @@ def _scattered(ran: ProgramRun, call: Call) -> Iterator[Operand]:
 
 
 def _clamped(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """Of ``gaussian_nll_loss``: a variance below `eps` is raised to it, and gets the gradient all the same."""
+    """Yield the variance of a ``gaussian_nll_loss`` if it is clamped to `eps`: it gets the gradient nevertheless."""
     var, eps = _given(call, 2, "var"), _given(call, 4, "eps")
     array = ran.array(var)
     if array is None or (array < (1e-6 if eps is None else eps)).any():
@@ -155,8 +177,10 @@ def _clamped(ran: ProgramRun, call: Call) -> Iterator[Operand]:
 
 
 def _iterated(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """Of ``spectral_norm``: each call of the module takes a step towards its singular vectors, which are constants to
-    autograd while they move with the weight.
+    """Yield the module of a ``spectral_norm`` whose buffers changed.
+
+    Each call of the module moves its estimates of the singular vectors. They depend on the weight, but are constants
+    for autograd.
     """
     module = call.args[0]
     if type(module) is Ref and any(ran.values[slot] is ran.values[module.slot] for slot in ran.changed):
@@ -166,13 +190,13 @@ def _iterated(ran: ProgramRun, call: Call) -> Iterator[Operand]:
 _RULES: Mapping[str, _Rule] = MappingProxyType(
     {
         "nn.functional.embedding": _embedding((1, "weight"), padding_idx=2, max_norm=3, scale_grad_by_freq=5),
-        # Padding is left out of a bag, also forward.
+        # A bag ignores padding in its forward, too.
         "nn.functional.embedding_bag": _embedding((1, "weight"), max_norm=3, scale_grad_by_freq=5),
         "ctc_loss": _of_log_softmax,
         "fake_quantize_per_tensor_affine": _first,
         "fake_quantize_per_channel_affine": _first,
         "fused_moving_avg_obs_fake_quant": _first,
-        # What is not stored is no operand: zeros get no gradient.
+        # Elements that are not stored are not operands: zeros get no gradient.
         "to_sparse": _first,
         "cholesky": _of_a_leaf,
         "cholesky_ex": _of_a_leaf,

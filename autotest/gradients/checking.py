@@ -1,6 +1,6 @@
-"""Holds the derivative that autograd gives of a function against central differences of it.
+"""Compares the derivatives of a function by autograd with central differences.
 
-The gradient is that of ``L = Re(sum(conj(v) * f(x)))`` for a cotangent v, as torch defines it.
+The gradient for a cotangent v is that of ``L = Re(sum(conj(v) * f(x)))``, as in torch.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from autotest.gradients.sums import summed_rows
 from autotest.program import Array
 from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
 
-#: More derivatives than these are not looked at one by one.
+#: Maximum number of derivatives that a cautious check looks at one by one; above this, it checks sums.
 MOST_DERIVATIVES = 1_000_000
-#: What is told of a backward that is not linear.
+#: Part of the message about a backward pass that is not linear.
 LINEAR = "the negative cotangent than the negative one: it is not linear"
 
 
 @dataclasses.dataclass(slots=True)
 class GradcheckResult:
-    """One row for each input and output that was checked, and what else is to be said."""
+    """One row for each pair of an input and an output that was checked, and warnings."""
 
     rows: list[GradientRow] = dataclasses.field(default_factory=list)
     warnings: list[str] = dataclasses.field(default_factory=list)
@@ -38,15 +38,21 @@ class GradcheckResult:
 
     @property
     def first(self) -> GradientRow:
-        """The first row that failed."""
+        """The first row that failed; raises `StopIteration` if all passed."""
         return next(row for row in self.rows if not row.passed)
 
 
-@np.errstate(all="ignore")  # what was drawn may be NaN
+@np.errstate(all="ignore")  # drawn numbers may be NaN
 def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]] | None = None) -> GradcheckResult:
-    """Check every pair of a varied input and an output.
+    """Check each pair of a varied input and an output.
 
-    `names` are those of varied inputs and of outputs; positions otherwise.
+    Args:
+        function: the function and its inputs.
+        rule: the tolerances and the kind of check.
+        names: names of the varied inputs and of the outputs; None for their positions.
+
+    Returns:
+        The rows and warnings.
     """
     result = GradcheckResult()
     outputs = function.outputs()
@@ -74,13 +80,13 @@ def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[s
     return result
 
 
-# -- what is wrong before any number is looked at -----------------------------------------------------------
+# -- shape, dtype and determinism of gradients --------------------------------------------------------------
 
 
 def _oddities(
     function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]
 ) -> list[GradientRow]:
-    """Rows for gradients of another shape or dtype than their input, or that differ from run to run."""
+    """Return rows for gradients whose shape or dtype differs from their input's, or that differ between runs."""
     rows: list[GradientRow] = []
     for o, output in enumerate(outputs):
         (frozen,) = function.framework.values([output])
@@ -99,9 +105,13 @@ def _oddities(
 
 
 def _oddity(function: FunctionOfInputs, gradients: list[Any], array: Array, rule: Rule) -> tuple[str, float]:
-    """What is odd about the gradients by one input, and by how much they differ.
+    """Return a note about what is wrong with the gradients of one input (empty if nothing), and their difference.
 
-    Two like runs; then maybe one on a cotangent that is laid out with gaps, and one on the negative cotangent.
+    Args:
+        function: the function.
+        gradients: of two equal runs; a strict rule adds a run with a strided cotangent and one with the negative one.
+        array: the input.
+        rule: the tolerances.
     """
     if all(one is None for one in gradients):
         return "", 0.0
@@ -116,7 +126,7 @@ def _oddity(function: FunctionOfInputs, gradients: list[Any], array: Array, rule
         size = _gap(value.data, repeated.data)
         if size > rule.nondet_tol:
             return f"backward gave another gradient the second time (nondet_tol={rule.nondet_tol:g})", size
-        # Another layout may add up in another order: that is rounding.
+        # With another layout, sums may be computed in another order: allow for rounding.
         allowed = rule.nondet_tol + rule.atol + rule.rtol * float(np.abs(np.nan_to_num(value.data)).max(initial=0.0))
         for other, sign, what in zip(others, (1, -1), ("the same cotangent laid out with gaps", LINEAR), strict=False):
             size = _gap(value.data, sign * other.data)
@@ -133,7 +143,7 @@ def _gap(one: Real, other: Real) -> float:
 
 
 def _projected(function: FunctionOfInputs, outputs: list[Any], names: tuple[list[str], list[str]]) -> list[GradientRow]:
-    """One number for each pair: the derivative along one direction, seen along another."""
+    """Return rows with one number for each pair: the Jacobian multiplied by a direction on either side."""
     rows: list[GradientRow] = []
     values = [reals(frozen.data) for frozen in function.framework.values(outputs)]
     seen = [_direction(value.size, 100 + o) for o, value in enumerate(values)]
@@ -148,7 +158,7 @@ def _projected(function: FunctionOfInputs, outputs: list[Any], names: tuple[list
                 (frozen,) = function.framework.values([gradient])
                 own = float(reals(frozen.data) @ along)
             other = float(seen[o] @ numeric[o])
-            # What differences can tell: rounding of the values over 2 eps, and a little of their own size.
+            # The accuracy of differences: rounding of the values divided by 2 eps, and a small relative error.
             bound = 1e-8 + 1e-8 * float(np.abs(value).sum()) + 1e-7 * float(np.abs(numeric[o]).sum())
             gap = abs(own - other)
             relative = gap / abs(other) if other else 0.0
@@ -160,7 +170,7 @@ def _projected(function: FunctionOfInputs, outputs: list[Any], names: tuple[list
 
 
 def _direction(size: int, seed: int) -> Real:
-    """Numbers between 1/2 and 1 of either sign: no element weighs so little that its fault is lost."""
+    """Return numbers between 1/2 and 1 of either sign: no element gets a weight so small that its error is lost."""
     drawn = np.random.default_rng(seed)
     sized: Real = drawn.uniform(0.5, 1.0, size) * drawn.choice((-1.0, 1.0), size)
     return sized
@@ -170,7 +180,10 @@ def _direction(size: int, seed: int) -> Real:
 def forward_rows(
     function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]], inputs: Sequence[int]
 ) -> list[GradientRow]:
-    """Rows of forward mode along one direction each, for varied `inputs`; none where the framework has no such mode."""
+    """Return rows that compare forward mode with differences, along one direction for each varied input in `inputs`.
+
+    There are none if the framework has no forward mode.
+    """
     framework = function.framework
     if not framework.provides("function", f"{FORWARD_MODE}.dual_level", None):
         return []
@@ -197,7 +210,7 @@ def forward_rows(
 
 
 def _refuted_along(function: FunctionOfInputs, pair: tuple[int, int], along: Real, analytic: Real, rule: Rule) -> Real:
-    """Mask of the derivatives of an output along a direction of an input, as `pair` has them, that are shown wrong."""
+    """Return a mask of the derivatives along a direction that differences prove wrong; `pair` is (input, output)."""
     (i, o), drawn = pair, [reals(array.data) for array in function.arrays]
     if has_ties(drawn[i], rule.eps):
         return np.zeros(analytic.shape, dtype=bool)
@@ -255,13 +268,13 @@ def _elementwise(
 
 
 def _nowhere(numeric: Real, centre: Real) -> Real:
-    """Mask of the derivatives that do not exist, since the function itself, `centre`, is no finite number there."""
+    """Return a mask of the derivatives that do not exist because the function's value, `centre`, is not finite."""
     mask: Real = np.isnan(numeric) & ~np.isfinite(centre)
     return mask
 
 
 def _analytic(function: FunctionOfInputs, sizes: list[int]) -> tuple[list[list[Real]], list[list[bool]]]:
-    """Jacobians ``[input][output]`` by pushing back one element at a time, and where nothing came back."""
+    """Return Jacobians ``[input][output]``, one backward pass per output element, and a table of missing gradients."""
     counts = [reals(array.data).size for array in function.arrays]
     jacobians = [[np.zeros((count, size)) for size in sizes] for count in counts]
     missing = [[size > 0 for size in sizes] for _ in counts]

@@ -1,4 +1,4 @@
-"""What of a trial carries gradients, read from its record."""
+"""Finds the operators and tensors of a trial that carry gradients, from the trial's record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autotest.program.semantics import (
 )
 from autotest.recording.record import Record
 
-#: Calls that hand on or set up a tensor and compute nothing that has a derivative.
+#: Calls that return or set up a tensor and compute nothing that has a derivative.
 _NO_OPERATION = frozenset(
     "requires_grad_ retain_grad backward grad zero_grad step parameters named_parameters state_dict children modules "
     "train eval register_hook".split()
@@ -31,13 +31,15 @@ _DISCARDS = frozenset(("zero_grad", "zero_"))
 
 
 def surely_compared(record: Record) -> bool:
-    """Whether those gradients that were compared are all that can be said, as in most trials: what was done last was to
-    push back, and no operator is listed."""
+    """Return whether the number of compared gradients is all that `examine` could find out, as in most trials.
+
+    That is so if the last call is a backward pass, and no operator is listed as having no gradient.
+    """
     return pushes_gradients(record.calls[-1]) and not any(map(listed, targets(record.calls)))
 
 
 def examine(record: Record, compared: int) -> GradientUse:
-    """What the trial did with gradients; `compared` is how many of them were compared."""
+    """Return how the trial used gradients; `compared` is the number of gradients that were compared."""
     operators: list[Call] = []
     pushes: list[Call] = []
     stepped = False
@@ -68,7 +70,7 @@ def examine(record: Record, compared: int) -> GradientUse:
 
 
 def carrying_calls(record: Record) -> Iterator[Call]:
-    """The calls whose result, on the reference, is computed from something that requires grad."""
+    """Yield the calls whose result, on the reference, depends on a tensor that requires grad."""
     reference = record.pair.reference
     for call in record.calls:
         if call.kind not in OPERATIONS or base_name(call) in _NO_OPERATION:
@@ -81,7 +83,7 @@ def carrying_calls(record: Record) -> Iterator[Call]:
 
 
 def tensors_in(record: Record, slot: int) -> list[Any]:
-    """The reference's tensors in what call `slot` returned."""
+    """Return the reference's tensors in the result of call `slot`."""
     found: list[Any] = []
     waiting = [record.expected[slot]]
     while waiting:
@@ -98,7 +100,7 @@ def _wrongly_listed(record: Record, known: Iterable[tuple[Call, NoGradient]]) ->
     for call, entry in known:
         if entry.kind != "none" or _is_written_later(record, call.slot):
             continue
-        # An in-place form returns its operand, which may have been part of a graph before.
+        # An in-place form returns its operand, which may belong to a graph from before.
         operands = {id(record.expected[ref.slot]) for ref in refs(call)}
         for tensor in tensors_in(record, call.slot):
             if (
@@ -110,7 +112,7 @@ def _wrongly_listed(record: Record, known: Iterable[tuple[Call, NoGradient]]) ->
 
 
 def _is_written_later(record: Record, slot: int) -> bool:
-    """Whether a later call may have written into what call `slot` gave, or into a view of it."""
+    """Return whether a later call may have written into the result of call `slot`, or into a view of it."""
     views = {slot}
     for call in record.calls[slot + 1 :]:
         if any(ref.slot in views for ref in written(call)):
@@ -121,7 +123,7 @@ def _is_written_later(record: Record, slot: int) -> bool:
 
 
 def _only_listed(operators: Iterable[Call]) -> bool:
-    """Whether all that could carry a gradient here is on the list, so that a gradient that is not zero is news."""
+    """Return whether all operators are listed as having zero gradients, so that a nonzero one contradicts the list."""
     entries = (listed(call.target) for call in operators if base_name(call) not in _NO_OPERATION)
     return all(entry is not None and entry.kind == "zero" for entry in entries)
 
@@ -140,7 +142,7 @@ def _nonzero(record: Record) -> bool:
 
 
 def _discarded(record: Record, last: int) -> str:
-    """The call that wiped out the gradients of the backward in slot `last` while nobody had looked at them."""
+    """Return the call that discarded the gradients of the backward pass in slot `last` before any use; else ""."""
     if returns_gradients(record.calls[last]):
         return ""
     for call in record.calls[last + 1 :]:
@@ -162,7 +164,7 @@ def _is_gradient(record: Record, call: Call) -> bool:
 
 
 def _only_wiped(record: Record, slot: int) -> bool:
-    """Whether the gradient that `slot` holds was read for nothing else than to be zeroed."""
+    """Return whether the gradient in `slot` was read only to be zeroed."""
     readers = [later for later in record.calls if Ref(slot) in set(refs(later))]
     return bool(readers) and all(base_name(later) in _DISCARDS for later in readers)
 

@@ -1,7 +1,7 @@
-"""Whether differences show that a derivative is wrong, at a point that nobody chose for them.
+"""Decides whether differences prove that a derivative is wrong, at a point that was not chosen for differences.
 
-A trial draws NaN, infinities, ties, poles, and numbers beside which a step is nothing. A quotient of differences is no
-derivative there, and says nothing about one.
+A trial draws NaN, infinities, ties, poles, and numbers so large that a step does not change them. A difference quotient
+is not the derivative there, and proves nothing about it.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ import numpy as np
 from autotest.gradients.function import Real, slope
 from autotest.gradients.rule import Rule
 
-#: The second quotient is taken over a step that is this many times shorter: of a smooth function it is the same.
+#: The step of the second difference quotient is shorter by this factor. For a smooth function, both quotients agree.
 FINER = 16.0
-#: A unit in the last place, as a part of a number.
+#: A unit in the last place of a float64, relative to the number.
 ULP = 2.0**-52
-#: Units in the last place by which values may be off, at the magnitude of what goes in and comes out.
+#: Allowed rounding error of values, relative to the greatest magnitude of inputs and outputs.
 ROUNDING = 4 * ULP
-#: How many times the error that two quotients show of themselves a derivative must be off by.
+#: A wrong derivative is off by more than this multiple of the error that the two quotients indicate.
 MARGIN = 4.0
-#: What part of themselves two quotients may differ by: beside a pole the shorter step gives many times as much.
+#: Relative difference up to which two quotients agree. Near a pole, the shorter step gives one many times as large.
 SETTLED = 0.1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """A function along a line through the point at which its derivative is in question."""
+    """A function along a line through the point at which a derivative is checked."""
 
-    #: Its values after a step.
+    #: Returns the function's values after a step along the line.
     at: Callable[[float], Real]
-    #: The greatest number among what goes in and what comes out.
+    #: The greatest finite magnitude of inputs and outputs.
     magnitude: float
-    #: Whether all of these are finite numbers.
+    #: Whether all inputs and outputs are finite.
     finite: bool
-    #: The greatest of the numbers that a step is added to.
+    #: The greatest magnitude of the numbers that a step is added to.
     moved: float
 
 
 def magnitude_of(numbers: Sequence[Real]) -> tuple[float, bool]:
-    """The greatest finite magnitude in arrays, and whether all that they hold is finite."""
+    """Return the greatest finite magnitude in arrays, and whether all their elements are finite."""
     greatest, finite = 0.0, True
     for array in numbers:
         known = np.isfinite(array)
@@ -51,11 +51,16 @@ def magnitude_of(numbers: Sequence[Real]) -> tuple[float, bool]:
 
 
 def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
-    """Mask of the derivatives in `analytic` that differences show to be wrong, and these differences.
+    """Return a mask of the derivatives in `analytic` that differences prove wrong, and the difference quotients.
 
-    They show nothing where the function is not finite, where it has a pole, a step or a kink, and where it, or what it
-    is a function of, moves less than it is rounded; and of a NaN nothing where any other value is so, whose own a
-    backward multiplies by zero.
+    Differences prove nothing where the function is not finite, where it has a pole, a step or a kink, or where the
+    change of the function or of its input is smaller than rounding. They also prove nothing about a derivative that is
+    not finite if any input or output is not finite, because backward may have multiplied that by zero.
+
+    Args:
+        analytic: the derivatives by autograd.
+        line: the function along the direction of the derivatives.
+        rule: the step and the tolerances.
     """
     step = rule.eps / FINER
     centre = line.at(0.0)
@@ -66,15 +71,15 @@ def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
             np.abs((above - centre) - (centre - below)) / length
             for (above, below), length in ((far, rule.eps), (near, step))
         )
-        # Either end of a step is rounded to half a unit in the last place of what it is added to: so much of a
-        # derivative is lost. All of it is where the number is so great that a step does not move it.
+        # Each end of a step is rounded to half a unit in the last place of the number that the step is added to. `lost`
+        # is the resulting error of the derivative. For a number so large that a step does not change it, it is total.
         steepness = np.maximum(np.abs(analytic), np.abs(quotient))
         lost = np.where(np.isfinite(steepness), steepness, 0.0) * ULP * line.moved / (2 * step)
         error = np.abs(wide - quotient) + ROUNDING * line.magnitude / step + lost
         unsure = MARGIN * error + jump
         bound = rule.atol + rule.rtol * np.abs(quotient)
         gap = np.minimum(np.abs(analytic - wide), np.abs(analytic - quotient))
-        # A kink turns by as much over either distance, beside a pole the nearer values turn by more.
+        # At a kink, the slope changes by the same amount over both distances; near a pole, more over the shorter one.
         known = settled(wide, quotient, bound) & settled(bend, jump, bound + SETTLED * np.abs(quotient))
         known &= np.isfinite(centre) & np.isfinite(wide) & np.isfinite(quotient)
         smooth = line.finite and bool((known & (unsure <= 10 * bound)).all())
@@ -83,20 +88,23 @@ def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
 
 
 def settled(wide: Real, quotient: Real, bound: Real) -> Real:
-    """Mask of the quotients over two distances that agree as those of a smooth function do."""
+    """Return a mask of the quotients over two distances that agree as for a smooth function."""
     with np.errstate(all="ignore"):
         mask: Real = np.abs(wide - quotient) <= bound + SETTLED * np.maximum(np.abs(wide), np.abs(quotient))
     return mask
 
 
 def has_neighbours(numbers: Real, k: int, eps: float) -> bool:
-    """Whether another number lies so near to that at `k` that a step passes it: which of them counts is open there."""
+    """Return whether another number is so near to that at `k` that a step may pass it.
+
+    Then it is undecided which of the two counts, for example in a maximum.
+    """
     with np.errstate(all="ignore"):
         return int((np.abs(numbers - numbers[k]) <= 2 * eps).sum()) > 1
 
 
 def has_ties(numbers: Real, eps: float) -> bool:
-    """Whether any two numbers lie so near to one another."""
+    """Return whether any two of the finite numbers are so near to each other that a step may pass one."""
     ordered = np.sort(numbers[np.isfinite(numbers)])
     return bool((np.diff(ordered) <= 2 * eps).any())
 

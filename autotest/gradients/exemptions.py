@@ -1,4 +1,4 @@
-"""When a derivative that differs from the difference quotient is right all the same."""
+"""Decides when a derivative that differs from the difference quotient is right nevertheless."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from autotest.gradients.function import FunctionOfInputs, Real, reals, slope
 from autotest.gradients.rule import Rule
 from autotest.results.gradient_rows import failing
 
-#: Elements of one input whose failing derivative is looked at, at most.
+#: Maximum number of elements of one input whose failing derivatives are examined.
 MOST = 256
-#: A kink's neighbours are this many `eps` away, and the longer distance of differences is as many.
+#: Distance in `eps` of the points beside a kink that are checked, and of the longer step of coarse differences.
 NEIGHBOUR = 1000.0
-#: The note of a row that was held against coarse differences.
+#: Note of a row that was compared with coarse differences.
 LOWER = "computed in lower precision"
-#: Points on either side of an element at which steps are looked for, and how many of them there are to an `eps`. No
-#: power of two, which the places of steps in float32 are apart.
+#: `POINTS`: number of points on each side of an element at which the function is searched for steps. `DENSITY`: number
+#: of these points per `eps`; not a power of two, because steps in float32 are a power of two apart.
 POINTS = 48
 DENSITY = 7.3
-#: Of so many elements it is asked in any case whether the function moves in steps near them.
+#: Number of failing elements for which the function is searched for steps in any case.
 STEPPED = 16
-#: A step in bfloat16, the coarsest of lower precisions, as a part of the value.
+#: Relative size of a step in bfloat16, the coarsest lower precision.
 COARSEST = 2.0**-8
-#: In how many places the points must bend: a kink, or a single step, bends them in four.
+#: A function moves in steps if its fourth difference is not zero at this number of points. One kink or step gives four.
 STEPS = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JacobianBlock:
-    """The derivatives of one output of a function by one input, and how they are held against differences."""
+    """The derivatives of one output of a function by one input, and their comparison with differences."""
 
     function: FunctionOfInputs
     input: int
@@ -40,7 +40,13 @@ class JacobianBlock:
     rule: Rule
 
     def at_a_kink(self, analytic: Real, numeric: Real, centre: Real) -> Real:
-        """Mask of the failing elements that are right all the same, because the function has a kink there."""
+        """Return a mask of the failing elements that are right nevertheless, because the function has a kink there.
+
+        Args:
+            analytic: the Jacobian by autograd.
+            numeric: the Jacobian by differences.
+            centre: the values of the output.
+        """
         function, rule, looked = self.function, self.rule, 0
         exempt = np.zeros(analytic.shape, dtype=bool)
         wrong = failing(analytic, numeric, rule.atol, rule.rtol)
@@ -61,7 +67,13 @@ class JacobianBlock:
         return exempt
 
     def unproven(self, analytic: Real, numeric: Real, exempt: Real) -> tuple[Real, Real]:
-        """Masks of the failing elements that differences show nothing of, and of those right in lower precision."""
+        """Return masks of the failing elements that are not proved wrong, and of those right in lower precision.
+
+        Args:
+            analytic: the Jacobian by autograd.
+            numeric: the Jacobian by differences.
+            exempt: a mask of elements that are not to be checked.
+        """
         function, rule = self.function, self.rule
         found = failing(analytic, numeric, rule.atol, rule.rtol) & ~exempt
         coarse = np.zeros_like(found)
@@ -93,7 +105,7 @@ class JacobianBlock:
         return all(self._right_beside(k, columns, side * NEIGHBOUR * self.rule.eps) for side in (-1, 1))
 
     def _right_beside(self, k: int, columns: Real, shift: float) -> bool:
-        """Whether the derivatives by element `k`, moved by `shift`, are what differences say there."""
+        """Return whether the derivatives by element `k`, shifted by `shift`, agree with differences there."""
         function, i, rule = self.function, self.input, self.rule
         above, below = function.around(i, k, rule.eps, shift)
         numeric = slope(above[self.output], below[self.output], 2 * rule.eps)
@@ -116,13 +128,16 @@ class JacobianBlock:
         return True
 
     def _in_lower_precision(self, k: int, analytic: Real) -> tuple[Real, Real]:
-        """Masks of the derivatives by element `k` that a function which moves in steps shows to be right, and wrong."""
+        """Return masks of the derivatives by element `k` that coarse differences prove right, and wrong.
+
+        Both are empty unless the function moves in steps near `k`, as in a lower precision.
+        """
         rule, distance = self.rule, NEIGHBOUR * self.rule.eps
         height, typical = self._steps(k)
         if not height.any():
             return height > 0, height > 0
         far, near = (self._quotient(k, step) for step in (distance, distance / 2))
-        # Half a step of error at either end; and what the function curves, which is less over half of the distance.
+        # The errors: half a step at each end, and the curvature of the function, which is less over half the distance.
         bound = rule.atol + rule.rtol * np.abs(near)
         with np.errstate(all="ignore"):
             close = np.abs(analytic - near) <= bound + 4 * height / distance + 2 * np.abs(far - near)
@@ -134,9 +149,9 @@ class JacobianBlock:
         return slope(above[self.output], below[self.output], 2 * step)
 
     def _steps(self, k: int) -> tuple[Real, Real]:
-        """The greatest step that each element of the output makes near element `k`, and its size there.
+        """Return the greatest step of each output element near input element `k`, and its typical magnitude there.
 
-        The step is zero where it moves smoothly.
+        The step is zero if the output changes smoothly.
         """
         shifts = np.arange(-POINTS, POINTS + 1) * self.rule.eps / DENSITY
         centre = reals(self.function.arrays[self.input].data)
@@ -147,7 +162,7 @@ class JacobianBlock:
             values.append(self.function.at(self.input, moved)[self.output])
         seen = np.array(values)
         with np.errstate(all="ignore"):
-            # The fourth differences: of a smooth function they are rounding, a few units in the last place.
+            # Fourth differences of a smooth function are only rounding, a few units in the last place.
             bends = np.abs(np.diff(seen, 4, axis=0))
             counted = (bends > 1e-13 * (1 + np.abs(seen).max(axis=0))).sum(axis=0)
         height: Real = np.where(counted >= STEPS, bends.max(axis=0) / 2, 0.0)

@@ -1,4 +1,4 @@
-"""A program in forward mode, and the tangents of its results held against differences along one direction."""
+"""Programs in forward mode, and the comparison of their results' tangents with differences along one direction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autotest.results.gradient_rows import Jacobians, row_of
 
 
 def in_forward_mode(program: Program, framework: Framework) -> Iterator[Program]:
-    """For each input of `program` that requires grad, the program in double precision that gives it a tangent."""
+    """Yield, for each input of `program` that requires grad, a program in double precision that gives it a tangent."""
     wide, upto, roots, _ = differentiated(program)
     runner = ProgramFunction(wide, upto, roots, framework)
     for call in wide.calls[:upto]:
@@ -65,19 +65,19 @@ def _with_tangent(wide: Program, upto: int, roots: list[int], leaf: Call) -> tup
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ForwardParts:
-    """Where a program from `in_forward_mode` has what."""
+    """The slots and captured arrays of the parts of a program from `in_forward_mode`."""
 
     leaf: CapturedLeaf
-    #: The captured array of the tangent.
+    #: Index of the captured array of the leaf's tangent.
     along: int
     results: list[int]
     tangents: list[int]
-    #: The first call that computes something of the leaf.
+    #: Slot of the first call that uses the leaf with its tangent.
     first: int
 
 
 def parts_of(program: Program) -> ForwardParts | None:
-    """What `in_forward_mode` put into `program`; None when shrinking took some of it away."""
+    """Return the parts that `in_forward_mode` added to `program`, or None if shrinking removed some of them."""
     dual = next((call for call in program.calls if call.target == f"{FORWARD_MODE}.make_dual"), None)
     pairs = {call.slot: call.args[0].slot for call in program.calls if call.target == f"{FORWARD_MODE}.unpack_dual"}
     reads = [call for call in program.calls if call.kind == "getattr" and call.target == "tangent"]
@@ -96,16 +96,20 @@ def parts_of(program: Program) -> ForwardParts | None:
 
 
 def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> WrongElement | None:
-    """The first element of a tangent that is wrong; None when all are right, or the program does not run.
+    """Return the first wrong element of a tangent, or None if all are right or the program does not run.
 
-    `finite` asks that the tangent and the derivative are finite numbers there.
+    Args:
+        program: a program from `in_forward_mode`.
+        framework: the framework to run it on.
+        rule: the step and the tolerances.
+        finite: whether to consider only finite elements of tangents.
     """
     parts = parts_of(program)
     if parts is None or not is_wide(program):
         return None
     try:
         return _wrong(program, parts, framework, rule, finite)
-    except Exception:  # noqa: BLE001 - the framework's; a program that does not run shows nothing
+    except Exception:  # noqa: BLE001 - from the framework; a program that does not run proves nothing
         return None
 
 
@@ -137,7 +141,7 @@ def _wrong(
 def _run(
     program: Program, parts: ForwardParts, framework: Framework, step: float
 ) -> tuple[list[Real], list[Real | None]]:
-    """Results and their tangents with the leaf moved `step` times along its own tangent."""
+    """Return the results and their tangents, with the leaf moved by `step` times its tangent."""
     arrays = list(program.arrays)
     array, along = arrays[parts.leaf.index], arrays[parts.along]
     arrays[parts.leaf.index] = Array(np.asarray(array.data + step * along.data, array.data.dtype), array.dtype)

@@ -1,4 +1,4 @@
-"""A function of tensors as a function of real numbers, with its derivative by autograd and by differences."""
+"""A function of tensors as a function of real numbers, with its derivatives by autograd and by differences."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from autotest.program.dtypes import is_differentiable
 Real = np.ndarray[Any, Any]
 
 
-#: Where a framework has derivatives along a direction.
+#: Path of a framework's namespace for forward mode.
 FORWARD_MODE = "autograd.forward_ad"
 
 
 class FunctionOfInputs:
-    """`function` of `inputs`, those of which that require grad are varied.
+    """A function of its inputs that require grad, which are varied in place.
 
     Args:
-        framework: whose tensors these are.
+        framework: the framework of the inputs.
         function: called with all of `inputs`; returns a tensor or a sequence of tensors.
-        inputs: what to call it with.
+        inputs: the arguments of the function.
     """
 
     def __init__(self, framework: Framework, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
@@ -39,17 +39,20 @@ class FunctionOfInputs:
         self._chosen: list[int] | None = None
 
     def outputs(self, inputs: Sequence[Any] | None = None) -> list[Any]:
-        """The differentiable tensors that the function returns now, or for other `inputs`.
+        """Return the differentiable outputs for the current inputs, or for other `inputs`.
 
-        These are, as for torch, the floating ones that require grad where they were first computed (a batch norm
-        returns statistics beside them, which do not). Where none does, all floating ones: their derivative must be 0.
+        As in torch, these are the floating outputs that required grad in the first call. (A batch norm also returns
+        statistics, which do not require it.) If none did, these are all floating outputs: their derivatives must be 0.
+
+        Raises:
+            TypeError: if an output is of complex32, which NumPy does not have.
         """
         returned = self._function(*(self.inputs if inputs is None else inputs))
         flat = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
         flat = [item for item in flat if isinstance(item, self.framework.tensor_types)]
         if self._chosen is None:
             dtypes = [value.dtype for value in self.framework.values(flat)]
-            if "complex32" in dtypes:  # which NumPy lacks, and differences of it in complex64 mean nothing
+            if "complex32" in dtypes:  # NumPy lacks it, and differences in complex64 are too inexact
                 raise TypeError(
                     f"a result is of complex32, whose derivative only {self.framework.name} itself can judge"
                 )
@@ -58,7 +61,7 @@ class FunctionOfInputs:
         return [flat[at] for at in self._chosen]
 
     def tangents(self, position: int, tangent: Any) -> list[TensorValue | None]:
-        """The tangents of all outputs where the input at `position` has `tangent`; None for one that has none."""
+        """Return the tangents of all outputs, None for one without, if the input at `position` has `tangent`."""
         invoke, duals = self.framework.invoke, list(self.inputs)
         level = invoke("function", f"{FORWARD_MODE}.dual_level", (), {})
         invoke("enter", "", (level,), {})
@@ -71,11 +74,11 @@ class FunctionOfInputs:
             invoke("exit", "", (level,), {})
 
     def values(self) -> list[Real]:
-        """What it returns now, as flat arrays of real numbers."""
+        """Return the outputs for the current inputs as flat arrays of real numbers."""
         return [reals(value.data) for value in self.framework.values(self.outputs())]
 
     def at(self, which: int, data: Real) -> list[Real]:
-        """`values` with the varied input `which` holding the real numbers `data`."""
+        """Return `values` with the real numbers `data` in the varied input number `which`; restore the input."""
         self.put(which, data)
         try:
             return self.values()
@@ -83,7 +86,7 @@ class FunctionOfInputs:
             self.put(which, reals(self.arrays[which].data))
 
     def around(self, which: int, k: int, step: float, shift: float = 0.0) -> tuple[list[Real], list[Real]]:
-        """`values` with element `k` of an input `step` higher and `step` lower, having been shifted first."""
+        """Return `values` with element `k` of an input increased, and decreased, by `step`, after adding `shift`."""
         centre = reals(self.arrays[which].data)
         centre[k] += shift
         above, below = centre.copy(), centre.copy()
@@ -92,22 +95,26 @@ class FunctionOfInputs:
         return self.at(which, above), self.at(which, below)
 
     def put(self, which: int, data: Real) -> None:
-        """Let the varied input `which` hold the real numbers `data`."""
+        """Write the real numbers `data` into the varied input number `which`."""
         array = self.arrays[which]
         self.framework.overwrite(self.inputs[self.varied[which]], Array(from_reals(data, array.data), array.dtype))
 
     def derivative(self, which: int, direction: Real, eps: float) -> list[Real]:
-        """Central difference along `direction`, for each output."""
+        """Return the central difference along `direction` for each output."""
         centre = reals(self.arrays[which].data)
         above, below = self.at(which, centre + eps * direction), self.at(which, centre - eps * direction)
         with np.errstate(all="ignore"):
             return [slope(one, other, 2 * eps) for one, other in zip(above, below, strict=True)]
 
     def pushed_back(self, which: int, cotangent: Real, *, strided: bool = False) -> list[Any]:
-        """What autograd gives each varied input for `cotangent`, in real numbers, of output `which`; None for nothing.
+        """Return the gradient of each varied input by autograd, or None where there is none.
 
-        The function is called anew, since no input may have been changed between its call and this. `strided` lays the
-        cotangent out with gaps.
+        The function is called again, because inputs must not change between its call and the backward pass.
+
+        Args:
+            which: the number of the output.
+            cotangent: the output's cotangent, as real numbers.
+            strided: whether the cotangent's elements have gaps between them in memory.
         """
         output = self.outputs()[which]
         (frozen,) = self.framework.values([output])
@@ -124,16 +131,16 @@ class FunctionOfInputs:
 
 
 def slope(above: Real, below: Real, distance: float) -> Real:
-    """The difference quotient; zero where both are the same infinity."""
+    """Return the difference quotient; zero where both values are the same infinity."""
     with np.errstate(all="ignore"):
         found: Real = np.where(above == below, 0.0, (above - below) / distance)
     return found
 
 
 def reals(data: Real) -> Real:
-    """A copy of the real numbers in `data`, flat: a complex one counts as two.
+    """Return a flat copy of `data` as real numbers; a complex number becomes two.
 
-    A copy, since what a framework shows of a view is the memory of the input that is about to be varied.
+    A copy is needed because `data` may be a view of the memory of an input that is about to be varied.
     """
     if data.dtype.kind == "c":
         return np.array(data, dtype=np.complex128).reshape(-1).view(np.float64)
@@ -141,19 +148,19 @@ def reals(data: Real) -> Real:
 
 
 def from_reals(flat: Real, like: Real) -> Real:
-    """The inverse of `reals`, of `like`'s shape and dtype."""
+    """Return the inverse of `reals`: an array of the shape and dtype of `like`."""
     if like.dtype.kind == "c":
         return np.ascontiguousarray(flat).view(np.complex128).reshape(like.shape).astype(like.dtype)
     return np.asarray(flat.reshape(like.shape), dtype=like.dtype)
 
 
 def real_shape(data: Real) -> tuple[int, ...]:
-    """The shape that `reals` flattened; a complex array's ends in an axis of 2."""
+    """Return the shape of `data` as real numbers; for a complex array it ends in an axis of size 2."""
     return (*data.shape, 2) if data.dtype.kind == "c" else tuple(data.shape)
 
 
 def second_order(framework: Framework, function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """The gradients of `function`'s first `count` arguments, as a function of these and of cotangents behind them."""
+    """Return the function of `count` inputs, followed by cotangents, that returns the gradients of the inputs."""
 
     def first(*arguments: Any) -> list[Any]:
         inputs, cotangents = arguments[:count], arguments[count:]
@@ -173,7 +180,7 @@ def second_order(framework: Framework, function: Callable[..., Any], count: int)
 
 
 def overlaps(framework: Framework, tensor: Any) -> bool:
-    """Whether two indices of `tensor` may reach one place in memory."""
+    """Return whether two elements of `tensor` may share memory."""
     reach = 0
     for stride, size in sorted(zip(framework.strides(tensor), framework.shape(tensor), strict=True)):
         if size > 1:

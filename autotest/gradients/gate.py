@@ -1,4 +1,4 @@
-"""The gradient gate: whether a trial that could have compared a gradient did."""
+"""The gradient gate: checks whether a trial that could have compared a gradient did so."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from collections.abc import Sequence
 from autotest.gradients.nondifferentiable import listed
 
 
-@dataclasses.dataclass(slots=True)  # not frozen: every trial makes one, at a third of the cost
+@dataclasses.dataclass(slots=True)  # not frozen: it takes a third of the time, and each trial makes one
 class GradientUse:
-    """What one accepted trial did with gradients. Operators are named as the program names them."""
+    """How one accepted trial used gradients. Operators have the names of the program."""
 
-    #: Operators whose results depend on an input that requires grad, in the order in which they were called.
+    #: Operators whose results depend on an input that requires grad, in the order of their calls.
     carrying: Sequence[str] = ()
-    #: How many gradients were compared.
+    #: Number of gradients that were compared.
     compared: int = 0
-    #: Whether anything was pushed back: by the test, or by `auto_backward`.
+    #: Whether there was a backward pass, by the test or by `auto_backward`.
     pushed: bool = False
-    #: Whether an optimizer made a step of what was pushed back, so that it is compared in the parameters.
+    #: Whether an optimizer made a step after the backward pass, so that gradients are compared through the parameters.
     stepped: bool = False
-    #: The call that threw away what the last backward computed, before anything had read it; empty if none did.
+    #: The call that discarded the gradients of the last backward pass before anything read them; empty if none did.
     discarded: str = ""
-    #: Operators that are listed as having no gradient, and whose result belongs to a graph all the same.
+    #: Operators that are listed as having no gradient, but whose result belongs to a graph.
     wrongly_listed: Sequence[str] = ()
-    #: Whether a gradient was compared that is not zero, asked only where all operators are listed as of kind ``zero``.
+    #: Whether a compared gradient is not zero; only relevant if all operators are listed as of kind ``zero``.
     nonzero: bool = False
 
 
 def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> str:
-    """What the gate finds wrong with a trial, in a sentence or two; empty when it may pass.
+    """Return the gate's message about a trial; empty if it passes.
 
     Args:
-        auto_backward: whether the test lets cotangents be pushed back.
-        skipped: the reason that `skip_grad_check` gave, if it was used.
+        use: how the trial used gradients.
+        auto_backward: whether the test allows an automatic backward pass.
+        skipped: the reason passed to `skip_grad_check`, if it was used.
     """
     if use.wrongly_listed:
         names = ", ".join(use.wrongly_listed)

@@ -1,4 +1,4 @@
-"""Programs on larger inputs, for the numeric check: a fault in one element of many must have a chance to show."""
+"""Programs on larger inputs, for the numeric check: large enough to reveal an error in one element of many."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.program import Array, Program, leaves, map_operand
 from autotest.program.rewriting import with_arrays
 
-#: An input of this many elements shows a fault in one of them.
+#: Number of elements from which on an input is large enough to reveal an error in one of them.
 ENOUGH = 100
-#: Elements of all inputs together, and of all outputs, at most: a gradient that fails is looked at one by one.
+#: Maximum number of elements of all inputs together, and of all outputs, because failing gradients are checked element
+#: by element.
 MOST = 5000
-#: Programs that are tried at most.
+#: Maximum number of programs to try.
 TRIES = 30
 
-#: Shapes of what is varied, by name.
+#: Name of an input -> its shape, for the inputs that are varied.
 InputShapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LargerInputs:
-    """A program with the same calls on larger arrays, and what became of each input."""
+    """A program with the same calls on larger arrays, and the old and new shapes of its inputs."""
 
     program: Program
     before: InputShapes
@@ -40,14 +41,15 @@ class LargerInputs:
 
 
 def below_enough(shapes: InputShapes) -> list[str]:
-    """The inputs of fewer than `ENOUGH` elements."""
+    """Return the names of the inputs with fewer than `ENOUGH` elements."""
     return [name for name, shape in shapes.items() if math.prod(shape) < ENOUGH]
 
 
 def with_larger_inputs(program: Program, framework: Framework) -> LargerInputs | None:
-    """`program` on inputs as large as `framework` accepts them up to `ENOUGH`; None when it has nothing to vary.
+    """Return `program` with inputs of at least `ENOUGH` elements where `framework` accepts that.
 
-    The contents stay what they were where they were; new elements lie between old ones.
+    The result is None if the program has no input to vary. The old elements stay at their indices; the values of new
+    elements are between old ones.
     """
     start = _measured(program, framework)
     if start is None or not start.shapes:
@@ -70,13 +72,13 @@ def with_larger_inputs(program: Program, framework: Framework) -> LargerInputs |
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Measured:
     shapes: InputShapes
-    #: Elements of all outputs, and the greatest magnitude among them.
+    #: Number of elements of all outputs, and the greatest magnitude among them.
     elements: int
     magnitude: float
 
 
 def _measured(program: Program, framework: Framework) -> _Measured | None:
-    """What `framework` makes of `program` in double precision; None where it refuses."""
+    """Run `program` in double precision and return sizes and magnitude, or None if it is too large or fails."""
     inputs = [call.args[0].index for call in program.inputs() if call.note != "cotangent"]
     if sum(program.arrays[index].data.size for index in inputs) > MOST:
         return None
@@ -84,7 +86,7 @@ def _measured(program: Program, framework: Framework) -> _Measured | None:
         wide, push, roots, back = differentiated(program)
         runner = ProgramFunction(wide, push, roots, framework)
         outputs = framework.values(runner())
-    except Exception:  # noqa: BLE001 - the framework's, whatever it is
+    except Exception:  # noqa: BLE001 - a framework may raise any exception
         return None
     own = names(program)
     shapes = {own[back[leaf.slot]] + leaf.suffix: framework.shape(leaf.tensor) for leaf in runner.leaves}
@@ -94,8 +96,11 @@ def _measured(program: Program, framework: Framework) -> _Measured | None:
 
 
 def _fits(found: _Measured, start: _Measured) -> bool:
-    """Whether differences mean as much as before: what grows with the inputs drowns its derivatives in rounding."""
-    if found.shapes.keys() != start.shapes.keys():  # a number that was raised was one of layers
+    """Return whether differences are as meaningful as before.
+
+    If outputs grow much with the inputs, their rounding errors hide the derivatives.
+    """
+    if found.shapes.keys() != start.shapes.keys():  # a raised number was a number of layers
         return False
     grown = all(math.prod(shape) >= math.prod(start.shapes[name]) for name, shape in found.shapes.items())
     sober = not math.isfinite(start.magnitude) or found.magnitude <= max(100.0, 10 * start.magnitude)
@@ -103,7 +108,7 @@ def _fits(found: _Measured, start: _Measured) -> bool:
 
 
 def _candidates(program: Program, shape: tuple[int, ...]) -> Iterator[Program]:
-    """`program` with one size of `shape` raised so far that it holds `ENOUGH`: the leading one first, a 1 last."""
+    """Yield `program` with one size of `shape` raised so that it has `ENOUGH` elements: leading sizes first, 1 last."""
     elements = math.prod(shape)
     if not elements:
         return
@@ -119,7 +124,10 @@ def _candidates(program: Program, shape: tuple[int, ...]) -> Iterator[Program]:
 
 
 def _grown(program: Program, size: int, new: int, only: int | None = None) -> list[Program]:
-    """Every dimension of `size` in an array made `new`, or of axis `only` alone; nothing where that is too much."""
+    """Return `program` with dimensions of `size` enlarged to `new` in all arrays; empty if an array gets too large.
+
+    If `only` is given, only dimensions at that axis are enlarged.
+    """
     arrays = []
     for index, array in enumerate(program.arrays):
         shape = list(array.data.shape)
@@ -135,10 +143,10 @@ def _grown(program: Program, size: int, new: int, only: int | None = None) -> li
 
 
 def _filled(array: Array, shape: tuple[int, ...], seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
-    """`array` in the first corner of `shape`, and repeated beyond it.
+    """Return an array of `shape` with `array` in its first corner and repetitions of it elsewhere.
 
-    What is repeated moves a little towards another element, for no two to be alike where a maximum is asked for.
-    Whole numbers and truth values are repeated as they are: an index stays one.
+    Repeated floating elements are moved a little towards another element, so that no two are equal, which would be a
+    tie in a maximum. Integers and booleans are repeated unchanged, so that an index stays valid.
     """
     data = array.data
     for axis, size in enumerate(shape):
@@ -150,15 +158,16 @@ def _filled(array: Array, shape: tuple[int, ...], seed: int) -> np.ndarray[tuple
     with np.errstate(all="ignore"):
         other = drawn.permutation(data.reshape(-1)).reshape(shape)
         other = np.where(other == data, data.mean(), other)
-        # Between a value and itself there is nothing: one that stands alone moves by a part of its own size.
+        # If there is no other value to move towards, a value moves by a part of its own magnitude.
         moved = data + share * np.where(other == data, -0.2 * data, other - data)
     moved[tuple(slice(0, size) for size in array.data.shape)] = array.data
     return np.asarray(moved, dtype=array.data.dtype)
 
 
 def _numbered(program: Program, size: int, new: int) -> list[Program]:
-    """`program` with the whole number `size` raised to `new` wherever a call says it, unless a call says it too often:
-    what takes the numbers for sizes would make more than can be had.
+    """Return `program` with the integer `size` replaced by `new` in the operands of all calls.
+
+    The result is empty if a call has this integer so often that a tensor of these sizes would be too large.
     """
 
     def meant(item: object) -> bool:

@@ -1,4 +1,4 @@
-"""Operators that need no gradient compared, each with the reason why."""
+"""Operators whose gradients need not be compared, each with the reason."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple
 
 from autotest.program.semantics import plain_name
 
-#: ``none``: the result belongs to no autograd graph. ``zero``: it does, and its derivative is zero wherever there is
-#: one. ``unimplemented``: it does, and torch refuses to push anything back.
+#: ``none``: the result belongs to no autograd graph. ``zero``: it does, and its derivative is zero wherever it exists.
+#: ``unimplemented``: it does, and torch raises in the backward pass.
 GradientKind = Literal["none", "zero", "unimplemented"]
 
 
 class NoGradient(NamedTuple):
-    """Why an operator has no gradient to compare."""
+    """The reason why an operator has no gradient to compare."""
 
     kind: GradientKind
     reason: str
@@ -27,7 +27,8 @@ _CUT = NoGradient("none", "it leaves the graph, which is what it is for")
 _STEPS = NoGradient("zero", "piecewise constant: the derivative is zero wherever there is one")
 _MISSING = NoGradient("unimplemented", "torch implements no derivative of it")
 
-#: By the last part of the name, without the underscore of an in-place form. Modules stand under their class's name.
+#: Keys are the last part of an operator's name, without the underscore of an in-place form. Modules have the name of
+#: their class.
 WITHOUT_GRADIENT: dict[str, NoGradient] = {
     **dict.fromkeys("eq ne lt le gt ge equal allclose isclose greater less".split(), _TRUTH),
     **dict.fromkeys("greater_equal less_equal not_equal".split(), _TRUTH),
@@ -45,5 +46,9 @@ WITHOUT_GRADIENT: dict[str, NoGradient] = {
 
 @functools.lru_cache(maxsize=1024)
 def listed(operator: str) -> NoGradient | None:
-    """Why `operator`, a dotted path, a method or an in-place form, has no gradient; None where it must have one."""
+    """Return why `operator` has no gradient to compare, or None if it must have one.
+
+    Args:
+        operator: a dotted path, or the name of a method or an in-place form.
+    """
     return WITHOUT_GRADIENT.get(plain_name(operator))

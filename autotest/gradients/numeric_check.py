@@ -1,4 +1,4 @@
-"""What a trial under ``check_grad="numeric"`` does beyond comparing the two sides."""
+"""The numeric check of gradients that trials make under ``check_grad="numeric"`` in addition to the comparison."""
 
 from __future__ import annotations
 
@@ -18,28 +18,31 @@ from autotest.program.paths import gradient_of
 from autotest.recording.record import Record
 from autotest.report import gradients as report
 
-#: Differences in double precision are good to nine digits or so; anything beyond this is no rounding.
+#: Differences in double precision are accurate to about nine digits; an error above these tolerances is not rounding.
 RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, cautious=True)
 
-#: What differs where a gradient does not agree with differences of its own forward.
+#: `Mismatch.what` of a gradient that does not agree with differences of its own forward.
 NOT_THE_DERIVATIVE = "not the derivative of its own forward"
 
 
 @dataclasses.dataclass(slots=True)
 class NumericResult:
-    """What the numeric check of one trial came to."""
+    """The result of the numeric check of one trial."""
 
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
-    #: Input/output pairs that were checked, on both sides together.
+    #: Number of input/output pairs that were checked, on both sides together.
     pairs: int = 0
-    #: Inputs that were checked with fewer than `ENOUGH` elements only, since nothing larger was accepted.
+    #: Inputs that were checked only with fewer than `ENOUGH` elements, because no larger input was accepted.
     small: list[str] = dataclasses.field(default_factory=list)
-    #: Why the check that was asked for could not be made.
+    #: Why the check could not be made; empty if it was.
     unchecked: str = ""
 
 
 def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
-    """Check the gradients of each side of a trial as `settings` ask."""
+    """Check the gradients of each side of a trial numerically, with the options in `settings`.
+
+    If the gradients are right, they are checked again on larger inputs.
+    """
     result = NumericResult()
     pair = record.pair
     sides: tuple[Side, Side] = ("reference", "candidate")
@@ -85,7 +88,15 @@ def _smallness(small: Sequence[str]) -> str:
 def mismatches_of(
     found: GradcheckResult, places: Mapping[str, tuple[int, str]], side: Side, framework: Framework, told: str = ""
 ) -> list[Mismatch]:
-    """A mismatch for each row that failed; `told` is added to what it says."""
+    """Return a mismatch for each row that failed.
+
+    Args:
+        found: the rows.
+        places: name of an input -> its slot in the program, and the part of its value.
+        side: the side that was checked.
+        framework: the framework of that side.
+        told: text to append to the messages.
+    """
     failed = [row for row in found.rows if not row.passed]
     mismatches: list[Mismatch] = []
     for row in failed:
@@ -100,6 +111,6 @@ def mismatches_of(
 
 
 def verdict(mismatch: Mismatch, pair: Pair) -> str:
-    """Who is wrong, where differences were the judge."""
+    """Return which side is wrong, for a mismatch with differences."""
     name = pair.sides[0 if mismatch.side == "reference" else 1]
     return f"{name} is wrong: its gradient is not the derivative of its own forward"

@@ -1,4 +1,4 @@
-"""A recorded program as a function of its leaves, and whether its gradients are what differences say."""
+"""A recorded program as a function of its leaves, and the check of its gradients by differences."""
 
 from __future__ import annotations
 
@@ -28,35 +28,38 @@ from autotest.program.semantics import (
 )
 from autotest.replaying.replay import perform
 
-#: What modules are told once: what they hold then is what is varied.
+#: Methods of modules that are called only once: the state after them is what is varied.
 _TELLING = frozenset(("double", "to", "load_state_dict"))
 
 
 class NotNumeric(AutotestError):
-    """A program whose gradients cannot be held against differences; the message says why."""
+    """Raised if the gradients of a program cannot be compared with differences; the message is the reason."""
 
 
 @dataclasses.dataclass(slots=True)
 class VariedLeaf:
-    """One thing to vary: where the program made it, and what its gradient is called."""
+    """A tensor to vary: the slot of the call that made it, and its path inside that value (``.weight`` or empty)."""
 
     slot: int
     suffix: str
     tensor: Any
 
 
-@warnings_shown()  # forward mode of newer torch warns of its own making
+@warnings_shown()  # forward mode of newer torch causes warnings about torch itself
 def check_program(
     program: Program, framework: Framework, rule: Rule, *, order: int = 1, forward: bool = False
 ) -> tuple[GradcheckResult, dict[str, tuple[int, str]]]:
-    """Hold the gradients that `framework` gives for `program` against differences of it.
+    """Compare the gradients that `framework` computes for `program` with differences.
 
     Args:
-        order: 2 checks the gradients of gradients too.
-        forward: check forward mode too, where the framework has it.
+        program: the recorded program.
+        framework: the framework to run it on.
+        rule: the step, the tolerances and the kind of check.
+        order: 2 to also check gradients of gradients.
+        forward: whether to also check forward mode, if the framework has it.
 
     Returns:
-        what was found, and for each input that a row names, its slot in `program` and what of its value it is.
+        The rows, and for each input that a row names, its slot in `program` and its path inside that value.
 
     Raises:
         NotNumeric: the program computes with undefined contents, or cannot run in double precision on this framework.
@@ -97,18 +100,18 @@ def check_program(
 
 
 class DifferentiatedProgram(NamedTuple):
-    """A program in double precision, as far as cotangents are first pushed back: ``program.calls[:upto]``."""
+    """A program in double precision; the calls before its first backward pass are ``program.calls[:upto]``."""
 
     program: Program
     upto: int
-    #: The slots that cotangents are pushed into.
+    #: The slots of the backward pass's roots.
     roots: list[int]
-    #: Which slot of the program as it was recorded each one of this program's is.
+    #: Slot of this program -> slot of the recorded program.
     recorded: dict[int, int]
 
 
 def differentiated(program: Program) -> DifferentiatedProgram:
-    """What of `program`, which pushes something back, is a function of its leaves."""
+    """Return the part of `program` before its first backward pass, in double precision. It must have one."""
     push = next(call for call in program.calls if pushes_gradients(call))
     wide, places = widened(program)
     roots = dict.fromkeys(places[item.slot] for item in leaves(backward_arguments(push)[0]) if type(item) is Ref)
@@ -116,35 +119,42 @@ def differentiated(program: Program) -> DifferentiatedProgram:
 
 
 class ProgramFunction:
-    """Carries the calls of a program out again and again, on leaves that stay the same tensors."""
+    """Runs the calls of a program repeatedly, on leaves that stay the same tensors.
+
+    Args:
+        program: the program, in double precision.
+        upto: the number of calls to run.
+        roots: the slots of the values to return.
+        framework: the framework to run it on.
+    """
 
     def __init__(self, program: Program, upto: int, roots: Sequence[int], framework: Framework) -> None:
         self._program, self._framework, self._roots = program, framework, roots
         self._calls = program.calls[:upto]
         self._kept: dict[int, Any] = {}
-        #: The slots of what is computed of leaves.
+        #: Slots of the values that are computed from leaves.
         self._carrying: set[int] = set()
-        #: What autograd takes for constants, by slot: contents and device.
+        #: Slot of a value that is a constant for autograd -> its contents and device.
         self.constants: dict[int, tuple[Array, str]] = {}
-        #: Leaves whose elements shared memory, and do not any more: contents and device.
+        #: Slot of a leaf whose elements shared memory, and that was replaced by a copy -> its contents and device.
         self.apart: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
-        #: The slots of leaves and modules that calls outside of autograd write into, or copy.
+        #: Slots of leaves and modules that calls outside of autograd write into or copy.
         self.outside: set[int] = set()
-        #: What the roots came to at first; None while nothing did.
+        #: The roots' values in the first successful call; None before it.
         self._accepted: list[Array] | None = None
-        #: The buffers of modules as they were when these were set up, by slot and name: a run may change them, and the
-        #: next one is to find them as this one did.
+        #: Slot of a module -> its buffers after it was set up, by name. A run may change them, so each run restores
+        #: them first.
         self._buffers: dict[int, dict[str, Array]] = {}
         self._run({}, first=True)
         self._buffers = dict(self._changed())
-        #: The slots of what gets a gradient that is no derivative.
+        #: Slots of the values whose gradient is, by definition, not the derivative.
         self.redefined = redefined(ProgramRun(self._calls, self._values, framework, self._buffers))
-        #: What may be varied.
+        #: The tensors that may be varied.
         self.leaves = [leaf for leaf in self._leaves() if leaf.slot not in self.redefined]
 
     def __call__(self, *given: Any) -> list[Any]:
-        """The values that cotangents are pushed into, for `given` in place of the leaves."""
+        """Return the roots of the backward pass, with the tensors `given` in place of the leaves."""
         instead = {
             id(leaf.tensor): one
             for leaf, one in zip(self.leaves, given, strict=False)
@@ -155,9 +165,9 @@ class ProgramFunction:
         except AutotestError:
             raise
         except Exception:
-            if self._accepted is None or instead:  # what a framework has no forward mode for, it says itself
+            if self._accepted is None or instead:  # for example, an operator without forward mode
                 raise
-            # Beside a point that was accepted: there is no value, which is no reason to look nowhere else.
+            # The call failed near a point where it succeeded: return NaN, so that other elements are still checked.
             return [self._made(_without_value(one), "cpu") for one in self._accepted]
         found = [self._values[slot] for slot in self._roots]
         if self._accepted is None:
@@ -165,7 +175,7 @@ class ProgramFunction:
         return found
 
     def _leaves(self) -> Iterator[VariedLeaf]:
-        """Every leaf that requires grad, and every parameter of a module."""
+        """Yield each leaf that requires grad, and each parameter of a module."""
         framework = self._framework
         seen: set[int] = set()
         for slot, value in self._kept.items():
@@ -192,10 +202,11 @@ class ProgramFunction:
                 values.append(self._settled(call, value) if first else value)
 
     def _settled(self, call: Call, value: Any) -> Any:
-        """What stands for the result of `call` from now on, if it is not to be carried out again.
+        """Return the result of `call`, and decide whether later runs reuse it instead of running the call again.
 
-        Leaves and modules are made once, and told once what they are. What reads something that carries gradients and
-        does not carry any itself (``detach``, ``no_grad``) is a constant to autograd, and must be one to differences.
+        Leaves and modules are made and set up only once. A result that is computed from a value that carries gradients,
+        but does not carry any itself (``detach``, ``no_grad``), is a constant for autograd, so it must be one for
+        differences, too.
         """
         framework = self._framework
         tensor = isinstance(value, framework.tensor_types)
@@ -203,7 +214,8 @@ class ProgramFunction:
         if carries and _makes_leaf(call) and not any(ref.slot in self._carrying for ref in refs(call)):
             if overlaps(framework, value):
                 self.apart[call.slot] = self._frozen(value)
-                value = self._made(*self.apart[call.slot], requires_grad=True)  # it could not be varied in place
+                # Elements that share memory cannot be varied one by one.
+                value = self._made(*self.apart[call.slot], requires_grad=True)
             self._kept[call.slot] = value
         elif self._builds(call, value) or self._writes_into_kept(call):
             self._kept[call.slot] = value
@@ -223,13 +235,13 @@ class ProgramFunction:
         if makes_optimizer(call):
             return True
         if call.kind in ("function", "builtin") and isinstance(value, modules):
-            return True  # of a function such as `spectral_norm`, which a module bears once
+            return True  # a function such as `spectral_norm` may be applied to a module only once
         owner = call.args[0] if call.args else None
         told = call.kind == "load_state" or (call.kind == "method" and call.target in _TELLING)
         return told and type(owner) is Ref and isinstance(self._values[owner.slot], modules)
 
     def _writes_into_kept(self, call: Call) -> bool:
-        """Whether `call` writes, outside of autograd, into a leaf or a parameter, which holds that from now on."""
+        """Return whether `call` writes, outside of autograd, into a leaf or parameter, which then keeps the result."""
         into = {id(self._values[ref.slot]) for ref in written(call)}
         held = [leaf for leaf in self._leaves() if id(leaf.tensor) in into] if into else []
         if call.kind not in ("overwrite", "load_state"):
@@ -237,13 +249,13 @@ class ProgramFunction:
         return bool(held)
 
     def _note_buffers(self, call: Call, value: Any) -> None:
-        """Note what the module that `call` made or told something holds besides parameters."""
+        """Record the buffers of the module that `call` made or set up."""
         framework, modules = self._framework, self._framework.module_types
         owner = self._values[call.args[0].slot] if call.args and type(call.args[0]) is Ref else None
         module = owner if isinstance(owner, modules) else value
         if isinstance(module, modules):
             slot = next((slot for slot, kept in self._kept.items() if kept is module), None)
-            if slot is None:  # it was taken out of another one
+            if slot is None:  # a submodule of another module
                 slot = call.args[0].slot
                 self._kept[slot] = module
             buffers = framework.buffers(module)
@@ -253,7 +265,7 @@ class ProgramFunction:
             }
 
     def _changed(self) -> Iterator[tuple[int, dict[str, Array]]]:
-        """The slots of modules whose buffers are not what they were, and what these were."""
+        """Yield the slots of modules whose buffers have changed, with the buffers from before."""
         framework = self._framework
         for slot, state in self._buffers.items():
             buffers = framework.buffers(self._kept[slot])
@@ -275,14 +287,14 @@ class ProgramFunction:
 
 
 def _makes_leaf(call: Call) -> bool:
-    """Whether `call` makes a leaf where its result requires grad."""
+    """Return whether the result of `call` is a leaf if it requires grad."""
     if call.kind == "tensor" or base_name(call) in ("requires_grad_", "deepcopy", "Parameter"):
         return True
     return call.kwargs.get("requires_grad") is True
 
 
 def _computes(call: Call) -> bool:
-    """Whether `call` gives a value that autograd may know, or may have been told not to."""
+    """Return whether `call` computes a value that autograd tracks, unless tracking is off."""
     return call.kind in OPERATIONS or (call.kind == "getattr" and call.target == "data")
 
 

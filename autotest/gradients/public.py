@@ -1,4 +1,4 @@
-"""`autotest.gradcheck` and `autotest.gradgradcheck`: torch's functions of these names, for every framework."""
+"""`autotest.gradcheck` and `autotest.gradgradcheck`: torch's functions of these names, for each framework."""
 
 from __future__ import annotations
 
@@ -43,35 +43,38 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Hold the gradients of `fn` against central differences of it, as ``torch.autograd.gradcheck`` does.
+    """Compare the gradients of `fn` with central differences, as ``torch.autograd.gradcheck`` does.
 
     The numeric derivative by an element ``x`` is ``(fn(x + eps) - fn(x - eps)) / (2 * eps)``. A complex number counts
-    as two real ones, in torch's convention: the gradient of a real ``L`` is ``dL/dRe(z) + i dL/dIm(z)``.
-    ``|analytic - numeric| <= atol + rtol * |numeric|`` must hold for every element of the Jacobian of every
-    input/output pair. An element that fails at a kink of `fn` passes with a warning when it lies between the two
-    one-sided derivatives and its neighbours on both sides are right: torch alone would call it wrong.
+    as two real numbers, with torch's convention: the gradient of a real ``L`` is ``dL/dRe(z) + i dL/dIm(z)``.
+    ``|analytic - numeric| <= atol + rtol * |numeric|`` must hold for each element of the Jacobian of each input/output
+    pair. An element that fails at a kink of `fn` passes with a warning if its derivative is between the two one-sided
+    derivatives and the derivatives on both sides of it are right. torch itself would reject it.
 
     Args:
-        fn: called with `inputs`; returns a tensor or a tuple of tensors.
-        inputs: a tensor or a tuple, of torch or of OneFlow (or of another registered framework that speaks torch's
-            names). Those that require grad are varied, in place; they should be of float64 or complex128 and hold
-            100 elements or more, so that a single wrong one is seen.
-        eps: step of the differences.
-        atol, rtol: the tolerance above.
-        raise_exception: raise; otherwise return False.
-        nondet_tol: how far two runs of backward may differ.
-        check_undefined_grad: an output may be left out of backward. Where torch does not check, every output is
-            pushed back without the others, which is the same demand.
-        check_grad_dtypes: a gradient must be of its input's dtype.
-        check_batched_grad, check_forward_ad, masked: as torch has them (`masked` is ``check_sparse_nnz`` before torch
-            2.1); refused for a framework without.
-        check_backward_ad: False only makes sense beside ``check_forward_ad=True``.
-        fast_mode: look at one projection of each Jacobian first; what fails there is confirmed element by element.
+        fn: a function of `inputs` that returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of arguments; the tensors are of torch, OneFlow or another registered framework
+            with torch's names. Tensors that require grad are varied in place. They should be of dtype float64 or
+            complex128 and have at least 100 elements, so that a single wrong element is found.
+        eps: the step of the differences.
+        atol, rtol: the tolerances in the formula above.
+        raise_exception: whether to raise an exception if a gradient is wrong, instead of returning False.
+        nondet_tol: the maximum difference between two runs of the backward pass.
+        check_undefined_grad: whether backward must accept undefined gradients of outputs. If the framework has no
+            ``gradcheck`` of its own, each output is backpropagated without the others, which requires the same.
+        check_grad_dtypes: whether a gradient must have the dtype of its input.
+        check_batched_grad, check_forward_ad, masked: as in torch (`masked` is ``check_sparse_nnz`` before torch 2.1);
+            rejected for frameworks that do not support them.
+        check_backward_ad: whether to check reverse mode. False requires ``check_forward_ad=True``.
+        fast_mode: whether to check one projection of each Jacobian first, and single elements only if that fails.
+
+    Returns:
+        Whether all gradients are right.
 
     Raises:
-        GradcheckError: a gradient is wrong; holds a table of all pairs, and names the row that failed.
-        UsageError: the arguments make no sense, or the framework cannot do what they ask for; `OverlappingMemory`,
-            which is a `RuntimeError` as torch's is, for an input whose elements share memory.
+        GradcheckError: a gradient is wrong; the message contains a table of all pairs and names the row that failed.
+        UsageError: the arguments are invalid, or the framework does not support them.
+        OverlappingMemory: elements of an input share memory; a `UsageError`, and, as in torch, a `RuntimeError`.
     """
     check_numbers({"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol})
     check_flags(
@@ -121,13 +124,13 @@ def gradcheck(
     if complaint is None:
         return True
     if not check_backward_ad or check_forward_ad or check_batched_grad:
-        # What this library checks is not what torch complains of, at least not all of it.
+        # torch's error may be about a mode that this library does not check.
         if raise_exception:
             raise GradcheckError(complaint)
         return False
     try:
         checked = check(FunctionOfInputs(framework, fn, given), rule)
-    except Exception:  # noqa: BLE001 - a dtype or a layout that only torch can read: then its word is all there is
+    except Exception:  # noqa: BLE001 - a dtype or layout that only torch can read: report torch's error
         checked = GradcheckResult()
     if checked.passed and not (checked.rows and "Jacobian mismatch" in complaint):
         if raise_exception:
@@ -156,19 +159,22 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Hold the gradients of gradients of `fn` against differences of its gradients.
+    """Compare the second-order gradients of `fn` with differences of its gradients.
 
     Args:
-        fn, inputs: as of `gradcheck`.
-        grad_outputs: the cotangents to take the first gradients with, a tensor or a tuple that requires grad; made
-            up where left out.
-        gen_non_contig_grad_outputs: make them up so that their elements do not lie side by side in memory.
-        check_fwd_over_rev, check_rev_over_rev: differentiate the gradients in forward mode, in reverse mode.
+        fn, inputs: as in `gradcheck`.
+        grad_outputs: the cotangents for the first-order gradients, a tensor or a tuple of tensors that require grad,
+            with the shapes of the outputs; generated if omitted.
+        gen_non_contig_grad_outputs: whether generated cotangents are not contiguous.
+        check_fwd_over_rev, check_rev_over_rev: whether to differentiate the gradients in forward mode, in reverse mode.
         eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
-            fast_mode, masked: as of `gradcheck`.
+            fast_mode, masked: as in `gradcheck`.
+
+    Returns:
+        Whether all second-order gradients are right.
 
     Raises:
-        GradcheckError, UsageError: as `gradcheck` does.
+        GradcheckError, UsageError: as in `gradcheck`.
     """
     check_flags(
         {
@@ -198,7 +204,7 @@ def gradgradcheck(
     varied = [is_varied(framework, item) for item in given]
 
     def first_order(*arguments: Any) -> Any:
-        # Forward mode hands in detached inputs, of which nothing could be taken.
+        # Forward mode passes detached inputs, which have no gradients.
         for item, wanted in zip(arguments, varied, strict=False):
             if wanted and not framework.can_backpropagate(item):
                 framework.invoke("method", "requires_grad_", (item,), {})
@@ -223,7 +229,7 @@ def gradgradcheck(
 
 
 def _scattered(framework: Framework, tensor: Any) -> Any:
-    """A leaf of the same numbers, each of them with a gap behind it in memory."""
+    """Return a leaf with the same contents whose elements have gaps between them in memory."""
     (value,) = framework.values([tensor])
     twice = Array(np.repeat(value.data[..., None], 2, axis=-1), value.dtype)
     spread = framework.tensor(twice, device=value.device)
@@ -232,7 +238,7 @@ def _scattered(framework: Framework, tensor: Any) -> Any:
 
 
 def made_cotangents(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Cotangents of the outputs of `fn`, of their shapes and dtypes, that require grad."""
+    """Return generated cotangents, with the shapes and dtypes of the outputs of `fn`, that require grad."""
     function = FunctionOfInputs(framework, fn, inputs)
     made: list[Any] = []
     for position, value in enumerate(framework.values(function.outputs())):
@@ -250,7 +256,7 @@ def _native(framework: Framework, path: str) -> Any:
 
 
 def _complaint(native: Callable[..., Any], fn: Callable[..., Any], inputs: Any, **asked: Any) -> str | None:
-    """What the framework's own function has against the gradients of `fn`; None where it has nothing."""
+    """Return the error message of the framework's own function for `fn`, or None if the gradients are right."""
     try:
         native(fn, inputs, raise_exception=True, **asked)
     except RuntimeError as error:
@@ -261,7 +267,11 @@ def _complaint(native: Callable[..., Any], fn: Callable[..., Any], inputs: Any, 
 
 
 def _masked(native: Callable[..., Any], masked: bool | None, framework: Framework) -> dict[str, Any]:
-    """`masked` by the name that this framework has for it; before 2.1 torch says ``check_sparse_nnz``."""
+    """Return `masked` as a keyword argument by the framework's name; before torch 2.1 that is ``check_sparse_nnz``.
+
+    Raises:
+        UsageError: if the framework has no such argument.
+    """
     if masked is None:
         return {}
     for name in ("masked", "check_sparse_nnz"):
@@ -271,7 +281,7 @@ def _masked(native: Callable[..., Any], masked: bool | None, framework: Framewor
 
 
 def _refuse_overlap(framework: Framework, inputs: tuple[Any, ...]) -> None:
-    """Refuse an input that holds a number in several places at once, as torch does: it cannot be varied in one."""
+    """Raise `OverlappingMemory`, as torch does, if elements of an input share memory: they cannot be varied alone."""
     for position, item in enumerate(inputs):
         if is_varied(framework, item) and framework.is_dense(item) and overlaps(framework, item):
             raise OverlappingMemory(

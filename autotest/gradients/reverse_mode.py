@@ -1,4 +1,4 @@
-"""A program as one number, and the gradient that it leaves in its leaves held against differences of that number."""
+"""Compares the gradients that a program leaves in its leaves with differences of the number that it backpropagates."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ class CapturedLeaf:
     """A leaf of a program whose contents are a captured array."""
 
     slot: int
-    #: Of a module's parameter its path, ``.weight``.
+    #: The path of a module's parameter, ``.weight``; empty for a tensor.
     suffix: str
+    #: The index of the captured array.
     index: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrongElement:
-    """An element of a gradient that is not the derivative."""
+    """An element of a gradient that differs from the derivative."""
 
     leaf: CapturedLeaf
     #: The leaf's name, ``x0`` or ``m2.weight``.
@@ -47,15 +48,21 @@ class WrongElement:
 
     @property
     def finite(self) -> bool:
-        """Whether the gradient and the derivative are finite numbers."""
+        """Whether the gradient and the derivative are finite."""
         return math.isfinite(self.row.analytic) and math.isfinite(self.row.numeric)
 
 
 def in_reverse_mode(program: Program, framework: Framework, order: int) -> Program | None:
-    """`program` in double precision up to where gradients of `order` are in the leaves; None when it has no such form.
+    """Return `program` in double precision up to the backward pass of `order`, or None if it has no such form.
 
-    What autograd takes for a constant (``detach``, ``no_grad``) becomes one, since differences would see through it;
-    leaves that are views are filled from an array of their own, and what repeats itself in memory is laid out in full.
+    A value that is constant for autograd (``detach``, ``no_grad``) becomes a constant of the program, because
+    differences would go through it otherwise. Leaves that are views get an array of their own, and leaves whose
+    elements share memory become contiguous.
+
+    Args:
+        program: the recorded program.
+        framework: the framework that determines the values of constants and leaves.
+        order: 1 for gradients, 2 for gradients of gradients.
     """
     pushes = [call.slot for call in program.calls if pushes_gradients(call)]
     if program.undefined or len(pushes) < order:
@@ -85,28 +92,28 @@ def in_reverse_mode(program: Program, framework: Framework, order: int) -> Progr
 
 
 def _backward(push: Call) -> Call:
-    """`push` as a call that leaves gradients in the leaves."""
+    """Return `push` as a call that accumulates gradients in the leaves."""
     if not returns_gradients(push):
         return push
     return Call("function", "autograd.backward", backward_arguments(push), {}, push.slot)
 
 
 def constant(program: Program, slot: int, array: Array, device: str, *, requires_grad: bool = False) -> Program:
-    """`program` with a tensor of `array` in place of call `slot`, which stays at its slot."""
+    """Return `program` with call `slot` replaced by a tensor of `array` at the same slot."""
     instead = tensor_call(slot, len(program.arrays), array, requires_grad=requires_grad, device=device)
     calls = tuple(instead if call.slot == slot else call for call in program.calls)
     return Program(calls, (*program.arrays, array), program.undefined)
 
 
 def _captured_leaves(program: Program) -> list[CapturedLeaf]:
-    """The leaves of `program` whose contents are a captured array: the last one that was written there."""
+    """Return the leaves of `program` whose contents are a captured array, each with the last array written into it."""
     found: dict[tuple[int, str], int] = {}
     for call in program.calls:
         if call.kind == "tensor" and call.kwargs["requires_grad"]:
             found[call.slot, ""] = call.args[0].index
         elif call.kind == "overwrite":
             for slot in _made_of(program, call.args[0].slot):
-                found.pop((slot, ""), None)  # another name of the same memory
+                found.pop((slot, ""), None)  # another tensor with the same memory
             found[call.args[0].slot, ""] = call.args[1].index
         elif call.kind == "load_state":
             found |= {(call.args[0].slot, f".{name}"): item.index for name, item in call.args[1].items()}
@@ -114,7 +121,7 @@ def _captured_leaves(program: Program) -> list[CapturedLeaf]:
 
 
 def _made_of(program: Program, slot: int) -> Iterator[int]:
-    """The slots of what the value in `slot` is a view of, or is itself by another name."""
+    """Yield the slots of the values that the value in `slot` is a view of, or the same object as."""
     call = program.calls[slot]
     while (may_share_memory(call) or call.target == "requires_grad_") and type(call.args[0]) is Ref:
         call = program.calls[call.args[0].slot]
@@ -122,31 +129,35 @@ def _made_of(program: Program, slot: int) -> Iterator[int]:
 
 
 def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> WrongElement | None:
-    """The first leaf of a program `in_reverse_mode` whose gradient is wrong; None when all are right, or it fails.
+    """Return a wrong element of the first leaf whose gradient is wrong, or None if all are right or the program fails.
 
-    `finite` asks that the gradient and the derivative are finite numbers there.
+    Args:
+        program: a program from `in_reverse_mode`.
+        framework: the framework to run it on.
+        rule: the step and the tolerances.
+        finite: whether to ignore an element whose gradient or derivative is not finite.
     """
     if not is_wide(program):
         return None
     try:
         wrong = _Pushed(program, framework, rule).wrong()
-    except Exception:  # noqa: BLE001 - the framework's; a program that does not run shows nothing
+    except Exception:  # noqa: BLE001 - from the framework; a program that does not run proves nothing
         return None
     return None if wrong is None or (finite and not wrong.finite) else wrong
 
 
 def is_wide(program: Program) -> bool:
-    """Whether all that `program` computes with is in double precision."""
+    """Return whether all floating and complex arrays of `program` are in double precision."""
     return all(array.data.dtype.kind not in "fc" or array.dtype in _WIDE for array in program.arrays)
 
 
 def extent_of(program: Program, results: Sequence[Real]) -> tuple[float, bool]:
-    """The greatest finite number in what `program` computes with and in `results`, and whether there is no other."""
+    """Return the greatest finite magnitude in the arrays of `program` and in `results`, and whether all are finite."""
     return magnitude_of([*(reals(array.data) for array in program.arrays if array.dtype in _WIDE), *results])
 
 
 class _Pushed:
-    """The gradients that a program leaves on one framework, and the differences that they are held against."""
+    """The gradients that a program leaves in its leaves on one framework, and their comparison with differences."""
 
     def __init__(self, program: Program, framework: Framework, rule: Rule) -> None:
         self._program, self._framework, self._rule = program, framework, rule
@@ -180,7 +191,7 @@ class _Pushed:
         return None
 
     def _left_out(self) -> set[int]:
-        """The slots of leaves whose gradient, rightly, is not by what they were made of."""
+        """Return the slots of leaves whose gradient is rightly not the derivative by their captured array."""
         function = ProgramFunction(self._program, self._push.slot, self._roots, self._framework)
         return function.redefined | function.outside
 
@@ -217,7 +228,7 @@ class _Pushed:
         return row_of_element((name, "the sum"), found, own, real_shape(array.data), self._rule, note)
 
     def _moved(self, index: int, numbers: Real) -> Program:
-        """The program with `numbers` in the array `index`."""
+        """Return the program with `numbers` in the captured array `index`."""
         changed = list(self._program.arrays)
         changed[index] = Array(from_reals(numbers, changed[index].data), changed[index].dtype)
         return with_arrays(self._program, changed)
@@ -234,21 +245,25 @@ class _Pushed:
         return reals(self._framework.values([gradient])[0].data)
 
     def _total(self, program: Program) -> float:
-        """The number that is pushed back from: all results times their cotangents."""
+        """Return the number that is backpropagated: the sum of all results times their cotangents."""
         values = self._numbers(self._replayed(program, self._push.slot), self._roots)
         with np.errstate(all="ignore"):
             return sum(_weighted(c, v) for c, v in zip(self._cotangents, values, strict=True))
 
 
 def _weighted(cotangent: Real, values: Real) -> float:
-    """The sum of `values`, each times its cotangent: what has none adds nothing, be it no number."""
+    """Return the sum of `values` times their cotangents. A value with cotangent 0 adds 0, even if it is not finite."""
     return float(np.where(cotangent == 0, 0, np.conj(cotangent) * values).sum().real)
 
 
 def of_finite_results(program: Program, framework: Framework) -> Program | None:
-    """A program `in_reverse_mode` that pushes nothing into what is no finite number, of which there is no difference.
+    """Return `program` with cotangent 0 for results that are not finite, because these have no differences.
 
-    None where all results are finite, or where it does not write its cotangents out.
+    The result is None if all results are finite, if the cotangents are not tensors of the program, or if it fails.
+
+    Args:
+        program: a program from `in_reverse_mode`.
+        framework: the framework to run it on.
     """
     push = next(call for call in reversed(program.calls) if pushes_gradients(call))
     roots, cotangents = ([item for item in leaves(one) if type(item) is Ref] for one in backward_arguments(push))

@@ -1,4 +1,4 @@
-"""By what rule a gradient is held against differences."""
+"""The rule by which gradients are compared with differences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """How a gradient is held against differences: ``|analytic - numeric| <= atol + rtol * |numeric|``."""
+    """How gradients are compared with differences: ``|analytic - numeric| <= atol + rtol * |numeric|``.
+
+    Attributes:
+        eps: the step of the differences.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        nondet_tol: the maximum difference between two runs of the backward pass.
+        dtypes: whether a gradient must have the dtype of its input.
+        fast: whether to check one projection of each Jacobian first.
+    """
 
     eps: float = 1e-6
     atol: float = 1e-6
@@ -15,8 +24,9 @@ class Rule:
     nondet_tol: float = 0.0
     dtypes: bool = True
     fast: bool = True
-    #: Whether a cotangent must give the same gradient when it is laid out otherwise, and its negative the negative one.
+    #: Whether a cotangent must give the same gradient in another memory layout, and its negative the negative gradient.
     strict: bool = False
-    #: Whether only those differences count that show something, since nobody chose the inputs: of a function that is
-    #: computed in lower precision than its input's, and beside a tie, a pole or what is not finite, they do not.
+    #: Whether only differences that prove something count, because the inputs were not chosen for differences. They
+    #: prove nothing for a function that is computed in a lower precision than its input's, nor near a tie, a pole or a
+    #: value that is not finite.
     cautious: bool = False

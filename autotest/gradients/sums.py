@@ -1,4 +1,4 @@
-"""The gradient of one number, such as a weighted sum of results, held against differences of that number."""
+"""Compares the gradient of one number, such as a weighted sum of results, with differences of that number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.gradients.function import FunctionOfInputs, Real, real_shape, real
 from autotest.gradients.rule import Rule
 from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
 
-#: Elements that are looked at one by one because a part of the input that holds them looked wrong.
+#: Maximum number of elements that are checked one by one because the gradient of a part that contains them looks wrong.
 MOST_SUSPECTS = 12
 
 
@@ -21,17 +21,21 @@ MOST_SUSPECTS = 12
 class SumOfInput:
     """A number as a function of the real numbers of one input."""
 
-    #: The numbers that were drawn.
+    #: The drawn contents of the input.
     drawn: Real
-    #: What it comes to for others.
+    #: Returns the number for other contents.
     total: Callable[[Real], float]
-    #: Its gradient by autograd for others.
+    #: Returns its gradient by autograd for other contents.
     gradient: Callable[[Real], Real]
-    #: The greatest number among all that goes in and comes out, and whether all of it is finite.
+    #: The greatest finite magnitude of inputs and outputs, and whether all of them are finite.
     extent: tuple[float, bool]
 
     def wrong_element(self, analytic: Real, rule: Rule) -> tuple[int, float] | None:
-        """The first element of the gradient `analytic` that differences refute, and what they say; None for none."""
+        """Return the first element of the gradient `analytic` that differences prove wrong, or None.
+
+        Returns:
+            The index of the element, and its derivative by differences.
+        """
         for k in self._suspects(analytic, rule.eps):
             line = Line(lambda step, k=k: np.array(self._moved(k, step)), *self.extent, abs(self.drawn[k]))  # type: ignore[misc]
             wrong, numeric = refuted(np.array(analytic[k]), line, rule)
@@ -49,7 +53,7 @@ class SumOfInput:
         return moved
 
     def _right_on_both_sides(self, k: int, rule: Rule) -> bool:
-        """Whether the derivative by element `k` is what differences say on either side of its neighbours."""
+        """Return whether the derivatives by element `k` agree with differences on both sides of its neighbours."""
         eps = rule.eps
         for shift in (-NEIGHBOUR * eps, NEIGHBOUR * eps):
             numeric = (self._moved(k, shift + eps) - self._moved(k, shift - eps)) / (2 * eps)
@@ -59,9 +63,9 @@ class SumOfInput:
         return True
 
     def _suspects(self, analytic: Real, eps: float) -> Iterator[int]:
-        """Elements whose derivative may be wrong, found by halving what looks wrong as a whole."""
+        """Yield elements whose derivative may be wrong, found by bisecting parts whose gradient looks wrong."""
         looked = 0
-        # Beside what is no number, nothing is shown of a gradient that is none.
+        # If a value is not finite, differences prove nothing about derivatives that are not finite.
         waiting = [np.arange(analytic.size) if self.extent[1] else np.flatnonzero(np.isfinite(analytic))]
         while waiting and looked < MOST_SUSPECTS:
             part = waiting.pop()
@@ -86,7 +90,14 @@ class SumOfInput:
 def summed_rows(
     function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]], weights: list[Real]
 ) -> list[GradientRow]:
-    """A row for each pair of an input and an output, of which the sum by `weights` alone is looked at."""
+    """Return a row for each pair of an input and an output, which checks only a weighted sum of the output.
+
+    Args:
+        function: the function and its inputs.
+        rule: the step and the tolerances.
+        names: names of the varied inputs and of the outputs.
+        weights: for each output, the weights of its elements as real numbers.
+    """
     drawn, values = [reals(array.data) for array in function.arrays], function.values()
     with np.errstate(all="ignore"):
         sums = [np.abs(weight * value).sum(keepdims=True) for weight, value in zip(weights, values, strict=True)]
@@ -101,7 +112,7 @@ def summed_rows(
 
 
 def _summed(function: FunctionOfInputs, pair: tuple[int, int], weight: Real, extent: tuple[float, bool]) -> SumOfInput:
-    """The sum by `weight` of output ``pair[1]`` as a function of input ``pair[0]``."""
+    """Return the sum, weighted by `weight`, of output ``pair[1]`` as a function of input ``pair[0]``."""
     (i, o), drawn = pair, reals(function.arrays[pair[0]].data)
 
     def total(numbers: Real) -> float:
@@ -129,7 +140,7 @@ def _row(summed: SumOfInput, shape: tuple[int, ...], rule: Rule, names: tuple[st
 def row_of_element(
     names: tuple[str, str], found: tuple[int, float], analytic: Real, shape: tuple[int, ...], rule: Rule, note: str = ""
 ) -> GradientRow:
-    """The row about one element of a gradient, where differences say what `found` has beside its index."""
+    """Return the row about one element of a gradient; `found` is its index and its derivative by differences."""
     at, numeric = found
     pair = Jacobians(names, analytic[at].reshape(1, 1), np.array(numeric).reshape(1, 1))
     row = row_of(pair, rule.atol, rule.rtol, note=note)

@@ -1,4 +1,4 @@
-"""Records the public calls that a program makes, while it runs as it always does."""
+"""Records the public calls that a program makes, without changing how it runs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .description import TooLong, Writer, short
 from .names import PublicName, called, module_classes
 from .optimizers import groups, optimizer_classes, some
 
-#: Of one name, how many distinct calls are kept, and of calls that differ in floating-point arguments only.
+#: Maximum numbers of distinct calls that are kept per name, and of calls that differ in floating-point arguments only.
 LIMIT, FLOATS = 100, 3
-#: How a module was made, as JSON, is kept with it under this name, so that copies have it, too.
+#: Attribute of a module that contains its constructor arguments as JSON. An attribute, so that copies have it, too.
 _MADE = "_autotest_made"
 
 
@@ -30,19 +30,19 @@ class _Seen:
     __slots__ = ("floats", "number", "times")
 
     def __init__(self, number: int) -> None:
-        #: None where it was not kept.
+        #: The number of the call in the file; 0 if it was not kept.
         self.number = number
         self.times = 0
         self.floats: set[tuple[float, ...]] = set()
 
 
 class _Here(threading.local):
-    """What one thread is doing."""
+    """The state of one thread."""
 
     def __init__(self) -> None:
-        #: How many of torch's own functions run whose calls are theirs: constructors of modules, steps of optimizers.
+        #: Nesting depth of torch's functions whose inner calls are not recorded: module constructors, optimizer steps.
         self.apart = 0
-        #: The public modules whose forward runs.
+        #: The public modules whose forward runs, innermost last.
         self.within: list[str] = []
 
 
@@ -58,7 +58,8 @@ class CallRecorder:
         self._here = _Here()
         self._seen: dict[Any, _Seen] = {}
         self._names: dict[Any, PublicName | None] = {}
-        #: name -> how many distinct calls of it were kept, and were seen after that
+        #: `_kept`: name -> number of its distinct calls; "" -> number of calls in the file. `_left_out`: name -> number
+        #: of calls that were not written.
         self._kept: dict[str, int] = {}
         self._left_out: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -73,22 +74,22 @@ class CallRecorder:
         for seen in self._seen.values():
             seen.times = 0
 
-    # -- from when to when --------------------------------------------------------------------------------
+    # -- start and stop -----------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to record in this thread and in those that are started from now on."""
+        """Begin to record in this thread and in threads that are started from now on."""
         self._file.begin(str(torch.__version__))
         self._watch_modules()
         if hasattr(threading.Thread, "_bootstrap_inner"):
             self._replace(threading.Thread, "_bootstrap_inner", self._in_threads(threading.Thread._bootstrap_inner))
-        # torch makes its table of names once, of what it has then.
+        # torch builds its table of names once, from its current attributes: look this one up before replacing it.
         self._names[torch.Tensor.__getitem__] = called(torch.Tensor.__getitem__)
         self._replace(torch.Tensor, "__getitem__", self._indexing(torch.Tensor.__getitem__))
         self._mode = _Mode(self)
         self._mode.__enter__()
 
     def stop(self) -> None:
-        """Stop, and write how often each call was made."""
+        """Stop recording, and write how often each call was made."""
         for restore in reversed(self._restore):
             restore()
         self._restore.clear()
@@ -96,12 +97,12 @@ class CallRecorder:
         self.summarise()
 
     def summarise(self) -> None:
-        """Write how often each call of this process was made, and what was left out."""
+        """Write how often each call of this process was made, and how many calls of each name were left out."""
         times = {str(seen.number): seen.times for seen in self._seen.values() if seen.number and seen.times}
         self._file.write({"process": os.getpid(), "times": times, "left_out": self._left_out})
 
     def _in_threads(self, run: Any) -> Any:
-        """What a new thread does from its beginning to its end. A mode holds for the thread that entered it."""
+        """Wrap `run`, the main function of a thread, to record: a mode applies only to the thread that entered it."""
         recorder = self
 
         def _bootstrap_inner(self: Any) -> None:
@@ -111,10 +112,13 @@ class CallRecorder:
         return _in_place_of(run, _bootstrap_inner)
 
     def _indexing(self, index: Any) -> Any:
-        """`x[i]`, which torch 2.0 hands to no mode where `i` is one number, slice or mask."""
+        """Wrap ``Tensor.__getitem__`` to record it.
+
+        torch 2.0 passes it to no mode if the index is a single number, slice or mask.
+        """
         recorder, apart = self, self._apart(index)
 
-        def __getitem__(self: Any, item: Any) -> Any:  # noqa: N807 - it stands for one
+        def __getitem__(self: Any, item: Any) -> Any:  # noqa: N807 - it replaces one
             with torch._C.DisableTorchFunction():
                 recorder.function(index, (self, item), None)
             return apart(self, item)
@@ -124,7 +128,7 @@ class CallRecorder:
     # -- functions and methods ----------------------------------------------------------------------------
 
     def function(self, function: Any, args: Any, kwargs: Any) -> None:
-        """Note a call that is about to be made."""
+        """Record a call that is about to be made."""
         try:
             name = self._names[function]
         except KeyError:
@@ -143,7 +147,7 @@ class CallRecorder:
                 self._new(key, tuple(floats), name.name, form, args, kwargs, {})
             else:
                 seen.times += 1
-        except Exception:  # noqa: BLE001 - whatever is wrong with recording must not end somebody's script
+        except Exception:  # noqa: BLE001 - an error in the recorder must not end the user's script
             self._count_left_out(name.name)
 
     @staticmethod
@@ -153,7 +157,7 @@ class CallRecorder:
     def _new(
         self, key: Any, floats: tuple[float, ...], name: str, form: str, args: Any, kwargs: Any, more: dict[str, Any]
     ) -> None:
-        """Write a call that was not seen before."""
+        """Write a call that was not seen before to the file, unless the limit for its name is reached."""
         if torch.jit.is_tracing() or _is_transformed():
             return
         with self._lock:
@@ -195,7 +199,7 @@ class CallRecorder:
     # -- modules ------------------------------------------------------------------------------------------
 
     def _watch_modules(self) -> None:
-        """Wrap the making and the calling of torch's own modules."""
+        """Wrap constructors and calls of torch's own modules, and steps of its optimizers."""
         making = {base for kind in self._classes for base in kind.__mro__ if "__init__" in vars(base)}
         for kind in making - {torch.nn.Module, object}:
             if issubclass(kind, torch.nn.Module):
@@ -217,7 +221,7 @@ class CallRecorder:
     def _making(self, initialise: Any) -> Any:
         recorder, apart = self, self._apart(initialise)
 
-        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it stands for one
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it replaces one
             if type(self) in recorder._classes and _MADE not in self.__dict__:
                 self.__dict__[_MADE] = recorder._made(args, without_defaults(initialise, kwargs))
             apart(self, *args, **kwargs)
@@ -225,7 +229,7 @@ class CallRecorder:
         return _in_place_of(initialise, __init__)
 
     def _apart(self, function: Any) -> Any:
-        """`function`, which is torch's own, and whose calls nobody else wrote."""
+        """Wrap `function`, which is torch's own, so that the calls inside of it are not recorded."""
         here = self._here
 
         def carried_out(*args: Any, **kwargs: Any) -> Any:
@@ -249,7 +253,7 @@ class CallRecorder:
         return _in_place_of(step, carried_out)
 
     def _step(self, name: str, optimizer: Any) -> None:
-        """Note an optimizer that is about to step, once for each way in which it is set up."""
+        """Record an optimizer that is about to step, once for each distinct set of options."""
         try:
             with torch._C.DisableTorchFunction():
                 for group in groups(optimizer):
@@ -280,7 +284,7 @@ class CallRecorder:
         classes = self._classes
         here = self._here
 
-        def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - it stands for one
+        def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - it replaces one
             name = classes.get(type(self))
             if name is None:
                 return call(self, *args, **kwargs)
@@ -294,7 +298,7 @@ class CallRecorder:
         return _in_place_of(call, __call__)
 
     def _module(self, name: str, module: Any, args: Any, kwargs: Any) -> None:
-        """Note a module that is about to be called."""
+        """Record a module that is about to be called."""
         try:
             with torch._C.DisableTorchFunction():
                 self._note_module(name, module, args, kwargs)
@@ -321,14 +325,14 @@ class CallRecorder:
 
 
 def _is_transformed() -> bool:
-    """Whether tensors are those of a transformation such as `torch.func.vmap`, which have no values of their own."""
+    """Return whether a transformation such as `torch.func.vmap` is active: its tensors have no values of their own."""
     functorch = getattr(torch._C, "_functorch", None)
     peek = getattr(functorch, "peek_interpreter_stack", None)
     return peek is not None and peek() is not None
 
 
 class _Mode(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
-    """Hands the public calls of one thread to the recorder."""
+    """Passes the public calls of one thread to the recorder."""
 
     def __init__(self, recorder: CallRecorder) -> None:
         super().__init__()
@@ -340,7 +344,7 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
 
 
 def _in_place_of(old: Any, new: Any) -> Any:
-    """`new`, which says of itself what `old` does."""
+    """Return `new` with the name, docstring and annotations of `old`."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(old, name):
             setattr(new, name, getattr(old, name))
@@ -349,13 +353,13 @@ def _in_place_of(old: Any, new: Any) -> Any:
 
 
 def _state(module: Any, writer: Writer) -> dict[str, Any]:
-    """Parameters and buffers, as `load_state_dict` names them."""
+    """Return parameters and buffers by the names that `load_state_dict` uses."""
     named = [*module.named_parameters(), *module.named_buffers()]
     return {name: writer.tree(tensor) for name, tensor in named}
 
 
 def _by_attributes(module: Any, writer: Writer) -> str:
-    """How a module was made that was there before, by what it says of itself."""
+    """Return the constructor arguments, as JSON, of a module made before recording began, read from its attributes."""
     given: dict[str, Any] = {}
     for name, parameter in inspect.signature(type(module).__init__).parameters.items():
         if name in ("self", "device", "dtype") or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

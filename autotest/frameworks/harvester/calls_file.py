@@ -1,4 +1,4 @@
-"""The file that harvested calls are appended to, a line each, by several processes at once."""
+"""The file that several processes append harvested calls to at the same time, one line per call."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from typing import Any
 
 FORMAT = "autotest calls"
-#: Raised when the format changes so that older readers would misunderstand it.
+#: Version of the format. Increase it if older readers would misinterpret a new file.
 VERSION = 1
 
 
 class CallsFile:
-    """Appends lines, each in one piece, so that what was recorded before a script ends in any way is kept."""
+    """Appends each line as a whole and unbuffered, so that recorded calls are kept however the script ends."""
 
     def __init__(self, path: str) -> None:
-        """Open `path`, making it when there is none; raises `OSError`."""
+        """Open the file `path`; create it if it does not exist.
+
+        Raises:
+            OSError: if it cannot be opened for writing.
+        """
         self.path = path
         self._descriptor: int | None = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         self._lock = threading.Lock()
@@ -28,11 +32,11 @@ class CallsFile:
             os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self) -> None:
-        # Another thread may have held it.
+        # Another thread of the parent process may have held the lock.
         self._lock = threading.Lock()
 
     def begin(self, torch_version: str) -> None:
-        """Write the line that says what the file is."""
+        """Write the header line: format, versions, command, date and process."""
         self.write(
             {
                 "format": FORMAT,
@@ -46,7 +50,7 @@ class CallsFile:
         )
 
     def write(self, line: Mapping[str, Any]) -> None:
-        """Append one line. Where that fails, say so once and write nothing more: the script goes on."""
+        """Append one line. If that fails, print a message, write no more lines, and let the script continue."""
         data = (json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n").encode("utf-8", "backslashreplace")
         with self._lock:
             try:

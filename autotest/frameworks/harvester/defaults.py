@@ -1,4 +1,4 @@
-"""Which keywords of a call its caller wrote, where torch hands on more of them."""
+"""Finds the keyword arguments that the caller of a function wrote, because torch also passes on default values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def without_defaults(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """`kwargs` without those that say what `function` does anyway, which torch hands on as if they had been written."""
+    """Return `kwargs` without private ones and without default values, which torch passes on as if they were given."""
     if not kwargs:
         return {}
     try:
         parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # a built-in function, which hands on what was written
+    except (TypeError, ValueError):  # a built-in function, which passes on only the given arguments
         return dict(kwargs)
     usual = {name: parameter.default for name, parameter in parameters.items()}
     return {
@@ -25,7 +25,10 @@ def without_defaults(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether `value` is a number, a text, or a tuple of them, such as Adam's betas: a tensor has no one equality."""
+    """Return whether `value` is a number, a string, or a tuple of them, such as Adam's betas.
+
+    Other values are not compared with ``==``: for a tensor it does not return one bool.
+    """
     if type(value) is tuple:
         return all(_is_plain(item) for item in value)
     return type(value) in (bool, int, float, str)

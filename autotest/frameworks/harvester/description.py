@@ -1,4 +1,4 @@
-"""Describes the arguments of a call: in short, to know it again, and in full, as values that JSON holds."""
+"""Describes the arguments of a call: as a short key, to recognise the call again, and in full, as JSON values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-#: Bytes of the largest tensor whose contents are written down.
+#: Size in bytes of the largest tensor whose contents are written.
 LARGEST = 1 << 24
-#: Elements of the largest tensor of floats whose contents are written down because they hold an infinity or a NaN, as
-#: masks do, and of any other.
+#: Maximum number of elements of a floating tensor whose contents are written: `MASK` if it contains an infinity or a
+#: NaN, as masks do, else `FEW`.
 MASK, FEW = 1 << 16, 8
-#: Items of the longest list of numbers that is written down.
+#: Maximum number of items in a list, or in all arguments of a call, that are written.
 LONGEST = 10_000
 
 _PARAMETER = torch.nn.Parameter
@@ -25,11 +25,14 @@ _NAMED = (torch.dtype, torch.layout, torch.memory_format)
 
 
 class TooLong(Exception):
-    """Arguments with more items than are written down."""
+    """Raised for arguments with more than `LONGEST` items."""
 
 
 def short(value: Any, floats: list[float]) -> Any:
-    """What tells arguments apart: not the contents of tensors, and not floats, which are appended to `floats`."""
+    """Return a hashable key that distinguishes arguments, without contents of tensors and without floats.
+
+    The floats are appended to `floats`.
+    """
     kind = type(value)
     if kind is _TENSOR or kind is _PARAMETER:
         try:
@@ -61,14 +64,18 @@ def short(value: Any, floats: list[float]) -> Any:
 
 
 class Writer:
-    """Writes the arguments of one call; a tensor that comes twice is written once."""
+    """Converts the arguments of one call to JSON values; a tensor that occurs twice is written once."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
         self._items = 0
 
     def tree(self, value: Any) -> Any:
-        """`value` as JSON: what JSON has stands for itself, anything else is an object with one key that names it."""
+        """Return `value` as a JSON value. A type that JSON lacks becomes an object with one key, which names the type.
+
+        Raises:
+            TooLong: if the arguments of the call have more than `LONGEST` items.
+        """
         kind = type(value)
         self._items += 1
         if self._items > LONGEST:
@@ -83,7 +90,7 @@ class Writer:
             return value if math.isfinite(value) else {"float": repr(value)}
         if kind is complex:
             return {"complex": [self.tree(value.real), self.tree(value.imag)]}
-        if isinstance(value, tuple):  # torch.Size, too
+        if isinstance(value, tuple):  # includes torch.Size
             return {"tuple": [self.tree(item) for item in value]}
         if isinstance(value, (list, range)):
             return [self.tree(item) for item in value]
@@ -109,7 +116,7 @@ class Writer:
 
 
 def _number(value: Any) -> Any:
-    """The Python number that a NumPy scalar is; None for anything else."""
+    """Return the Python number for a NumPy scalar, or None for any other value."""
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
         item = value.item()
         return item if isinstance(item, (bool, int, float, complex)) else None
@@ -117,7 +124,7 @@ def _number(value: Any) -> Any:
 
 
 def tensor_facts(tensor: Any) -> dict[str, Any]:
-    """What is written of a tensor."""
+    """Return the facts about a tensor that are written: dtype, shape, strides, range of values and so on."""
     plain = tensor.detach()
     facts: dict[str, Any] = {
         "dtype": str(plain.dtype).partition(".")[2],
@@ -134,7 +141,7 @@ def tensor_facts(tensor: Any) -> dict[str, Any]:
 
 
 def _values(plain: Any, facts: dict[str, Any]) -> None:
-    """Note the range of the values; the contents, too, where a range does not say what matters of them."""
+    """Add the range of the values to `facts`, and also the contents if the range does not describe them well enough."""
     floating = plain.dtype.is_floating_point or plain.dtype.is_complex
     numbers = plain.resolve_conj().resolve_neg()
     if plain.dtype.is_complex:
@@ -151,7 +158,7 @@ def _values(plain: Any, facts: dict[str, Any]) -> None:
 
 
 def value_range(numbers: Any) -> tuple[list[float] | None, list[str]]:
-    """The least and the greatest finite value, None if there is none, and which others there are."""
+    """Return the least and the greatest finite value (None if there is none), and the names of non-finite values."""
     numbers = numbers if numbers.dtype is torch.float64 else numbers.float()
     low, high = torch.aminmax(numbers)
     ends = [float(low), float(high)]
@@ -164,7 +171,7 @@ def value_range(numbers: Any) -> tuple[list[float] | None, list[str]]:
 
 
 def contents(tensor: Any) -> str:
-    """The elements in row-major order, little-endian, compressed by zlib, in base64."""
+    """Return the elements in row-major order, little-endian, compressed by zlib, as base64."""
     flat = tensor.cpu().contiguous()
     data = ctypes.string_at(flat.data_ptr(), flat.numel() * flat.element_size())
     return base64.b64encode(zlib.compress(data)).decode("ascii")

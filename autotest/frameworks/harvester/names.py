@@ -1,4 +1,4 @@
-"""What public functions, methods and modules of torch are called, and in which form they are called."""
+"""Names of public functions, methods and modules of torch, and the forms in which they are called."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.overrides import resolve_name
 
-#: Says how a tensor lies, or what belongs to Python or autograd, and computes nothing of its own.
+#: Methods that compute nothing: they are about the memory layout of a tensor, or belong to Python or autograd.
 _NO_OPERATORS = frozenset(
     "backward register_hook retain_grad requires_grad_ numpy data_ptr storage untyped_storage set_ element_size "
     "share_memory_ pin_memory is_pinned cuda stride storage_offset is_contiguous get_device has_names align_as "
@@ -22,31 +22,31 @@ _NO_OPERATORS_SPECIAL = frozenset(
     "__dlpack_device__ __cuda_array_interface__ __torch_dispatch__ __torch_function__ __new__ __init__ __nonzero__ "
     "__long__".split()
 )
-#: Functions that compute nothing, or whose result belongs to the process.
+#: Functions that compute nothing, or whose result depends on the process.
 _NO_FUNCTIONS = frozenset(
     "is_tensor is_storage is_floating_point is_complex is_grad_enabled is_inference_mode_enabled set_grad_enabled "
     "is_autocast_enabled from_numpy frombuffer as_tensor asarray from_dlpack result_type can_cast get_default_dtype "
     "typename get_device numel is_same_size is_conj is_neg is_inference is_signed resolve_conj resolve_neg detach_ "
     "nn.functional.handle_torch_function".split()
 )
-#: Attributes that are computed of a tensor.
+#: Attributes of a tensor that are computed from it.
 _COMPUTED = frozenset("T H mT mH real imag".split())
-#: Hold other modules or parameters, and compute nothing themselves.
+#: Classes that contain other modules or parameters and compute nothing themselves.
 _CONTAINERS = frozenset("Module Container Sequential ModuleList ModuleDict ParameterList ParameterDict".split())
 
 
 class PublicName(NamedTuple):
-    """A public call: its dotted path below torch, and its form."""
+    """The dotted path below torch of a public function, and the form of its call."""
 
     name: str
     form: str
 
 
 def called(function: Any) -> PublicName | None:
-    """How `function`, which a function mode was given, is called in public; None for what is not, or is no operator."""
+    """Return the public name of `function`, which a function mode received; None if it is not a public operator."""
     try:
         name = resolve_name(function)
-    except Exception:  # noqa: BLE001 - an object that is no function of torch
+    except Exception:  # noqa: BLE001 - an object that is not a function of torch
         return None
     if not name or not name.startswith("torch."):
         return None
@@ -54,7 +54,7 @@ def called(function: Any) -> PublicName | None:
     path = name[len("torch.") :]
     folder, _, last = path.rpartition(".")
     if (own != last or folder == "functional") and getattr(torch, own, None) is function:
-        path = own  # torch.mm is torch.spmm, too, and torch.einsum is torch.functional.einsum
+        path = own  # torch.mm is also torch.spmm, and torch.einsum is torch.functional.einsum
     if path.startswith("Tensor."):
         return _member(path[len("Tensor.") :])
     if path in _NO_FUNCTIONS or any(part.startswith("_") for part in path.split(".")):
@@ -85,7 +85,7 @@ def _member(name: str) -> PublicName | None:
 
 
 def module_classes() -> Mapping[type, str]:
-    """The public classes of `torch.nn` that compute something, by what they are called."""
+    """Return a mapping from the public classes of `torch.nn` that compute something to their names."""
     found: dict[type, str] = {}
     for name, kind in vars(torch.nn).items():
         is_module = isinstance(kind, type) and issubclass(kind, torch.nn.Module)

@@ -1,4 +1,4 @@
-"""Says what is recorded of an optimizer: its options, and some of its parameters."""
+"""The recorded parts of an optimizer: its options, and some of its parameters."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any, NamedTuple
 
 import torch
 
-#: Parameters of a group that are written down: small ones of other shapes and layouts.
+#: Maximum number of parameters of a group that are recorded: the smallest ones of different shapes and layouts.
 SEVERAL = 4
-#: Take a function that computes the loss again, or sparse gradients.
+#: Classes that are left out: they need a closure that computes the loss again, or sparse gradients, or are abstract.
 _OTHERWISE = ("Optimizer", "LBFGS", "SparseAdam")
 
 
 class ParameterGroup(NamedTuple):
-    """One group of parameters that is stepped alike."""
+    """A group of parameters with the same options."""
 
     parameters: Sequence[Any]
     options: Mapping[str, Any]
 
 
 def optimizer_classes() -> Mapping[type, str]:
-    """The public classes of `torch.optim` that step on gradients alone, by what they are called."""
+    """Return a mapping from the public classes of `torch.optim` whose step needs only gradients to their names."""
     return {
         kind: f"optim.{name}"
         for name, kind in vars(torch.optim).items()
@@ -31,7 +31,7 @@ def optimizer_classes() -> Mapping[type, str]:
 
 
 def groups(optimizer: Any) -> list[ParameterGroup]:
-    """The groups of `optimizer`, with the options that its constructor takes."""
+    """Return the parameter groups of `optimizer`, with the options that its constructor takes."""
     taken = inspect.signature(type(optimizer).__init__).parameters
     return [
         ParameterGroup(
@@ -42,7 +42,7 @@ def groups(optimizer: Any) -> list[ParameterGroup]:
 
 
 def some(parameters: Sequence[Any]) -> list[Any]:
-    """The smallest of them of each shape and layout, a few at most."""
+    """Return one parameter of each dtype, shape and layout, at most `SEVERAL`, the smallest first."""
     distinct: dict[Any, Any] = {}
     for parameter in parameters:
         distinct.setdefault((parameter.dtype, parameter.shape, parameter.stride()), parameter)

@@ -1,4 +1,4 @@
-"""Records from now on until this process ends."""
+"""Records calls until this process ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from .calls_file import CallsFile
 
 
 def record(path: str) -> None:
-    """Begin; raises `OSError` where `path` cannot be written."""
+    """Begin to record into the file `path`.
+
+    Raises:
+        OSError: if `path` cannot be written.
+    """
     recorder = CallRecorder(CallsFile(path), int(os.environ.get("AUTOTEST_HARVEST_LIMIT") or LIMIT))
     recorder.start()
     atexit.register(recorder.summarise)

@@ -1,6 +1,6 @@
-"""Runs when an interpreter starts that has this folder on its path: records the calls of torch once that is imported.
+"""Runs at the start of an interpreter that has this folder on its path; records torch's calls once torch is imported.
 
-Another ``sitecustomize`` that this one hides is run first.
+If this file hides another ``sitecustomize``, that one runs first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def _run_the_hidden_one() -> None:
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - early in an interpreter's life
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - early in an interpreter's startup
     path = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]  # noqa: PTH100 - as before
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
@@ -24,7 +24,7 @@ def _run_the_hidden_one() -> None:
 
 
 class _AfterTorch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds torch as everybody else would, and starts recording when it has been imported."""
+    """Finds torch with the usual finders, and starts recording when its import is complete."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -60,7 +60,7 @@ def _start(path: str) -> None:
         sys.modules["_autotest_harvester"] = module
         spec.loader.exec_module(module)
         importlib.import_module("_autotest_harvester.whole_process").record(path)
-    except Exception as error:  # noqa: BLE001 - the script must run as it always does
+    except Exception as error:  # noqa: BLE001 - the script must run as usual
         sys.stderr.write(f"autotest harvest: nothing can be recorded: {type(error).__name__}: {error}\n")
 
 

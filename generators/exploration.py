@@ -17,7 +17,7 @@ from generators.shapes import Shape, checked_size
 from generators.source import Source, trial_of
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 #: Elements of an array that is more than one vectorised or one threaded loop takes in one go.

@@ -25,7 +25,7 @@ from generators.strategies import are_plain, as_generator
 from generators.values import REACH, WHOLE_REACH, Open
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 

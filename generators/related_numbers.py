@@ -43,7 +43,8 @@ def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -
     kind = (bits.order(values.size).reshape(values.shape) + 2) % 4
     mixed: Array = values
     if level in (_WHOLE_LEVELS if dtype in INTEGRAL else RELATED):
-        next_to = kind >= (2 if level not in RELATED else 3)  # a float rounds the neighbour of an extreme to the extreme
+        # Other levels have extremes, with neighbours only: a float rounds the neighbour of an extreme to the extreme.
+        next_to = kind >= (2 if level not in RELATED else 3)
         mixed = np.where(next_to, _next(theirs, dtype), np.where(kind == 2, theirs, values))
     if dtype in INTEGRAL:
         mixed = _rounded_alike(mixed, theirs)
@@ -120,7 +121,7 @@ def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
 
 def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
     """Return `values` with special numbers, in turn, where the other array has NaN, infinities, zeros and ones."""
-    if level == "nan" and not turn % 2:  # each array has a single NaN: one meets the other's NaN, one meets a number
+    if level == "nan" and not turn % 2:  # `values` has one NaN, which meets a number; the added one meets a NaN
         return np.where(np.isnan(theirs), theirs, values)
     same, opposite, inf, nan = theirs, -theirs, math.inf, math.nan
     ordinary = (inf, -inf, values) if level == "infinite" else (nan, inf, values, -inf)
@@ -168,7 +169,7 @@ def _rounded_alike(values: Array, theirs: Array) -> Array:
 
 
 def without_overflow(values: Array, dtype: str, numbers: Open, met: set[str]) -> Array:
-    """Return `values` (drawn as `numbers`), changed so that the arrays of a trial have the least integer or -1, not both.
+    """Return `values` (drawn as `numbers`) changed so that a trial's arrays have the least integer or -1, not both.
 
     The least integer divided by -1 overflows, which kills the process. `met` records which of the two earlier arrays
     have, and is updated.

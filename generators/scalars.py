@@ -28,8 +28,8 @@ _LONGEST = 3
 LOW, HIGH = 1, 6
 #: Bounds of numbers that have none, one pair for each of twenty trials.
 _OF_SIZES = ((LOW, HIGH),) * 15 + ((HIGH, 18),) * 5
-#: The same for dimensions. Three sizes are one past a block of a vectorised loop, and one range is larger than a tile of
-#: a matrix product. Each occurs once, spaced so that the other dimensions of the same array have other bounds.
+#: The same for dimensions. Three sizes are one past a block of a vectorised loop, and one range is larger than a tile
+#: of a matrix product. Each occurs once, spaced so that the other dimensions of the same array have smaller bounds.
 _OF_DIMENSIONS = (
     *((129, 200), *((LOW, HIGH),) * 4),
     *((65, 66), *((LOW, HIGH),) * 3, (HIGH, 18)),
@@ -201,7 +201,7 @@ class random(Generator):
 
 
 def open_bounds(source: Source, table: Sequence[builtins.tuple[Any, Any]]) -> builtins.tuple[Any, Any]:
-    """Return the bounds from `table` for a number without bounds in the trial of `source`; plain trials get the first."""
+    """Return the bounds from `table` for an unbounded number in the trial of `source`; plain trials get the first."""
     trial = trial_of(source.seed)
     position = (trial * _STRIDE + len(source.choices)) % len(table) if trial >= PLAIN_ROWS else 0
     return table[source.planned(position, len(table))]

@@ -42,7 +42,7 @@ _NARROW_BITS = 16
 DECADES = (-4.0, 4.0)
 #: The upper ends of the decades from which some wide numbers are always drawn, and the signs of these numbers.
 _SURE, _SURE_SIGNS = (DECADES[1], DECADES[1], DECADES[1] - 1, DECADES[0] + 1), (1, -1, 1, -1)
-#: Greatest count for which wide numbers are spread evenly over the decades. More random numbers cover each decade anyway.
+#: Greatest count for which wide numbers are spread evenly over the decades. More numbers cover each decade anyway.
 EACH_DECADE = 64
 #: Powers of ten of numbers near zero, which keep few digits in exp(x) - 1 or 1 + x; and the dtypes whose smallest
 #: numbers are still far below these.
@@ -56,8 +56,8 @@ FEW = 8
 FEW_ROWS, FEW_COLUMNS = 2, 4
 #: Least number of rows for which a whole row is NaN.
 _ROWS_WITH_NAN = 3
-#: By level and turn, the last of truth values that are otherwise all its opposite. Only with such values do all(), any()
-#: and counts of a whole array show that a loop omits its last elements.
+#: By level and turn, the last of truth values that are otherwise all its opposite. Only with such values do all(),
+#: any() and counts of a whole array show that a loop omits its last elements.
 _LAST = MappingProxyType({"whole 0": True, "whole 1": False, "signed 1": True, "ties 1": False})
 #: By dtype, an integer and the one below it that are equal as float32 (int32) or as float32 and float64 (int64).
 _CONFUSED = MappingProxyType({"int32": (2**24 + 1, 2**24), "int64": (2**53 + 1, 2**53)})

@@ -180,8 +180,8 @@ class Exploration:
         """Return the first of two shapes that broadcast to `common`; it has ones."""
         axes = open_axes(common, dims)
         if partner == "both" and len(axes) > _FEW_DIMENSIONS:
-            # It has ones where the second shape has none: in the first open dimension, and in the next such trial in the
-            # second half of the open dimensions.
+            # It has ones where the second shape has none: in the first open dimension, and in the next such trial in
+            # the second half of the open dimensions.
             alone = axes[0]
             axes = axes[len(axes) // 2 :] if self.turn("partner") % 2 else [alone]
             return tuple([1 if axis in axes else size for axis, size in enumerate(common)])
@@ -329,8 +329,8 @@ class Exploration:
         if not axes:
             return set()
         source, taken = self._source, self.turn(factor)
-        # At level ``second`` the last axis comes first, and at ``first`` it comes second: the first and the last axis of
-        # both arrays have their turns within four trials.
+        # At level ``second`` the last axis comes first, and at ``first`` it comes second: the first and the last axis
+        # of both arrays have their turns within four trials.
         level = LEVELS[_PLACES["partner"]][self._row.partner] if factor == "partner" else ""
         start = {"second": taken - 1, "first": -taken, "fewer": taken + 1}.get(level, taken)
         surely = axes[source.planned(start % len(axes), len(axes))]

@@ -110,7 +110,7 @@ def proving(times: int) -> Iterator[Row]:
 
 
 def reporting(times: int, root: Path = ROOT) -> Iterator[Row]:
-    """Yield the additional seconds of a failing test against a passing one, under pytest, with the library in `root`."""
+    """Yield the additional seconds of failing tests against a passing one, under pytest, with the library in `root`."""
     beyond: dict[str, list[float]] = {}
     for _ in range(times):
         for options in (["--autotest-isolate"], []):

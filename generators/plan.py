@@ -164,12 +164,12 @@ def _block(number: int) -> tuple[tuple[Row, ...], Mapping[FactorPair, int]]:
 
 
 def _with_layouts_that_show(rows: list[Row]) -> list[Row]:
-    """Return `rows` with some layouts changed, so that the layouts have an effect.
+    """Return `rows` with some layouts changed to layouts that have an effect.
 
     Every second row of NaN is transposed if it is contiguous. Operators that treat NaN like other numbers, such as
     `isnan`, show the layout's effect, although NaN hides it in most other results. Zeros with one other number at the
-    end repeat along no dimension and cannot be expanded: such a row swaps its expanded layout with a row of large
-    arrays that have one shape.
+    end do not repeat along a dimension and cannot be expanded. A row of these swaps its expanded layout with a row of
+    large arrays that have one shape.
     """
     found, nans = [*rows], 0
     for place, one in enumerate(rows):

@@ -27,14 +27,12 @@ from generators.errors import BadBounds
 #: Half the width of the default range of floats. It reaches past 1 on both sides, where many functions change their
 #: behaviour, and `exp` of all its numbers is finite.
 REACH = 4.0
-#: The same in a third of the arrays of level ``signed``. In this range many functions are linear, and their code has a
-#: separate branch for it.
+#: The same in a third of the arrays of level ``signed``: many functions have a separate, linear branch for this range.
 WIDER_REACH = 12.0
 #: The same as `REACH`, for integers.
 WHOLE_REACH = 9
-#: A range of numbers whose differences are small compared with the numbers, so that a variance computed from sums of
-#: squares is only rounding error, and `exp` is still finite; and the turn of level ``unit`` that uses it instead of
-#: [0, 1).
+#: Range of numbers with relatively small differences: a variance computed from sums of squares is only rounding error,
+#: and `exp` is still finite. The turn of level ``unit`` that uses it instead of [0, 1).
 FAR, _FAR_TURN = (64.0, 65.0), 2
 #: Greatest number of bits of an integral dtype for which the upper half of its range is used as `FAR`.
 _NARROW_BITS = 16
@@ -89,8 +87,7 @@ class Open(Filling):
     level: str
     low: float | None = None
     high: float | None = None
-    #: Number of earlier trials of the block with this level. Levels of few trials take turns in how many numbers are
-    #: special.
+    #: Number of earlier trials of the block with this level: rare levels take turns in how many numbers are special.
     turn: int = 0
 
     def fill(self, bits: Bits, spec: Spec) -> Array:
@@ -147,10 +144,7 @@ def _mask(rows: Array) -> None:
 
 
 def _put_in_disorder(rows: Array, pair: tuple[int, int]) -> None:
-    """Put `pair`, whose numbers are equal as floats, into the first two rows in both orders.
-
-    Sorting by the values as floats then gives a wrong order along either dimension.
-    """
+    """Put `pair`, equal as floats, into the first two rows in both orders, so that no sort of floats orders both."""
     if min(rows.shape) > 1:
         rows[0, :2], rows[1, :2] = pair, pair[::-1]
 

@@ -48,7 +48,7 @@ def main() -> int:
     print(", ".join(f"{name} {value}" for name, value in about.items()))
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["AUTOTEST_DIR"] = folder  # nothing that an earlier run found takes part
+        os.environ["AUTOTEST_DIR"] = folder  # so that findings of earlier runs are not used
         for row in measured(
             chosen.groups or GROUPS, chosen.rounds, chosen.only, chosen.beside and chosen.beside.absolute()
         ):
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str, beside: Path | None = None) -> Iterator[Row]:
-    """The rows of these groups, as they come; those about processes for the checkout `beside`, too."""
+    """Yield the rows of these groups as they are measured; the group "processes" also measures checkout `beside`."""
     if {"small", "large", "graph"} & set(groups):
         contenders = Contenders()
         if "small" in groups:
@@ -110,7 +110,7 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str, beside
 
 
 def _grouped(rows: Iterator[Row]) -> list[Row]:
-    """Rows that come in turns, section by section."""
+    """Return `rows`, whose sections alternate, ordered by section."""
     found = list(rows)
     sections = list(dict.fromkeys(row.section for row in found))
     return [row for section in sections for row in found if row.section == section]

@@ -1,7 +1,7 @@
-"""The loops that one would write by hand: draw, run both, push a cotangent back, compare.
+"""Loops as one would write them by hand: draw, run both frameworks, backpropagate a cotangent, compare.
 
-Each does what the body of the same name in `benchmarks.cases` does, and compares every result and every gradient with
-`numpy.allclose` (not the inputs and the parameters themselves, nor dtypes, which this library compares, too).
+Each loop does the same as the body of the same name in `benchmarks.cases`. It compares all results and gradients with
+`numpy.allclose`. This library also compares inputs, parameters and dtypes; the loops do not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 
 class ByHand:
-    """The two frameworks and a random generator, as a test file would have them at hand."""
+    """The two frameworks and a random generator, as in a hand-written test file."""
 
     def __init__(self, torch: ModuleType, flow: ModuleType, seed: int = 0) -> None:
         self.torch = torch

@@ -1,4 +1,4 @@
-"""The test bodies that are timed, in the words that this library and OneFlow's own autotest share."""
+"""The test bodies that are timed, written with the API that this library and OneFlow's own autotest share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-#: A library and a size -> what the test returns.
+#: A function of a library and a size that returns the result of the test.
 Body = Callable[[Any, "int | None"], Any]
 
 
@@ -18,7 +18,7 @@ class Case:
     backward: bool = True
 
 
-#: What OneFlow's own factory draws, so that all contenders compute with numbers of one size.
+#: The bounds of OneFlow's own factory, so that all contenders compute with numbers of the same magnitude.
 RANGE: Mapping[str, float] = MappingProxyType({"low": 0, "high": 1})
 
 
@@ -62,7 +62,7 @@ def conv2d_module(lib: Any, size: int | None) -> Any:
 
 
 def layer_norm(lib: Any, size: int | None) -> Any:
-    # Of few columns, or of equal numbers, the variance may be tiny: with the default eps rounding would fail the test.
+    # With few columns or equal numbers, the variance may be tiny: rounding would fail the test with the default eps.
     columns = size or lib.random(8, 13).to(int)
     x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=columns, **RANGE)
     return lib.torch.nn.functional.layer_norm(x, (columns if size else columns.value(),), eps=0.01)
@@ -99,7 +99,7 @@ def lstm_cell(lib: Any, size: int | None) -> Any:
     rows, inputs, hidden = _dim(lib, size), _dim(lib, size), _dim(lib, size)
     m = lib.torch.nn.LSTMCell(inputs, hidden)
     x = lib.random_tensor(ndim=2, dim0=rows, dim1=inputs, **RANGE)
-    # OneFlow 0.9.0 cannot make the state itself.
+    # OneFlow 0.9.0 cannot create the state itself.
     state = tuple([lib.random_tensor(ndim=2, dim0=rows, dim1=hidden, **RANGE) for _ in range(2)])
     return m(x, state)[0]
 

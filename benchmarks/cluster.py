@@ -1,8 +1,8 @@
-"""What dealing tasks out on a cluster costs, with workers that do nothing, and a campaign on Ray beside a local one.
+"""Measures the cost of distributing tasks to a cluster of idle workers, and a campaign on Ray against a local one.
 
-Leave rows. What the driver does for a task is its processor time, its threads of Ray among it: where the agents run
-on the same two cores, the time on the clock is theirs, too. So it is also asked what the driver can do by itself, with
-agents that answer at once and whose own processor time is not counted.
+The functions yield rows. The driver's cost per task is its processor time, including that of its Ray threads: if the
+agents run on the same two cores, the wall-clock time includes their work. Therefore the driver is also measured alone,
+with agents that answer immediately and whose processor time is subtracted.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from benchmarks.sessions import processor_time, taken_below
 from benchmarks.whole import environment
 from tests.support.threads import Idle, Threads
 
-#: Tasks a second that the workers that do nothing ask for, together.
+#: Tasks per second that all idle workers together request.
 PACE = 1000.0
-#: Tests of the campaign whose tasks are dealt out, and agents that share its workers.
+#: Number of tests in the campaign whose tasks are distributed, and number of agents that share its workers.
 TESTS, AGENTS = 500, 8
 
-#: Nothing is found by them: looking into a finding takes seconds.
+#: Tests without findings, because the diagnosis of a finding takes seconds.
 _TESTS = """
     from autotest import autotest, random_tensor, torch
 
@@ -54,7 +54,7 @@ _TESTS = """
 
 
 class Nothing(Idle):
-    """Says of every task what a usual one leaves."""
+    """An agent that runs no task and returns a typical result for each."""
 
     def result(self, task: Task) -> Result:
         assert isinstance(task, Explore)
@@ -65,7 +65,7 @@ class Nothing(Idle):
 
 
 class _Paced(Nothing):
-    """One of so many agents that ask for `PACE` tasks a second together."""
+    """A worker that waits for each task, so that `WORKERS` workers together request `PACE` tasks per second."""
 
     WORKERS = 64
 
@@ -78,13 +78,13 @@ class _Paced256(_Paced):
 
 
 class _AtOnce:
-    """Machines whose agents have done whatever they are given when they are asked, in this thread."""
+    """An engine whose agents run in this thread and answer all messages when `answers` is called."""
 
     def __init__(self, workers: int, agents: int) -> None:
         self._workers, self._agents, self._one = workers, agents, Nothing()
         self._there: list[Nothing] = []
         self._asked: list[tuple[int, bytes]] = []
-        #: Seconds of the processor that the agents took.
+        #: Processor seconds used by the agents.
         self.theirs = 0.0
 
     def connect(self) -> None:
@@ -116,7 +116,7 @@ class _AtOnce:
 
 
 class _Shared(RayEngine):
-    """A cluster of one machine, which is taken for several."""
+    """A Ray cluster of one machine that is presented as several."""
 
     def machines(self) -> Sequence[Machine]:
         return [
@@ -130,7 +130,7 @@ class _Shared(RayEngine):
 
 
 class _Silent:
-    """Shows nobody anything."""
+    """A display that shows nothing."""
 
     def changed(self, progress: CampaignProgress) -> None:
         pass
@@ -140,7 +140,7 @@ class _Silent:
 
 
 def coordination(seconds: float) -> Iterator[Row]:
-    """Tasks a second, and what the driver needs for one, with 64 and 256 workers that do nothing."""
+    """Yield the tasks per second, and the driver's cost per task, with 64 and 256 idle workers."""
     agents: dict[int, type[_Paced]] = {64: _Paced, 256: _Paced256}
     for workers, agent in agents.items():
         machines: dict[str, tuple[int, Callable[[], Idle]]] = {
@@ -162,7 +162,7 @@ def coordination(seconds: float) -> Iterator[Row]:
 
 
 def by_itself(seconds: float) -> Iterator[Row]:
-    """Tasks for which a second of the driver's processor is enough, and its memory, with agents that answer at once."""
+    """Yield the tasks per processor second of the driver, and its memory, with agents that answer immediately."""
     for workers in (64, 256, 1000):
         engine = _AtOnce(workers, AGENTS if workers < 1000 else 125)
         tasks, took, busy, _, grown = _dealt(engine, seconds)
@@ -177,7 +177,12 @@ def by_itself(seconds: float) -> Iterator[Row]:
 
 
 def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float, float]:
-    """Tasks, seconds, seconds of the processor here and in the processes below, and kilobytes of one campaign."""
+    """Run one campaign on `engine` for `seconds` seconds and measure it.
+
+    Returns:
+        The number of finished tasks, the wall-clock seconds, the processor seconds of this process and of its
+        descendants, and the growth of this process's memory in kilobytes.
+    """
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         executor = Cluster(engine, package(Conditions(place), [], place), place)
@@ -196,7 +201,7 @@ def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float, fl
 
 
 class _Counted:
-    """Counts what an executor has finished."""
+    """Wraps an executor and counts its finished tasks."""
 
     def __init__(self, executor: Cluster) -> None:
         self._executor, self.tasks = executor, 0
@@ -219,17 +224,17 @@ class _Counted:
 
 
 def _memory() -> float:
-    """Kilobytes that this process has now."""
+    """Return the resident memory of this process in kilobytes."""
     return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * resource.getpagesize() / 1024
 
 
 def beside_local(seconds: float, times: int) -> Iterator[Row]:
-    """Trials of a campaign on Ray with two workers beside those of two workers here, in turns.
+    """Yield the ratio of the trials of campaigns with two workers on Ray to those with two local workers.
 
-    Both are the difference of a long campaign and a short one, whose clocks run from when the workers have imported
-    everything: what starting costs drops out, here and there. By the clock, that is a matter of who else uses the
-    machine. So it is also said how much of two processors is left to the workers, when all else that belongs to the
-    campaign (the command, Ray's processes, the agent) has what it takes.
+    The campaigns alternate. Each value is the difference of a long campaign and a short one, whose clocks start when
+    the workers have imported everything, so that the cost of starting cancels out. The wall-clock ratio depends on the
+    other load of the machine. Therefore a second row compares how much of two processors remains for the workers after
+    the rest of the campaign (the command, Ray's processes, the agent) has used its processor time.
     """
     by_clock, left = [], []
     with tempfile.TemporaryDirectory() as folder:
@@ -247,7 +252,7 @@ def beside_local(seconds: float, times: int) -> Iterator[Row]:
 
 
 class _Came(NamedTuple):
-    """What a campaign came to, how long it took, and the seconds of the processors that were not its workers'."""
+    """The trials of a campaign, its wall-clock seconds, and the processor seconds of its processes except workers."""
 
     trials: int
     seconds: float

@@ -1,4 +1,4 @@
-"""Who is timed: this library, OneFlow's own autotest, a loop written by hand."""
+"""The contenders that are timed: this library, OneFlow's own autotest, and a loop written by hand."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from benchmarks.by_hand import LOOPS, ByHand
 from benchmarks.cases import Case
 from benchmarks.interleave import Trials
 
-#: Sums over 65,536 numbers are rounded by more than the default tolerances allow; all contenders get the same.
+#: Tolerances, the same for all contenders. Rounding errors of sums over 65,536 numbers exceed the default tolerances.
 LARGE_TOLERANCE = {"rtol": 1e-3, "atol": 1e-2}
 SMALL_TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
 
 OURS, THEIRS, BY_HAND = "autotest", "OneFlow's autotest", "by hand"
-#: This library where dtype, numbers and layout are left open.
+#: This library on tests that leave dtype, numbers and layout open.
 OPEN = "autotest, open"
 
 
 class LikeTheOthers:
-    """This library, told to draw what the other contenders draw: float32 numbers from [0, 1) in contiguous memory."""
+    """This library, set to draw the same as the other contenders: float32 numbers in [0, 1) in contiguous memory."""
 
     random = staticmethod(autotest.random)
     torch = autotest.torch
@@ -37,24 +37,24 @@ class LikeTheOthers:
 
 
 class Contenders:
-    """All three, on one pair of frameworks."""
+    """All three contenders, on one pair of frameworks."""
 
     def __init__(self) -> None:
-        # OneFlow's harness reads this when it is imported, and looks for GPUs without it.
+        # OneFlow's test harness reads this when it is imported. Without it, the harness looks for GPUs.
         os.environ["ONEFLOW_TEST_CPU_ONLY"] = "1"
         import torch
 
         from autotest.frameworks.preload import import_oneflow
 
         flow = import_oneflow()
-        with contextlib.redirect_stdout(io.StringIO()):  # it greets
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints a greeting
             from oneflow.test_utils import automated_test_util
         self._theirs = automated_test_util
         self._hand = ByHand(torch, flow)
         self._seeds = itertools.count(1)
 
     def of(self, case: Case, size: int | None, *, graph: bool = False) -> dict[str, Trials]:
-        """The contenders of one case; a loop by hand has no graph."""
+        """Return the contenders for one case. With `graph` there is no loop by hand."""
         found = {OURS: self._ours(case, size, graph, LikeTheOthers), THEIRS: self._theirs_of(case, size, graph)}
         if not graph:
             loop, hand = LOOPS[case.body.__name__], self._hand
@@ -68,7 +68,7 @@ class Contenders:
         return found
 
     def of_open(self, case: Case) -> dict[str, Trials]:
-        """This library by itself, on a case as it stands, and with all said that the case leaves open."""
+        """Return this library twice: on the case as it is, and with fixed values for all that the case leaves open."""
         return {OPEN: self._ours(case, None, False, autotest), OURS: self._ours(case, None, False, LikeTheOthers)}
 
     def _ours(self, case: Case, size: int | None, graph: bool, lib: Any) -> Trials:
@@ -86,7 +86,7 @@ class Contenders:
             return autotest.autotest(n=count, **settings)(body)  # the others draw no special values either
 
         def trials(count: int) -> None:
-            # Another seed each time: the same draws again and again would find caches warm that are not.
+            # A new seed each time: with repeated draws, caches would be warmer than in real use.
             os.environ["AUTOTEST_SEED"] = str(next(self._seeds))
             test(count)()
 

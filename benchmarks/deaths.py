@@ -1,6 +1,6 @@
-"""Seconds from a death or a difference to its report, and what replacing a worker takes beside a fresh interpreter.
+"""Measures the time from a crash or mismatch to its report, and to replace a worker against a fresh interpreter.
 
-Leave rows. What importing the frameworks takes is measured by the same test where it passes, and left out.
+The functions yield rows. The time of importing the frameworks is measured with a passing test, and subtracted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FRESH = """
     for side in (chosen().reference, chosen().candidate):
         side.version
 """
-#: OneFlow 0.9.0 dies of a vector by matrices, has no gradient of lgamma, and is right about relu.
+#: OneFlow 0.9.0 crashes in a product of a vector and matrices, has no gradient of lgamma, and computes relu correctly.
 _TESTS = """
     from autotest import autotest, random, random_tensor, torch
 
@@ -59,7 +59,7 @@ _TESTS = """
         return torch.relu(random_tensor(ndim=2))
 """
 
-#: Name, test, options, whether the script is run, and seconds to be had at most.
+#: Name, test, options, value of ``AUTOTEST_VERIFY`` (whether the script is run), and maximum seconds.
 _REPORTS = (
     ("a crash at trial 0, isolated, with a verified script", "test_dies", ["--autotest-isolate"], "1", 8.0),
     ("a difference, with a verified script", "test_differs", [], "1", 8.0),
@@ -68,10 +68,10 @@ _REPORTS = (
 
 
 def replacing(times: int) -> Iterator[Row]:
-    """A process that has both frameworks: forked by the server, and as a fresh interpreter, in turns."""
+    """Yield the time to get a process with both frameworks, forked by the server or, in turns, freshly started."""
     forked, fresh = [], []
     with contextlib.closing(Server()) as server:
-        _forked(server)  # the server imports, too
+        _forked(server)  # not timed, because the server imports the frameworks now
         for _ in range(times):
             forked.append(_forked(server))
             fresh.append(_timed([sys.executable, "-c", textwrap.dedent(_FRESH)], ROOT))
@@ -92,7 +92,7 @@ def _ready(connection: Connection, server: socket.socket) -> None:
 
 
 def proving(times: int) -> Iterator[Row]:
-    """The script of a crash in a fresh interpreter: where a fork of it dies, and where another interpreter does."""
+    """Yield the time to run the script of a crash: one that crashes in a fork, and one in another interpreter."""
     taken: dict[bool, list[float]] = {True: [], False: []}
     data = [Array(np.zeros(shape, "float32"), "float32") for shape in ((1,), (1, 1, 1))]
     tensors = [tensor_call(slot, slot, array, requires_grad=False) for slot, array in enumerate(data)]
@@ -110,7 +110,7 @@ def proving(times: int) -> Iterator[Row]:
 
 
 def reporting(times: int, root: Path = ROOT) -> Iterator[Row]:
-    """Seconds of a failing test beyond those of one that passes, under pytest, with the library of `root`."""
+    """Yield the additional seconds of failing tests against a passing one, under pytest, with the library in `root`."""
     beyond: dict[str, list[float]] = {}
     for _ in range(times):
         for options in (["--autotest-isolate"], []):
@@ -132,7 +132,7 @@ def _session(test: str, options: list[str], verify: str, root: Path) -> float:
 
 
 def campaign(seconds: float, root: Path = ROOT) -> Iterator[Row]:
-    """Trials of a campaign over the own tests of OneFlow of `root`, most of whose deaths its ledger expects."""
+    """Yield the trials of a campaign over the OneFlow tests in `root`. Its ledger expects most of their crashes."""
     summary, wall = _campaign(root / "tests" / "alignment", seconds, root)
     name = f"trials of `autotest fuzz tests/alignment`, {seconds:g} s"
     yield _row(root, name, Spread.of([summary["trials"]]), "", 500.0 * seconds, at_most=False)
@@ -142,7 +142,7 @@ def campaign(seconds: float, root: Path = ROOT) -> Iterator[Row]:
 
 
 def looking(seconds: float, root: Path = ROOT) -> Iterator[Row]:
-    """Deaths that a campaign looks into a minute, over tests of which about forty kill and no ledger knows."""
+    """Yield the crashes that a campaign diagnoses per minute. About forty of its tests crash, none is in a ledger."""
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder) / "test_edges.py"
         shutil.copy(root / "tests" / "alignment" / edges.name, edges)
@@ -157,7 +157,7 @@ def looking(seconds: float, root: Path = ROOT) -> Iterator[Row]:
 
 
 def six(seconds: float, root: Path = ROOT) -> Iterator[Row]:
-    """Six operators of twenty-six that die each in a way of its own: a hang, no memory, an exit, three signals."""
+    """Yield the scripts for six of 26 operators that end differently: a hang, no memory, an exit, three signals."""
     suite = root / "tests" / "fuzz" / "suites" / "twenty_six.py"
     summary, _ = _campaign(suite, seconds, root, AUTOTEST_CANDIDATE="tests.support.deadly:six")
     name = f"scripts that die, of six kinds of death, in {seconds:g} s"
@@ -169,14 +169,14 @@ def _proved(findings: list[dict[str, Any]]) -> int:
 
 
 def _row(root: Path, name: str, spread: Spread, unit: str, goal: float | None = None, *, at_most: bool = True) -> Row:
-    """A goal is for the library of this checkout."""
+    """Return a row; the goal applies only to the library of this checkout."""
     if root == ROOT:
         return Row("deaths", name, spread, unit, goal, at_most)
     return Row("deaths", f"{name} ({root.name})", spread, unit)
 
 
 def _campaign(tests: Path, seconds: float, root: Path, **environment: str) -> tuple[dict[str, Any], float]:
-    """What a campaign writes about itself, and the seconds that it takes."""
+    """Return the JSON summary of a campaign, and its wall-clock seconds."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "summary.json"
         options = ["--time", f"{seconds:g}s", "--seed", "1", "--json", str(told)]

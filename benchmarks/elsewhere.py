@@ -1,6 +1,6 @@
-"""A trial whose candidate is in another interpreter, beside one with the same candidate in this one.
+"""Compares trials whose candidate is in another interpreter with trials of the same candidate in this one.
 
-Leaves rows: what passes on the clock, and what both processes compute, which a busy machine disturbs less.
+Yields rows for the wall-clock time, and for the processor time of both processes, which a busy machine disturbs less.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from benchmarks.interleave import Clock, Trials, interleaved
 from benchmarks.results import Row
 
 HERE, ELSEWHERE = "in this interpreter", "in another"
-#: As many as a test has by default, and as many as are sent at once.
+#: Number of trials in a turn: the default number of trials of a test, which are also sent together.
 TRIALS = 20
-#: How many times longer it may take.
+#: Maximum ratio of the times.
 GOAL = 1.3
 _NAMES = ("relu", "Conv2d module", "chain of 10 calls")
 
 
 def elsewhere(rounds: int, only: str, candidates: tuple[str, ...] = ("torch", "oneflow")) -> Iterator[Row]:
-    """Each case with each of `candidates`, here and in a second process of this interpreter."""
+    """Yield rows for each case and candidate: in this process against a second process of the same interpreter."""
     for name in candidates:
         other = framework(f"python:{sys.executable}:{name}")
         assert isinstance(other, Interpreter)
@@ -69,7 +69,7 @@ def _trials(case: Case, pair: Pair) -> Trials:
 
 
 def _computing(other: Interpreter) -> Clock:
-    """Seconds that this process and that of `other` have computed, in all of their threads."""
+    """Return a clock of the processor seconds that this process and that of `other` have used, in all threads."""
 
     def clock() -> float:
         tasks = Path(f"/proc/{other.process}/task") if other.process else None

@@ -1,7 +1,4 @@
-"""Training with `autotest.harvest` beside the same training without it.
-
-Leaves rows.
-"""
+"""Compares training with `autotest.harvest` with the same training without it. Yields rows."""
 
 from __future__ import annotations
 
@@ -17,15 +14,15 @@ from benchmarks.results import Row
 from tests.harvest import networks
 
 ALONE, RECORDED = "alone", "recorded"
-#: Steps of training a turn.
+#: Number of training steps in a turn.
 STEPS = 20
-#: How many times longer it may take.
+#: Maximum ratio of the times.
 GOAL = 3.0
 CASES: dict[str, Callable[[int], float]] = {"images": networks.images, "texts": networks.texts}
 
 
 def harvesting(rounds: int, only: str) -> Iterator[Row]:
-    """Each training: how many times longer it takes while its calls are recorded."""
+    """Yield, for each training, the ratio of its time with recorded calls to its time without."""
     with tempfile.TemporaryDirectory() as folder:
         numbers = itertools.count()
 

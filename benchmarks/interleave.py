@@ -1,4 +1,4 @@
-"""Times contenders side by side."""
+"""Times contenders in alternation."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-#: Does that many trials.
+#: A function that runs the given number of trials.
 Trials = Callable[[int], object]
-#: Seconds since whenever.
+#: A function that returns the seconds since an arbitrary time.
 Clock = Callable[[], float]
 
-#: Seconds that one turn should take: long enough for what a batch costs once, short beside what disturbs a machine.
+#: Seconds that one turn should take: long enough to spread the fixed cost of a batch, and short compared with
+#: disturbances of the machine.
 TURN = 0.03
 
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Quartiles of what was measured once a round."""
+    """Quartiles of a value that is measured once per round."""
 
     low: float
     median: float
@@ -35,7 +36,7 @@ class Spread:
 
 @dataclasses.dataclass(frozen=True)
 class Timed:
-    """Seconds a trial of each contender, one for each round."""
+    """Seconds per trial of each contender, one value for each round."""
 
     seconds: Mapping[str, Sequence[float]]
 
@@ -43,7 +44,7 @@ class Timed:
         return Spread.of(self.seconds[name])
 
     def ratio(self, name: str, to: str) -> Spread:
-        """How many times longer `name` takes than `to`, round by round."""
+        """Return the ratio of the time of `name` to that of `to`, computed for each round."""
         return Spread.of([one / other for one, other in zip(self.seconds[name], self.seconds[to], strict=True)])
 
 
@@ -54,9 +55,10 @@ def interleaved(
     clock: Clock = time.perf_counter,
     count: int | None = None,
 ) -> Timed:
-    """Give each contender `rounds` turns of `count` trials or of about `turn` seconds, every round in another order.
+    """Time `rounds` turns of each contender, with a different order in each round.
 
-    `clock` may be `time.thread_time` for what waits for nobody: then a busy machine disturbs less.
+    A turn is `count` trials, or about `turn` seconds if `count` is None. `clock` may be `time.thread_time` if the
+    trials wait for no other thread or process: a busy machine then disturbs less.
     """
     counts = {name: _count(trials, turn, clock) if count is None else count for name, trials in contenders.items()}
     for trials in contenders.values():
@@ -64,7 +66,7 @@ def interleaved(
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     order = list(contenders)
     for number in range(rounds):
-        gc.collect()  # so that nobody's turn clears up what another left
+        gc.collect()  # so that no turn includes the collection of another contender's garbage
         shift = number % len(order)
         for name in order[shift:] + order[:shift]:
             seconds[name].append(_turn(contenders[name], counts[name], clock))
@@ -72,7 +74,7 @@ def interleaved(
 
 
 def _count(trials: Trials, turn: float, clock: Clock) -> int:
-    """How many trials fill a turn."""
+    """Return the number of trials that take about `turn` seconds."""
     trials(1)
     count = 2
     while True:

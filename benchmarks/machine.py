@@ -1,4 +1,4 @@
-"""Which machine, which versions, and how busy: no number means anything without them."""
+"""Describes the machine, its load and the versions in use, without which no measurement can be interpreted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def describe() -> dict[str, Any]:
-    """Processor, cores, load and versions of the machine and of what is timed."""
+    """Return the processor, cores and load of the machine, and the versions of Python and the timed packages."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

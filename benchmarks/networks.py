@@ -1,7 +1,4 @@
-"""A network on both sides at once, beside the same network run with each framework by hand.
-
-Leaves rows.
-"""
+"""Compares a network on both sides at once with the same network run by hand in each framework. Yields rows."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ GOAL = 1.3
 
 
 def trained(lib: Any, model: Any, x: Any) -> Any:
-    """One step: forward, backward, update."""
+    """Run one training step (forward, backward, update) and return the output of the network."""
     optimizer = lib.optim.SGD(model.parameters(), lr=0.01)
     result = model(x)
     (result * result * result).mean().backward()
@@ -58,7 +55,7 @@ def _by_hand(name: str, shape: tuple[int, ...]) -> Callable[[], None]:
 
 
 class _Library:
-    """A framework's namespace by its adapter's look-up."""
+    """The namespace of a framework, which resolves names with the framework's adapter."""
 
     def __init__(self, resolve: Callable[[str], Any]) -> None:
         self._resolve = resolve
@@ -83,7 +80,7 @@ def _dual(name: str, shape: tuple[int, ...]) -> Trials:
 
 
 def networks(rounds: int, only: str) -> Iterator[Row]:
-    """Forward, backward and step of each network, new in every trial."""
+    """Yield the relative time of forward, backward and update for each network. Each trial builds a new one."""
     with chosen().around_trials():
         for title, (name, shape) in CASES.items():
             if only not in title:

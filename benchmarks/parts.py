@@ -1,6 +1,6 @@
-"""The parts of a trial by themselves: drawing beside Hypothesis, a dual call beside two bare ones, comparing, emitting.
+"""Measures the parts of a trial: drawing against Hypothesis, a dual call against two plain calls, comparing, emitting.
 
-Leave rows.
+The functions yield rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _repeated(once: Callable[[], Any]) -> Trials:
 
 
 def drawing(rounds: int) -> Iterator[Row]:
-    """What a trial draws, beside Hypothesis drawing the same in its own loop, with nothing kept or shrunk."""
+    """Yield the time to draw values, against Hypothesis drawing the same in its loop, without storing or shrinking."""
     from hypothesis import strategies as st
     from hypothesis.extra import numpy as hnp
 
@@ -51,7 +51,7 @@ def drawing(rounds: int) -> Iterator[Row]:
             shapes,
         ),
         "a float32 tensor": (
-            # What a `random_tensor` draws by.
+            # The function with which `random_tensor` draws.
             lambda: generators.drawn_array(ndim=2, dims=(generators.random(1, 6), generators.random(1, 6))),
             hnp.arrays(np.float32, st.tuples(least, least), elements=cells),
         ),
@@ -102,7 +102,7 @@ def _theirs(strategy: Any) -> Trials:
 
 
 def dual_call(rounds: int) -> Iterator[Row]:
-    """What a call of the dual `torch` adds to the two bare calls, which it contains."""
+    """Yield the time that a call of the dual `torch` adds to the two plain calls that it makes."""
     pair = chosen()
     both = pair.resolve("relu")
 
@@ -118,7 +118,7 @@ def dual_call(rounds: int) -> Iterator[Row]:
         with generators.using(generators.Source(0)), recording(Recorder(pair)):
             x = random_tensor(ndim=2, dim0=4, dim1=4, requires_grad=False)
         one, other = x.reference, x.candidate
-        kept = [(both.expected(one), both.actual(other)) for _ in range(count)]  # kept, as the record does
+        kept = [(both.expected(one), both.actual(other)) for _ in range(count)]  # results are kept, as by the recorder
         pair.candidate.synchronize()
         kept.clear()
 
@@ -128,7 +128,7 @@ def dual_call(rounds: int) -> Iterator[Row]:
 
 
 def comparing(rounds: int) -> Iterator[Row]:
-    """Comparing two tensors that agree, beside `numpy.allclose`."""
+    """Yield the time to compare two tensors that agree, against `numpy.allclose`."""
     how = comparison.Comparison("forward", Tolerance())
     for name, shape, nudge in (("equal", (4, 4), 0.0), ("close", (4, 4), 1e-7), ("close", (256, 256), 1e-7)):
         one = np.random.default_rng(0).random(shape, dtype=np.float32)
@@ -143,7 +143,7 @@ def comparing(rounds: int) -> Iterator[Row]:
 
 
 def emitting(rounds: int) -> Iterator[Row]:
-    """Writing the source text of a recorded chain."""
+    """Yield the time to write the source text of a recorded chain of calls."""
 
     def body() -> Any:
         x = random_tensor(ndim=2, dim0=4, dim1=4)

@@ -19,14 +19,14 @@ from autotest.results import ledger
 from autotest.results.ledger import LedgerEntry
 from autotest.results.sweep_findings import symptoms_of
 
-#: What the share of divergences that are found should reach.
+#: Least share of the divergences that should be found.
 GOAL: Final = 0.85
-#: What a finding says where the candidate accepts what the reference refuses.
+#: Matches the message of a finding in which the candidate accepts arguments that the reference refuses.
 _ACCEPTED: Final = re.compile(r" refuses \(.*accepts", re.DOTALL)
 
 
 class Known(NamedTuple):
-    """One divergence of a ledger, as far as a sweep can show it."""
+    """One divergence of a ledger, and the operators by which a sweep can show it."""
 
     entry: LedgerEntry
     operators: frozenset[str]
@@ -37,18 +37,18 @@ _PACKAGES: Final = re.compile(r"^(Tensor|special|linalg|functional|nn\.functiona
 
 
 def folded(name: str) -> str:
-    """`name` without its package and spelling: ``nn.LeakyReLU`` and ``nn.functional.leaky_relu_`` are one."""
+    """Return `name` without package and spelling: ``nn.LeakyReLU`` and ``nn.functional.leaky_relu_`` give the same."""
     return _PACKAGES.sub("", name).replace("_", "").lower()
 
 
 def spelt(name: str) -> tuple[str, str]:
-    """How a cell may be called that is about `name`: as the module, as the function."""
+    """Return the names that a cell about `name` may have: that of the module and that of the function."""
     last = name.rpartition(".")[2]
     return last, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", last).lower().rstrip("_")
 
 
 def known(entry: LedgerEntry, folder: Path) -> Known:
-    """What `entry` is about, by what it names and what its reproducer calls."""
+    """Return the operators of `entry`: the one that it names and the last one that its reproducer calls."""
     called = _called(folder / entry.reproducer) if entry.reproducer else []
     if any(name.startswith("optim.") for name in called):
         return Known(entry, frozenset(name for name in called if name.startswith("optim.")))
@@ -59,7 +59,10 @@ def known(entry: LedgerEntry, folder: Path) -> Known:
 
 
 def _called(reproducer: Path) -> list[str]:
-    """What the program of a reproducer calls, in order, without what only makes tensors, modules' states, gradients."""
+    """Return the names that a reproducer's program calls, in order.
+
+    Calls that only make tensors, the states of modules, or gradients are omitted.
+    """
     for statement in ast.parse(reproducer.read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "program":
             reader = _Reader()
@@ -68,16 +71,16 @@ def _called(reproducer: Path) -> list[str]:
     return []
 
 
-#: What puts a finding's inputs into their places, and what pushes gradients back.
+#: Calls of a finding's program that only lay out its inputs or backpropagate gradients.
 _ARRANGING: Final = frozenset(
     "clone permute expand as_strided view_as getitem backward autograd.backward autograd.grad".split()
 )
-#: What is called around the operator that a reproducer is about.
+#: Calls of a reproducer that are not about its operator.
 _AROUND: Final = frozenset(
     "tensor zeros ones from_numpy backward requires_grad_ detach clone double train eval parameters list no_grad array "
     "zero_grad step astype reshape".split()
 )
-#: What reproducers import.
+#: The modules that reproducers import.
 _MODULES: Final = frozenset(("torch", "np", "copy"))
 _OPERATORS: Final = {
     ast.Mult: "mul", ast.Add: "add", ast.Sub: "sub", ast.Mod: "mod", ast.FloorDiv: "floordiv",
@@ -86,7 +89,7 @@ _OPERATORS: Final = {
 
 
 class _Reader(ast.NodeVisitor):
-    """Reads the names of what a program calls; of a module that was made before, the name of its class."""
+    """Collects the names that a program calls. A call of a module object is recorded under the name of its class."""
 
     def __init__(self) -> None:
         self.called: list[str] = []
@@ -101,7 +104,7 @@ class _Reader(ast.NodeVisitor):
             self.called.append("setitem")
 
     def visit_With(self, node: ast.With) -> None:
-        """The numbers of a module, which are copied into it."""
+        """Skip the block that copies the parameters into a module."""
 
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
@@ -120,13 +123,13 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.generic_visit(node)
-        # An item of a tuple and a view of an input are numbers and slices.
+        # Only names: items of a tuple have numbers as indices, and views of an input have slices.
         if isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name):
             self.called.append("getitem")
 
 
 def _dotted(node: ast.expr) -> str:
-    """``torch.nn.ReLU`` as it is written; a method as one of a tensor."""
+    """Return a dotted name such as ``torch.nn.ReLU`` as it is written; any other method is one of ``Tensor``."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -136,26 +139,26 @@ def _dotted(node: ast.expr) -> str:
 
 
 def shows(finding: Mapping[str, Any], about: Known) -> bool:
-    """Whether `finding`, of a map, is about the same operator and has the same symptom."""
+    """Return whether `finding`, from a sweep's map, is about the same operator and has the same symptom."""
     names = [finding["operator"].partition(":")[0]]
-    if not names[0].startswith("optim."):  # whose programs need gradients, and are about none of what gives these
+    if not names[0].startswith("optim."):  # an optimizer's program has other calls only to get gradients
         names += [name for name in finding["calls"] if name not in _ARRANGING]
     symptoms = symptoms_of(finding["check"])
     symptom = about.entry.symptom
     message = finding["message"]
     if symptom in ("shape", "dtype") and "gradient" in finding["check"] and f"expected {symptom}" not in message:
-        return False  # another difference of a gradient
+        return False  # the gradient differs in something else
     if finding["check"] == "errors" and (symptom == "accepted") != bool(_ACCEPTED.search(message)):
-        return False  # refused what the reference accepts, or the other way round
+        return False  # the other kind: the candidate refuses what the reference accepts, or vice versa
     if finding["check"] == "alias" and "/out=/" in finding["sample"]:
-        return False  # an `out=` that is not written
+        return False  # an `out=` tensor that is not written to
     if symptom == "gradient" and " raised " in message:
-        return False  # there is no gradient that could differ
+        return False  # no gradient was computed that could differ
     return not set(map(folded, about.operators)).isdisjoint(map(folded, names)) and symptom in symptoms
 
 
 def lacks(cell: Mapping[str, Any], about: Known) -> bool:
-    """Whether `cell`, of a map, is absent since the candidate lacks what `about` says that it refuses."""
+    """Return whether `cell`, from a map, is absent because the candidate lacks an operator that `about` is about."""
     if cell["status"] != "absent" or about.entry.symptom != "exception":
         return False
     gone = re.search(r" has no (\S+)$", cell["absent"])
@@ -163,12 +166,12 @@ def lacks(cell: Mapping[str, Any], about: Known) -> bool:
 
 
 def says_the_same(finding: Mapping[str, Any], about: Known) -> bool:
-    """Whether its message is one that the ledger's entry waits for, besides."""
+    """Return whether the finding's message also matches the pattern of the ledger's entry."""
     return re.search(about.entry.match, finding["message"]) is not None
 
 
 def missed(entries: Iterable[Known], maps: Sequence[Mapping[str, Any]]) -> list[Known]:
-    """The entries that no finding of the maps shows, and no absent cell."""
+    """Return the entries that neither a finding nor an absent cell of the maps shows."""
     findings = [finding for one in maps for finding in one["findings"]]
     cells = [cell for one in maps for cell in one.get("cells", ())]
     return [

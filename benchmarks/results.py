@@ -1,4 +1,4 @@
-"""What was measured, as data, and the goals that it is held against."""
+"""Measurements as data, and the goals that they are compared with."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from benchmarks.interleave import Spread
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One thing that was measured."""
+    """One measurement."""
 
     section: str
     name: str
     spread: Spread
     #: "x" for a ratio, else a unit such as "us".
     unit: str
-    #: The bound that `spread.median` is held against, and whether it bounds from above; None where there is none.
+    #: The bound for `spread.median`, or None if there is no goal; and whether it is an upper bound.
     goal: float | None = None
     at_most: bool = True
-    #: Seconds a trial of each contender, where there are several.
+    #: Seconds per trial of each contender, if there are several.
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
 
     @property
@@ -36,7 +36,7 @@ class Row:
 
 
 def median_row(section: str, name: str, rows: Sequence[Row], goal: float) -> Row:
-    """The median over the medians of `rows`, which is to be at least `goal`."""
+    """Return a row for the median of the medians of `rows`, which should be at least `goal`."""
     medians = [row.spread.median for row in rows]
     spread = Spread(min(medians), statistics.median(medians), max(medians))
     return Row(section, name, spread, "x", goal, at_most=False)

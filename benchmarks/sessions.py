@@ -1,4 +1,4 @@
-"""What all processes of a command take of the processors together, as Linux counts it."""
+"""Measures the processor time of all processes of a command together, as counted by Linux."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-#: Seconds between two looks: what a process did after the last look at it is missed.
+#: Seconds between two polls. Processor time that a process uses after its last poll is not counted.
 _LOOK_EVERY = 0.1
 
 
 def processor_time(command: Sequence[str], folder: Path, environment: Mapping[str, str], without: str) -> float:
-    """Run `command` in a session of its own, and say how many seconds of the processors its processes took.
+    """Run `command` in a session of its own, and return the processor seconds that its processes used.
 
-    Those are left out whose command line holds the text `without`.
+    Processes whose command line contains the text `without` are not counted.
     """
     process = subprocess.Popen(
         command,
@@ -30,7 +30,7 @@ def processor_time(command: Sequence[str], folder: Path, environment: Mapping[st
     taken: dict[int, float] = {}
     while process.poll() is None:
         for stat in _stats():
-            # One that has ended has no command line any more, and has taken no more since.
+            # A process that has ended has no command line. Its last recorded time stays valid.
             if stat.session == process.pid and (line := _command_line(stat.pid)) and without not in line:
                 taken[stat.pid] = stat.taken
         time.sleep(_LOOK_EVERY)
@@ -44,7 +44,7 @@ def _command_line(pid: int) -> str:
 
 
 def taken_below(pid: int) -> float:
-    """Seconds of the processors that the processes below `pid` have taken so far, those that ended left out."""
+    """Return the processor seconds used so far by the descendants of `pid` that are still running."""
     stats = list(_stats())
     wanted, total = {pid}, 0.0
     while found := [stat for stat in stats if stat.parent in wanted and stat.pid not in wanted]:
@@ -57,7 +57,7 @@ class _Stat(NamedTuple):
     pid: int
     parent: int
     session: int
-    #: Seconds of the processors.
+    #: Processor seconds used so far.
     taken: float
 
 

@@ -1,4 +1,4 @@
-"""Tells what was measured: a table for the terminal, the same in Markdown, JSON, and a chart."""
+"""Reports measurements: as a table for the terminal, as Markdown, as JSON, and as a chart."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def heading(section: str) -> str:
 
 
 def line(row: Row) -> str:
-    """One row for the terminal: median, quartiles, goal, and each contender's milliseconds a trial."""
+    """Return one row for the terminal: median, quartiles, goal, and milliseconds per trial of each contender."""
     goal = "" if row.goal is None else f"{'<=' if row.at_most else '>='} {row.goal:g}"
     spread = f"[{_number(row.spread.low)} .. {_number(row.spread.high)}]"
     times = ", ".join(f"{name} {_number(1e3 * seconds)} ms" for name, seconds in row.seconds.items())
@@ -31,7 +31,7 @@ def _number(value: float) -> str:
 
 
 def markdown(rows: Sequence[Row], machine: dict[str, Any]) -> str:
-    """Everything as one Markdown table, under a line that names the machine."""
+    """Return all rows as one Markdown table, below a line that describes the machine."""
     versions = ", ".join(f"{name} {machine[name]}" for name in ("torch", "oneflow", "numpy", "hypothesis"))
     measured = (
         f"Measured on {machine['cores']} cores of {machine['processor']}, load {machine['load'][0]:g}, CPython "
@@ -52,12 +52,16 @@ def markdown(rows: Sequence[Row], machine: dict[str, Any]) -> str:
 
 
 def write_json(path: Path, rows: Sequence[Row], machine: dict[str, Any]) -> None:
-    """Machine and rows; times in seconds."""
+    """Write the machine and the rows as JSON to `path`; times are in seconds."""
     path.write_text(json.dumps({"machine": machine, "rows": [row.data() for row in rows]}, indent=1), encoding="utf-8")
 
 
 def draw(path: Path, rows: Sequence[Row]) -> bool:
-    """Milliseconds a trial of each contender, a bar each; False when Matplotlib is missing or nothing was timed."""
+    """Draw the milliseconds per trial of each contender as bars.
+
+    Returns:
+        Whether a chart was written: it is not if Matplotlib is missing or no trials were timed.
+    """
     timed = [row for row in rows if OURS in row.seconds and THEIRS in row.seconds and row.section.startswith("OneFlow")]
     try:
         from matplotlib.figure import Figure

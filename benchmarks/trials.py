@@ -1,6 +1,6 @@
-"""Whole trials of this library beside OneFlow's own autotest and a loop by hand.
+"""Compares whole trials of this library with OneFlow's own autotest and a loop by hand.
 
-Leave rows; the cases are `benchmarks.cases`.
+The functions yield rows for the cases of `benchmarks.cases`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from benchmarks.interleave import Trials, interleaved
 from benchmarks.results import Row, median_row
 
 LARGE = 256
-#: A turn is one run of a test with as many trials as a test has by default.
+#: Number of trials in a turn: one run of a test with the default number of trials.
 TRIALS = 20
 
 
 def eager(contenders: Contenders, rounds: int, size: int | None, only: str) -> Iterator[Row]:
-    """Each case without graph: how many times faster than OneFlow's autotest, and the share of the loop by hand."""
+    """Yield, for each case without a graph, the time of OneFlow's autotest / this, and of this / the loop by hand."""
     told = "small" if size is None else f"{size}x{size}"
     faster = []
     for case in _chosen(only):
@@ -36,7 +36,7 @@ def eager(contenders: Contenders, rounds: int, size: int | None, only: str) -> I
 
 
 def left_open(contenders: Contenders, rounds: int, only: str) -> Iterator[Row]:
-    """How many times longer a trial of each case takes where dtype, numbers and layout are not said."""
+    """Yield, for each case, the time with dtype, numbers and layout left open / the time with all of them fixed."""
     for case in _chosen(only):
         timed = _quietly(contenders.of_open(case), rounds)
         seconds = {name: statistics.median(times) for name, times in timed.seconds.items()}
@@ -44,7 +44,7 @@ def left_open(contenders: Contenders, rounds: int, only: str) -> Iterator[Row]:
 
 
 def graph(contenders: Contenders, rounds: int, only: str) -> Iterator[Row]:
-    """Each case with its graph check."""
+    """Yield, for each case with its graph check, the time of OneFlow's autotest / this."""
     for case in _chosen(only):
         timed = _quietly(contenders.of(case, None, graph=True), rounds)
         seconds = {name: statistics.median(times) for name, times in timed.seconds.items()}

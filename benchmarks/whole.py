@@ -1,6 +1,6 @@
-"""What only a fresh process can tell: import times, memory after many trials, what a second worker brings.
+"""Measures what requires fresh processes: import times, memory after many trials, and the gain from more workers.
 
-Each function starts interpreters of its own and leaves rows.
+Each function starts its own interpreters and yields rows.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _TESTS = """
 
 
 def importing(times: int) -> Iterator[Row]:
-    """Seconds of imports, each in fresh interpreters."""
+    """Yield the seconds that imports take, each in fresh interpreters."""
     for name, code, goal in (
         ("import generators (NumPy imported before)", _GENERATORS, 0.15),
         ("import autotest, beside both frameworks", _AUTOTEST, 0.2),
@@ -75,14 +75,14 @@ def importing(times: int) -> Iterator[Row]:
 
 
 def memory(trials: int) -> Iterator[Row]:
-    """Peak memory after `trials` relu trials beside that after a tenth of them."""
+    """Yield the ratio of the peak memory after `trials` relu trials to that after a tenth of them."""
     grown = _number(_MEMORY.replace("{few}", str(trials // 10)).replace("{rest}", str(trials - trials // 10)))
     name = f"peak after {trials:,} trials / after {trials // 10:,}"
     yield Row("memory", name, Spread.of([grown]), "x", 1.05)
 
 
 def workers(seconds: float, times: int) -> Iterator[Row]:
-    """Trials of two and of four workers beside those of one, in campaigns of `seconds` seconds that take turns."""
+    """Yield the trials of two and of four workers / of one worker, in alternating campaigns of `seconds` seconds."""
     goals = {jobs: goal for jobs, goal in ((2, 1.8), (4, 3.4)) if jobs <= max(2, len(os.sched_getaffinity(0)))}
     ratios: dict[int, list[float]] = {jobs: [] for jobs in goals}
     with tempfile.TemporaryDirectory() as folder:
@@ -98,9 +98,10 @@ def workers(seconds: float, times: int) -> Iterator[Row]:
 
 
 def isolation(few: int, many: int, times: int) -> Iterator[Row]:
-    """Seconds that a further trial takes in a worker process beside one in the campaign's own, in turns.
+    """Yield the time of one more trial in a worker process / in the campaign's own process, in alternation.
 
-    The difference of two campaigns, of `few` and of `many` trials of each test: what starting costs drops out.
+    Each time is the difference of two campaigns with `few` and `many` trials per test, so that the cost of starting
+    cancels out.
     """
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
@@ -121,16 +122,16 @@ def _marginal(file: Path, jobs: int, few: int, many: int, seed: int) -> float:
 
 
 def _campaign(file: Path, jobs: int, seconds: float, seed: int) -> float:
-    """Trials a second of one campaign."""
+    """Return the trials per second of one campaign."""
     trials, took = told(file, f"--time {seconds}s --jobs {jobs} --seed {seed}")
     return trials / took
 
 
 def told(file: Path, options: str) -> tuple[int, float]:
-    """Trials and seconds of one campaign with these options."""
+    """Run one campaign with these options, and return the number of its trials and its seconds."""
     told = file.parent / "summary.json"
     told.unlink(missing_ok=True)
-    # Its exit status tells of findings, which are none of this.
+    # The exit status reports findings, which do not matter here.
     subprocess.run(
         [sys.executable, "-m", "autotest", "fuzz", str(file), *options.split(), "--json", str(told)],
         env=environment(),
@@ -158,6 +159,6 @@ def _number(code: str) -> float:
 
 
 def environment() -> dict[str, str]:
-    """What a process needs to import the library and the benchmarks of this checkout."""
+    """Return the environment variables for a process that imports the library and benchmarks of this checkout."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,4 +1,4 @@
-"""What a parameter's annotation asks for."""
+"""Translates the annotation of a parameter to the kind of value to draw for it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Items:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Many:
-    """A tuple of any length, of such elements."""
+    """A tuple of any length, all of whose elements are of kind `element`."""
 
     element: Kind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of several kinds, in an order that does not depend on how the annotation was spelled."""
+    """One of several kinds, in an order that does not depend on the spelling of the annotation."""
 
     options: tuple[Kind, ...]
 
@@ -50,15 +50,15 @@ Kind = Scalar | Fixed | Items | Many | OneOf
 _KINDS = (Scalar, Fixed, Items, Many, OneOf)
 
 INT, FLOAT, BOOL, COMPLEX = Scalar(int), Scalar(float), Scalar(bool), Scalar(complex)
-#: A whole number that is the size of a dimension, and so is not negative.
+#: An int that is a size, and therefore not negative. It is equal to `INT` and recognised by identity.
 SIZE = Scalar(int)
-#: The same of an array that is made.
+#: An int that is the size of a dimension of a drawn array. It is recognised by identity, too.
 DIMENSION = Scalar(int)
 _SCALARS = (INT, FLOAT, BOOL, COMPLEX)
 _NUMBER = OneOf((INT, FLOAT))
 
-#: Names as they stand in annotations and in torch's stub files. `SymInt` and `_size` are torch's; a `Number` there
-#: also takes bool and complex, which are not drawn where an int or a float will do.
+#: The kinds of names in annotations and in torch's stub files. `SymInt` and `_size` are torch's names. Torch's `Number`
+#: also allows bool and complex, but these are not drawn for parameters that take an int or a float.
 _NAMES: dict[str, Kind] = {
     **dict.fromkeys(("int", "_int", "SymInt", "_symint", "Integral"), INT),
     **dict.fromkeys(("float", "_float", "SymFloat", "Real"), FLOAT),
@@ -73,12 +73,12 @@ _COMMON = re.compile(r"_(size|ratio|maybe)_(\d|any)_(opt_)?t$")
 
 
 def describe(annotation: Any) -> Kind | None:
-    """What to draw for `annotation`; None when it is unknown, empty, or of something that cannot be drawn.
+    """Return the kind of value to draw for `annotation`, or None if it is unknown, empty, or cannot be drawn.
 
-    ``Optional`` is left out: a value is drawn. Of a union, the parts that can be drawn remain. `bool` and `complex`
-    beside `int` or `float`, and tuples of any length beside anything else, are left out too: the parameter takes
-    them, but only because they are numbers as well, or when their length is right, which the annotation does not
-    tell.
+    ``Optional`` is ignored: a value is always drawn. Of a union, the parts that can be drawn are kept, with two
+    exceptions. `bool` and `complex` are dropped beside `int` or `float`, because the parameter takes them only as
+    numbers. Tuples of any length are dropped beside any other kind, because the parameter takes only some lengths,
+    which the annotation does not state.
     """
     if annotation is None or isinstance(annotation, _KINDS):
         return annotation
@@ -89,7 +89,7 @@ def describe(annotation: Any) -> Kind | None:
 
 
 def element(kind: Kind | None, position: int, count: int) -> Kind | None:
-    """What a tuple of `count` elements that is to be a `kind` should hold at `position`, if that is said."""
+    """Return the kind of element `position` in a tuple of `count` elements and kind `kind`, or None if not stated."""
     if isinstance(kind, Items):
         return kind.elements[position] if len(kind.elements) == count else None
     if isinstance(kind, Many):
@@ -196,7 +196,7 @@ def _one_or_tuple(kind: Kind | None, count: int) -> Kind | None:
 
 def _literal(values: tuple[Any, ...]) -> Kind | None:
     drawn = [value for value in values if value is not None]
-    # Sorted, because Literal["a", "b"] == Literal["b", "a"]: whichever comes first fills the cache for both.
+    # Sorted, because Literal["a", "b"] == Literal["b", "a"]: the first one that is described is cached for both.
     return Fixed(tuple(sorted(drawn, key=lambda value: (type(value).__name__, repr(value))))) if drawn else None
 
 
@@ -231,6 +231,6 @@ def _union(parts: list[Kind | None]) -> Kind | None:
 
 
 def _rank(kind: Kind) -> tuple[int, int, str]:
-    # The first is the simplest: what a shrunk failure is left with.
+    # The simplest kind comes first: a failure shrinks to the first one.
     simple = _SCALARS.index(kind) if isinstance(kind, Scalar) else 0
     return _KINDS.index(type(kind)), simple, repr(kind)

@@ -1,4 +1,4 @@
-"""Draws arguments for a signature, and learns from refusals which choices to draw less often."""
+"""Draws arguments for a signature, and learns from refused calls which choices to draw less often."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 from generators.contents import Spec, array_from
 from generators.source import Source
 
-#: What a parameter takes. ``"numbers"`` are whole ones, as sizes and dims are; ``"tensors"`` is a list of them.
+#: The kind of value that a parameter takes. ``"numbers"`` is a tuple of ints, such as sizes or dims; ``"tensors"`` is a
+#: list of tensors.
 Takes: TypeAlias = Literal["tensor", "tensors", "integer", "numbers", "fraction", "scalar", "flag", "word"]
 
 
@@ -22,41 +23,41 @@ class Parameter:
 
     name: str
     takes: Takes
-    #: Whether it may be left out.
+    #: Whether it may be omitted.
     optional: bool = False
-    #: Whether it is given by name only.
+    #: Whether it is keyword-only.
     named: bool = False
-    #: How many numbers it takes; 0 for any.
+    #: The number of ints it takes; 0 for any.
     count: int = 0
 
 
 class TensorSpec(NamedTuple):
-    """A tensor to be made: of the call's own dtype, of indices, or of booleans."""
+    """Description of a tensor argument: its values have the call's dtype, or are indices or booleans."""
 
     shape: tuple[int, ...]
     of: Literal["values", "indices", "booleans", "positive"]
 
 
-#: Shapes from the commonest on; all of them fit one another somewhere.
+#: Shapes of tensors, the most common first. Each fits some of the others in some operator.
 _SHAPES: Final = (
     (2, 4), (4,), (2, 4, 8), (2, 4, 6, 6), (2, 4, 4, 6, 6), (4, 4), (2, 4, 4), (2, 2, 3), (), (1,), (2, 1, 3, 3),
 )  # fmt: skip
-#: What tensors hold, and how often beside the others.
+#: The kinds of values in tensors, with their relative weights.
 _OF: Final[Mapping[Literal["values", "indices", "booleans", "positive"], float]] = {
     "values": 1.0, "positive": 0.4, "indices": 0.3, "booleans": 0.2,
 }  # fmt: skip
 _INTEGERS: Final = (1, 0, -1, 2, 3, 4)
 _FRACTIONS: Final = (0.5, 0.3, 1.0, 2.0, 0.0, -0.5)
 _NUMBERS: Final = ((1,), (2, 2), (0, 1), (1, 0), (2, 4), (4,), (3, 3), (1, 1, 1), (2, 4, 2, 2), (-1,), ())
-#: How often an optional argument is given, beside being left out.
+#: Weight of giving an optional argument. Omitting it has weight 1.
 _GIVEN: Final = 0.5
 _WORDS: Final = ("mean", "sum", "none", "constant", "reflect", "trunc", "floor", "linear", "nearest", "bilinear", "L")
-#: How often all tensors of one call have the same shape.
+#: Chance that all tensors of one call have the same shape.
 _ALIKE: Final = 0.6
 
 
 class DrawnArguments(NamedTuple):
-    """Arguments by name, and which choice each of them is."""
+    """The arguments of a call by name, and the position of each in the values offered to its parameter."""
 
     arguments: Mapping[str, Any]
     choices: Mapping[str, int]
@@ -65,25 +66,26 @@ class DrawnArguments(NamedTuple):
 class ArgumentSampler:
     """Draws the arguments of one signature.
 
-    What was refused is drawn less often, what was accepted more often: each choice weighs what it came to so far.
+    Choices of refused calls are drawn less often, and choices of accepted calls more often.
     """
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self._parameters = tuple(parameters)
-        #: What each parameter is offered.
+        #: The values offered to each parameter.
         self._offers = [_offered(parameter) for parameter in self._parameters]
-        #: What the choices of each parameter weigh at first, and whether an optional one is given.
+        #: The initial weights of each parameter's values, and of omitting or giving an optional parameter.
         self._own: dict[str, Sequence[float]] = {}
         for parameter, offered in zip(self._parameters, self._offers, strict=True):
             self._own[parameter.name] = [_weight(value) for value in offered]
             if parameter.optional:
                 self._own[_given(parameter)] = (1.0, _GIVEN)
-        #: What they came to so far, as factors of that, and both multiplied: many are drawn for one that is learnt of.
+        #: The factor that each choice has learnt so far.
         self._factors: dict[tuple[str, int], float] = collections.defaultdict(lambda: 1.0)
+        #: The products of initial weights and factors. They are stored, because draws are more frequent than updates.
         self._weights = {name: list(own) for name, own in self._own.items()}
 
     def draw(self, source: Source) -> DrawnArguments:
-        """Arguments for one call; those that are optional are left out now and then."""
+        """Return arguments for one call; optional ones are sometimes omitted."""
         alike = source.uniform(0.0, 1.0) < _ALIKE
         shape: tuple[int, ...] | None = None
         arguments: dict[str, Any] = {}
@@ -106,7 +108,7 @@ class ArgumentSampler:
         return DrawnArguments(arguments, choices)
 
     def learn(self, drawn: DrawnArguments, *, accepted: bool) -> None:
-        """Take note of whether `drawn` was accepted."""
+        """Update the weights of the choices in `drawn` after its call was accepted or refused."""
         for choice in drawn.choices.items():
             name, index = choice
             factor = self._factors[choice] = min(8.0, max(0.05, self._factors[choice] * (2.0 if accepted else 0.8)))
@@ -118,7 +120,7 @@ class ArgumentSampler:
 
 
 def _given(parameter: Parameter) -> str:
-    """What the choice is called whether an optional parameter is given."""
+    """Return the name of the choice whether an optional parameter is given."""
     return f"{parameter.name} given"
 
 
@@ -127,7 +129,7 @@ def _weight(value: Any) -> float:
 
 
 def _offered(parameter: Parameter) -> Sequence[Any]:
-    """What a parameter is offered, the commonest first."""
+    """Return the values that are offered to a parameter, the most common first."""
     if parameter.takes == "tensor":
         return [TensorSpec(shape, of) for of in _OF for shape in _SHAPES]
     if parameter.takes == "tensors":
@@ -146,7 +148,7 @@ def _offered(parameter: Parameter) -> Sequence[Any]:
 
 
 def contents(tensor: TensorSpec, dtype: str, seed: int) -> tuple[np.ndarray[Any, Any], str]:
-    """The values of a tensor that was drawn, and the name of their dtype; the same ones for the same 64-bit `seed`."""
+    """Return the values of a drawn tensor, determined by the 64-bit `seed`, and the name of their dtype."""
     own = {"indices": "int64", "booleans": "bool"}.get(tensor.of, dtype)
     low, high = {"indices": (0, 2), "booleans": (0, 2), "positive": (0.1, 1) if "float" in own else (1, 4)}.get(
         tensor.of, (-2, 2) if "float" in own else (-3, 4)

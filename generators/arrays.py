@@ -1,4 +1,4 @@
-"""Arrays as generators."""
+"""Generators of arrays."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from generators.shapes import drawn_shape, given_shape, random_shape
 from generators.source import Source, current
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 
-@dataclasses.dataclass(slots=True, eq=False)  # not frozen: every array of a run is one, and costs half so
+@dataclasses.dataclass(slots=True, eq=False)  # not frozen: there is one per drawn array, and this halves its cost
 class Drawn:
-    """An array that was drawn.
+    """A drawn array.
 
-    `data` is contiguous, in the carrier of the dtype named `dtype` (float32 for ``bfloat16``). `layout` is how it is
-    to lie in memory, for `lay_out`; ``"contiguous"`` where its shape allows no other.
+    `data` is contiguous, in the carrier of the dtype named `dtype` (float32 for ``bfloat16``). `layout` is the memory
+    layout that `lay_out` should give to it; ``"contiguous"`` if its shape allows no other.
     """
 
     data: Array
@@ -39,17 +39,25 @@ class Drawn:
 
 
 class random_array(Generator):
-    """An array, as `Drawn`.
+    """A generator of arrays, as `Drawn`.
 
-    `shape`: its sizes, or a generator of them; or else `ndim` and `dims`, as for `random_shape`.
-    `dtype`: a name or a Python type, see `dtype_name`.
-    `low`, `high`: values are in [low, high); whole ones in integral dtypes, so that the defaults give zeros there.
-    `contents`: a name out of `CONTENTS`, an object such as ``indices(bound)``, or a function ``(Bits, Spec) -> array``.
-    `layout`: a name out of `LAYOUTS`. An expanded array repeats itself along its first dimension that is longer than 1.
+    Arguments other than `allow_zero` may be generators. A function given as `contents` may not use generators.
 
-    Each may be a generator, but not inside of a function. Raises `GeneratorError` for what is none of these, and
-    `BadBounds` when nothing lies between the bounds: here when it is plain, else when drawn, naming the line that
-    wrote it.
+    Args:
+        shape: the sizes, or a generator of them. `ndim` and `dims` are the alternative.
+        ndim: the rank, as for `random_shape`.
+        dims: the fixed sizes, as for `random_shape`.
+        dtype: a name or a Python type, see `dtype_name`.
+        low: the least value. In integral dtypes the values are integers, so that the default bounds give zeros.
+        high: the bound above all values, itself excluded.
+        contents: a name from `CONTENTS`, an object such as ``indices(bound)``, or a function ``(Bits, Spec) -> array``.
+        layout: a name from `LAYOUTS`. An expanded array repeats itself along its first dimension longer than 1.
+        allow_zero: whether a drawn rank or size may be 0, as for `random_shape`.
+
+    Raises:
+        GeneratorError: if an argument is not valid.
+        BadBounds: if there is no value between the bounds. Both are raised here for plain arguments. For a generator
+            they are raised when it is drawn, with the line that built this object.
     """
 
     __slots__ = ("_contents", "_dtype", "_high", "_layout", "_low", "_shape", "_where")
@@ -86,7 +94,7 @@ class random_array(Generator):
             self._check(low, high)
 
     def _typed_children(self) -> tuple[Generator, ...]:
-        return ()  # the type of an array is its dtype; it does not say that of its sizes and bounds
+        return ()  # the type of an array is its dtype, which does not apply to its sizes and bounds
 
     def _check(self, low: Any, high: Any) -> None:
         try:
@@ -107,7 +115,7 @@ class random_array(Generator):
             self._contents,
             self._layout,
         )
-        if len(self.children) > 1:  # more than the shape
+        if len(self.children) > 1:  # others than the shape
             dtype = dtype_name(dtype.draw_in(source)) if isinstance(dtype, Generator) else dtype
             low = low.draw_in(source) if isinstance(low, Generator) else low
             high = high.draw_in(source) if isinstance(high, Generator) else high
@@ -141,16 +149,16 @@ def drawn_array(
     contents: Any = "uniform",
     layout: Any = "contiguous",
 ) -> Drawn:
-    """The value of such a `random_array`, made at half the cost where nothing but sizes has to be drawn.
+    """Return the value of a `random_array` with these arguments, at half the cost if only sizes have to be drawn.
 
-    For who draws from it but once, and so keeps no generator.
+    It is for callers that draw only once and need no generator.
     """
     plain = type(low) in _NUMBERS and type(high) in _NUMBERS and type(contents) is type(layout) is str
     if plain and layout == "contiguous":
         try:
             name = plain_dtype(dtype, low, high, contents)
         except (GeneratorError, TypeError):
-            name = ""  # told of below, with the line that wrote it
+            name = ""  # `random_array` raises it below, with the line of the caller
         source = current()
         shape = drawn_shape(source, ndim, dims) if name else None
         if shape is not None:
@@ -166,23 +174,32 @@ _NUMBERS = (int, float)
 
 @lru_cache(maxsize=64, typed=True)
 def plain_dtype(dtype: str | type, low: float, high: float, contents: str) -> str:
-    """The name of `dtype`, if an array of these cannot fail for a reason that its shape has no part in; else ""."""
+    """Return the name of `dtype` if uniform values with these arguments can be drawn in any shape, else "".
+
+    Raises `GeneratorError` if `dtype` is unknown or has no value between the bounds.
+    """
     if contents != "uniform" or not (math.isfinite(low) and math.isfinite(high) and low < high):
         return ""
     name = dtype_name(dtype)
-    array_from(Spec((), name, low, high), 0)  # raises where the dtype leaves nothing between the bounds
+    array_from(Spec((), name, low, high), 0)  # raises if the dtype has no value between the bounds
     return name
 
 
 class choice_array(Generator):
-    """An array of picks out of `a`, in the meaning of ``numpy.random.choice``, as `Drawn`.
+    """A generator of arrays of elements picked from `a`, as ``numpy.random.choice`` does, as `Drawn`.
 
-    `a`: a sequence, an array of one dimension, or a whole number, which stands for ``range(a)``.
-    `size`: the shape of the result, a whole number, or None for a single pick of shape ().
-    `replace`: whether an element may be picked again.
-    `p`: the chance of each element, with sum 1; all alike when None.
-    `a` and `size` may be generators. Raises `GeneratorError` when `p` is not so, there is not enough to pick
-    from, or `dtype` does not hold it.
+    `a` and `size` may be generators.
+
+    Args:
+        a: a sequence, a 1-d array, or an int, which stands for ``range(a)``.
+        size: the shape of the result, an int, or None for a single element of shape ().
+        replace: whether an element may be picked more than once.
+        p: the chance of each element, with sum 1; None makes all equally likely.
+        dtype: the dtype of the result, see `dtype_name`.
+
+    Raises:
+        GeneratorError: if `p` is not valid, there are not enough elements to pick from, or `dtype` cannot represent
+            them.
     """
 
     __slots__ = ("_a", "_p", "_replace", "_shape", "_where", "dtype")
@@ -222,7 +239,7 @@ class choice_array(Generator):
                 places = bits.places(pool.size, count)
             else:
                 steps = np.cumsum(p)
-                # Above the last step, by rounding, lies the last element that has any chance.
+                # Rounding may lead past the last step: then take the last element that has a chance.
                 places = np.minimum(
                     np.searchsorted(steps, bits.unit64(count) * steps[-1], side="right"), np.flatnonzero(p)[-1]
                 )
@@ -230,8 +247,8 @@ class choice_array(Generator):
             possible = pool.size if p is None else int(np.count_nonzero(p))
             if count > possible:
                 raise self._bad(f"expected at least {count} elements to pick from without replacement, got {possible}")
-            # Each element waits for a time with rate p; the first to come are a weighted sample without
-            # replacement (Efraimidis and Spirakis 2006).
+            # Each element gets an exponential waiting time with rate p; the elements with the shortest times are a
+            # weighted sample without replacement (Efraimidis and Spirakis 2006).
             waits = -np.log1p(-bits.unit64(pool.size))
             with np.errstate(divide="ignore", invalid="ignore"):
                 waits = waits if p is None else np.where(p > 0, waits / p, np.inf)

@@ -1,4 +1,4 @@
-"""Which of a few alternatives each trial takes: every one within a block, beside every feature of the plan."""
+"""Plans which of a few alternatives each trial takes: all of them in a block, combined with the plan's features."""
 
 from __future__ import annotations
 
@@ -10,37 +10,43 @@ from functools import lru_cache
 from generators.plan import BLOCK, LEVELS, NAMES, like, row
 from generators.source import Source, trial_of
 
-#: How many alternatives there are, and their relative chances where they are not alike.
+#: The number of alternatives, and their relative chances; None if they are equally likely.
 Alternatives = tuple[int, tuple[float, ...] | None]
-#: The choices of a trial up to one of them, by which this one is known in the other trials of its test.
+#: The choices of a trial up to and including one of them, which identify this one in all trials of a test.
 Column = tuple[Alternatives, ...]
 
-#: Choices of a trial that the plan makes. What a loop draws beyond that is drawn at random.
+#: Maximum number of choices in a trial that the plan makes. Later ones, as in a long loop, are drawn at random.
 MOST_PLANNED = 12
-#: Of so many whole numbers each is an alternative of its own.
+#: Greatest number of integers in a range for which each integer is an alternative of the plan.
 MOST_IN_TURN = 6
-#: Of so many the ends and zero are; more of them are there to be different, as seeds and keys are.
+#: Greatest number of integers in a range whose ends and zero are alternatives of the plan. Longer ranges, such as those
+#: of seeds and keys, are there to give different numbers.
 MOST_WITH_ENDS = 64
-#: The chances of a number between the ends of a longer range, of its least and greatest, and of zero between them.
+#: Chances of an integer between the ends of such a range, of its least, of its greatest, and of zero between them.
 _ENDS, _ENDS_AND_ZERO = (16.0, 2.0, 2.0), (14.0, 2.0, 2.0, 2.0)
-#: A chance so small that its alternative does not come once in a block; then the test's own chances are kept.
+#: Least number of rows in a block, on average, that each alternative of a planned choice must have. If one has fewer,
+#: the choice is drawn at random with the test's own chances.
 _RARE = 0.5
-#: A factor of the plan, or an earlier choice, with its level in some trial.
+#: A factor of the plan, or an earlier choice, with its level in a trial.
 _Level = tuple[int, int]
-#: What an alternative goes together with: such a level, or those of two choices.
+#: What an alternative is combined with: one such level, or the levels of two earlier choices.
 _Beside = _Level | tuple[_Level, _Level]
-#: What a new pair of two choices of a test is worth, where one of a choice and a feature of the plan is worth 1.
+#: Worth of a new pair of two of the test's choices. A new pair of a choice and a feature of the plan is worth 1.
 _OF_CHOICES = 20.0
-#: The same of three choices together, and how many earlier ones any is so with.
+#: Worth of a new triple of choices, and the number of earlier choices that triples are made with.
 _OF_THREE, _MOST_IN_THREES = 10.0, 4
-#: The same of a choice with NaN or infinities among the numbers, whichever, which few trials have.
+#: Worth of a new pair of a choice and "NaN or infinities among the numbers", which few trials have; and the level that
+#: stands for both of these.
 _OF_FEW, _AMONG_NOT_FINITE = 6.0, (-1, 0)
 _VALUES = NAMES.index("values")
 _NOT_FINITE = frozenset(LEVELS[_VALUES].index(level) for level in ("nan", "infinite"))
 
 
 def choose(source: Source, count: int, weights: Sequence[float] | None = None) -> int:
-    """A position in ``range(count)``, by the plan of the trial that `source` belongs to; at random in the first one."""
+    """Return a position in ``range(count)`` from the plan of `source`'s trial, or at random if the plan has none.
+
+    In the first trial of a test, all choices are random. `weights` are the relative chances, None if they are equal.
+    """
     level = _planned(source, count, None if weights is None else (*weights,))
     if level is None:
         return source.index(count, weights)
@@ -50,8 +56,11 @@ def choose(source: Source, count: int, weights: Sequence[float] | None = None) -
 
 
 def whole_number(source: Source, low: int, high: int) -> int:
-    """A whole number in [low, high), by the plan of the trial: where there are few, each of them has its turns beside
-    every other choice; where there are many, the least, the greatest and zero have."""
+    """Return an integer in [low, high) from the plan of `source`'s trial, or at random if the plan has none.
+
+    In a short range each integer has its turns, combined with all other choices. In a longer one only the least, the
+    greatest and zero have.
+    """
     count = high - low
     if count <= 1 or count > MOST_WITH_ENDS or not trial_of(source.seed):
         return source.integer(low, high)
@@ -73,7 +82,7 @@ def whole_number(source: Source, low: int, high: int) -> int:
 
 
 def _planned(source: Source, count: int, weights: tuple[float, ...] | None) -> int | None:
-    """Which of `count` alternatives the plan chose; None where chance does."""
+    """Return which of `count` alternatives the plan takes, or None if the choice is drawn at random."""
     index = trial_of(source.seed)
     if not index or not 1 < count <= BLOCK or len(source.alternatives) >= MOST_PLANNED:
         return None
@@ -83,7 +92,7 @@ def _planned(source: Source, count: int, weights: tuple[float, ...] | None) -> i
 
 
 def planned_alternative(index: int, column: Column) -> int | None:
-    """What trial `index` chooses where it comes to `column`; None where chance does."""
+    """Return the alternative that trial `index` takes at the last choice of `column`, or None if it is random."""
     block, place = divmod(index, BLOCK)
     dealt = _dealt(like(block), column)
     return None if dealt is None else dealt[place]
@@ -91,7 +100,10 @@ def planned_alternative(index: int, column: Column) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _dealt(block: int, column: Column) -> tuple[int, ...] | None:
-    """For each row of `block` its alternative: as often as is its due, and where most pairs are new."""
+    """Return the alternative of each row of `block`, or None if the choice is random.
+
+    Each alternative is used in its share of rows, and preferably in those where it forms most new pairs.
+    """
     left = _dues(*column[-1], turned=block + len(column))
     if left is None:
         return None
@@ -111,13 +123,13 @@ def _dealt(block: int, column: Column) -> tuple[int, ...] | None:
             choices: list[_Level] = choices,
         ) -> float:
             gain = sum(value for value, besides in news for beside in besides if not had[level, beside])
-            # What a test chooses goes with what else it chooses before it goes with features that it does not speak of.
+            # Pairs of the test's own choices come before pairs with features that the test does not mention.
             gain += sum(_OF_CHOICES / (1 + had[level, beside]) for beside in choices)
             return gain + left[level] / BLOCK + (place * 7 + level * 3 + len(column)) % 5 * 1e-3
 
         chosen = max((level for level, due in enumerate(left) if due > 0), key=worth)
         left[chosen] -= 1
-        if block or place:  # the first trial of all chooses at random
+        if block or place:  # the very first trial does not use the plan: its choices are random
             besides: list[_Beside] = [*features, *choices, *twos, *alike]
             had.update((chosen, beside) for beside in besides)
         dealt.append(chosen)
@@ -125,14 +137,14 @@ def _dealt(block: int, column: Column) -> tuple[int, ...] | None:
 
 
 def _dues(count: int, weights: Sequence[float] | None, *, turned: int) -> list[int] | None:
-    """In how many rows of a block each alternative is; None where one is too rare to be in any."""
+    """Return the number of rows in a block for each alternative, or None if one is too rare to have a row."""
     chances = [1.0] * count if weights is None else [*weights]
     shares = [chance * BLOCK / sum(chances) for chance in chances]
     if any(0 < share < _RARE for share in shares):
         return None
     dues = [max(1, int(share)) if share else 0 for share in shares]
     order = [place for place in range(count) if dues[place]]
-    for step in range(BLOCK - sum(dues)):  # which have one more changes from block to block
+    for step in range(BLOCK - sum(dues)):  # the alternatives that get one row more change from block to block
         dues[order[(turned + step) % len(order)]] += 1
     while sum(dues) > BLOCK:
         dues[max(order, key=lambda place: dues[place])] -= 1

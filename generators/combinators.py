@@ -17,12 +17,12 @@ from generators.errors import GeneratorError, of_the_test
 from generators.source import Source
 from generators.strategies import as_generator
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 
 class Nothing(enum.Enum):
-    """The type of `NOTHING`, the value that takes its argument away: by keyword, by position, and in a tuple."""
+    """The type of `NOTHING`, a value that removes its argument from a call, or its element from a tuple."""
 
     NOTHING = enum.auto()
 
@@ -36,7 +36,7 @@ NOTHING: Final = Nothing.NOTHING
 
 
 class constant(Generator):
-    """Always `x` itself."""
+    """A generator that always draws `x` itself."""
 
     __slots__ = ("x",)
 
@@ -52,7 +52,7 @@ class constant(Generator):
 
 
 class nothing(Generator):
-    """No value: the argument that is given this is left out of the call. Its value is `NOTHING`."""
+    """A generator of no value: its argument is omitted from the call. It draws `NOTHING`."""
 
     __slots__ = ()
 
@@ -67,7 +67,11 @@ class nothing(Generator):
 
 
 def pack(x: Any) -> Generator:
-    """`x` if it is a generator; a generator of a tuple or list if it is one that holds generators; else a constant."""
+    """Return `x` as a generator.
+
+    A generator is returned unchanged. A tuple or list that contains generators becomes a generator of tuples or lists.
+    Any other value becomes a constant.
+    """
     x = as_generator(x)
     if isinstance(x, Generator):
         return x
@@ -79,7 +83,7 @@ def pack(x: Any) -> Generator:
 
 
 class tuple(Generator):
-    """The tuple of the values of `parts`; parts that are nothing are left out."""
+    """A generator of tuples of the values of `parts`. Parts whose value is `NOTHING` are omitted."""
 
     __slots__ = ()
 
@@ -95,12 +99,17 @@ class tuple(Generator):
 
 
 class oneof(Generator):
-    """The value of one of `alternatives`.
+    """A generator that draws the value of one of `alternatives`.
 
-    `possibility`: their chances. For two, a float: the chance of the first. Else one number each, not negative, with
-    sum 1. Left out, all are equally likely. Calling this generator calls the drawn value: ``oneof(f, g)(x)``.
+    Calling this generator calls the drawn value: ``oneof(f, g)(x)``.
 
-    Raises `GeneratorError` when `possibility` is not so, or there is no alternative.
+    Args:
+        alternatives: generators or plain values.
+        possibility: one chance per alternative, none negative, with sum 1; or, for two alternatives, a float, which is
+            the chance of the first. By default all are equally likely.
+
+    Raises:
+        GeneratorError: if `possibility` is not valid or there is no alternative.
     """
 
     __slots__ = ("_weights",)
@@ -152,7 +161,7 @@ def _chances(possibility: Any, count: int) -> builtins.tuple[float, ...]:
 
 
 class Either(oneof):
-    """``left | right``, weighed by number of alternatives, so that ``a | b | c`` is uniform."""
+    """``left | right``, weighted by their numbers of alternatives, so that ``a | b | c`` is uniform."""
 
     __slots__ = ()
 
@@ -169,7 +178,7 @@ _OPERATORS = MappingProxyType({"+": operator.add, "-": operator.sub, "*": operat
 
 
 class Arithmetic(Generator):
-    """A sum, difference or product of two values; nothing when either is nothing."""
+    """The sum, difference or product of two values; `NOTHING` if either is `NOTHING`."""
 
     __slots__ = ("_sign",)
 
@@ -194,7 +203,7 @@ class Arithmetic(Generator):
 
 
 class Negated(Generator):
-    """The value with its sign turned; nothing stays nothing."""
+    """The negated value of a child; `NOTHING` stays `NOTHING`."""
 
     __slots__ = ()
 
@@ -210,19 +219,19 @@ class Negated(Generator):
 
 
 def _number(source: Source, annotation: Annotation) -> kinds.Kind | None:
-    """The one type of number that both sides of an operator shall have, if `annotation` says."""
+    """Return the type of number that both operands of an operator must have, or None if `annotation` allows several."""
     kind = None if annotation is None else kinds.describe(annotation)
     options = kind.options if isinstance(kind, kinds.OneOf) else (kind,)
     allowed = [option for option in options if option in (kinds.INT, kinds.FLOAT, kinds.COMPLEX)]
     if len(allowed) == 1:
         return allowed[0]
-    # Where both are allowed the bounds decide, so that 1 + random(0.0, 0.5) does not look for whole numbers.
+    # If several are allowed, the bounds decide: 1 + random(0.0, 0.5) must not draw an int.
     return None
 
 
 def bracketed(generator: Generator, looser: str) -> str:
     if type(generator) is constant:
-        return repr(generator.x)  # a plain value beside an operator is written plainly
+        return repr(generator.x)  # an operand that is a plain value is written without `constant`
     sign = "|" if isinstance(generator, Either) else getattr(generator, "_sign", None)
     if isinstance(generator, Negated):
         sign = "-"
@@ -230,7 +239,7 @@ def bracketed(generator: Generator, looser: str) -> str:
 
 
 def _install_operators() -> None:
-    """Give `Generator` its operators: alternatives and arithmetic, with generators and with plain values."""
+    """Add the operators to `Generator`: alternatives and arithmetic, with generators and with plain values."""
 
     def alternatives(left: Generator, right: Any) -> Generator:
         return Either(left, pack(right))

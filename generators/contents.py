@@ -1,4 +1,4 @@
-"""What an array holds."""
+"""The contents of arrays: which values they have, and how these are drawn."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.source import Source
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 
 class Spec(NamedTuple):
-    """What `array_from` makes: values of dtype `dtype` in [low, high), of both parts when complex.
+    """Description of an array for `array_from`: its values have dtype `dtype` and are in [low, high).
 
-    Bounds do not count for ``bool``, nor for contents that bring their own (`one_hot`, `indices`).
+    For a complex dtype, both parts are in [low, high). The bounds are ignored for ``bool``, and for contents that have
+    bounds of their own (`one_hot`, `indices`).
     """
 
     shape: tuple[int, ...]
@@ -37,34 +38,36 @@ class Spec(NamedTuple):
 
 
 class Filling:
-    """Contents that are an object, because they have parameters. `fill` must be pure."""
+    """Base class of contents with parameters. `fill` must be a pure function."""
 
     __slots__ = ()
 
     def fill(self, bits: Bits, spec: Spec) -> Array:
-        """The array of `spec`: of its shape, in the carrier of its dtype, and of these `bits` alone."""
+        """Return an array of `spec`'s shape, in the carrier of its dtype, that depends only on `bits` and `spec`."""
         raise NotImplementedError(f"{type(self).__name__} does not say what an array holds: override fill")
 
     def children(self) -> tuple[Generator, ...]:
-        """The parameters that are generators."""
+        """Return the parameters that are generators."""
         return ()
 
     def drawn(self, source: Source) -> Filling:
-        """The same contents with every such parameter drawn."""
+        """Return the same contents with the drawn values of all parameters that are generators."""
         return self
 
 
-#: A name out of `CONTENTS`, an object, or a function of the words and the `Spec`.
+#: A name from `CONTENTS`, a `Filling`, or a function of the random `Bits` and the `Spec`.
 Contents = str | Filling | Callable[[Bits, Spec], Array]
 
 
 def array_from(spec: Spec, seed: int) -> Array:
-    """The array of `spec` that belongs to the 64-bit `seed`: the same whenever it is made, and writable.
+    """Return the array that `spec` and the 64-bit `seed` determine. It is writable.
 
-    Raises `BadBounds` when `spec` leaves no value to draw, `GeneratorError` when its contents do not go with its dtype.
+    Raises:
+        BadBounds: if `spec` leaves no value to draw.
+        GeneratorError: if the contents are not possible in the dtype.
     """
     contents = spec.contents
-    if contents == "uniform":  # the commonest, without what others need to be asked
+    if contents == "uniform":  # the most frequent contents, which need no checks
         return uniform(Bits(seed), spec)
     if isinstance(contents, str) and contents in CONTENTS:
         return CONTENTS[contents](Bits(seed), spec)
@@ -78,7 +81,7 @@ def array_from(spec: Spec, seed: int) -> Array:
 
 
 def check_contents(contents: Any) -> Contents:
-    """`contents`, if it is such; raises `GeneratorError` if not."""
+    """Return `contents` if it is valid; raise `GeneratorError` if not."""
     _filler(contents)
     checked: Contents = contents
     return checked
@@ -99,10 +102,10 @@ def _filler(contents: Any) -> Callable[[Bits, Spec], Array]:
 
 
 def uniform(bits: Bits, spec: Spec) -> Array:
-    """Uniform over [low, high): floats in the dtype's precision, or whole numbers; True and False alike."""
+    """Return uniform values in [low, high): floats in the dtype's precision, integers, or truth values."""
     dtype = spec.dtype
     count = math.prod(spec.shape)
-    if dtype == "float32" and spec.high == 1:  # the commonest, whose bounds need no care
+    if dtype == "float32" and spec.high == 1:  # the most frequent bounds, which need no scaling
         if spec.low == 0:
             return bits.unit32(count).reshape(spec.shape)
         if spec.low == -1:
@@ -111,7 +114,7 @@ def uniform(bits: Bits, spec: Spec) -> Array:
         return (bits.half_words(count) >> np.uint32(31)).astype(np.bool_).reshape(spec.shape)
     if dtype in INTEGRAL:
         first, end = integer_range(dtype, spec.low, spec.high)
-        # Added as unsigned words, which wrap around to the right sum where the span is wider than int64.
+        # Added as unsigned words: these wrap around to the right sum if the range is wider than int64.
         drawn = bits.below(end - first, count) + np.uint64(first & 0xFFFFFFFFFFFFFFFF)
         return drawn.astype(numpy_dtype(dtype)).reshape(spec.shape)
     if dtype in COMPLEX:
@@ -119,7 +122,7 @@ def uniform(bits: Bits, spec: Spec) -> Array:
         return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
     least, greatest, one, rounded_past = _ends(dtype, spec.low, spec.high)
     unit: np.ndarray[Any, Any] = bits.unit64(count) if dtype == "float64" else bits.unit32(count)
-    # Each term stays within the bounds, where their difference might overflow. In place, as arrays may be large.
+    # A weighted sum of the bounds, because their difference might overflow. In place, because arrays may be large.
     values = one - unit
     values *= least
     unit *= greatest
@@ -134,9 +137,11 @@ def uniform(bits: Bits, spec: Spec) -> Array:
 
 @lru_cache(maxsize=1024)
 def _ends(dtype: str, low: float, high: float) -> tuple[Array, Array, Array, bool]:
-    """The least and the greatest number in [low, high), and 1, as arrays of the precision that `uniform` works in; and
-    whether rounding may lead a share of the one and a share of the other past either, as it does not where zero lies
-    between them: then each share lies between zero and its own end."""
+    """Return the least and greatest number in [low, high) and 1, in the precision that `uniform` computes in.
+
+    The last item is whether rounding may carry the weighted sum of the two ends past one of them. It may not if zero is
+    between the ends: each term is then between zero and its own end.
+    """
     least, greatest = float_range(dtype, low, high)
     precision = np.float64 if dtype == "float64" else np.float32
     ends = np.array(least, precision), np.array(greatest, precision)
@@ -144,7 +149,7 @@ def _ends(dtype: str, low: float, high: float) -> tuple[Array, Array, Array, boo
 
 
 def integers(bits: Bits, spec: Spec) -> Array:
-    """Whole numbers in [low, high), also in floating dtypes, where sums of them are exact."""
+    """Return integers in [low, high), also in floating dtypes, where their sums are exact."""
     if spec.dtype == "bool" or spec.dtype in INTEGRAL:
         return uniform(bits, spec)
     if spec.dtype in COMPLEX:
@@ -155,13 +160,13 @@ def integers(bits: Bits, spec: Spec) -> Array:
 
 
 def ordered(bits: Bits, spec: Spec) -> Array:
-    """Uniform, and ascending along the last dimension."""
+    """Return uniform values in ascending order along the last dimension."""
     values = uniform(bits, spec)
     return np.sort(values, axis=-1) if values.ndim else values
 
 
 def one_hot(bits: Bits, spec: Spec) -> Array:
-    """Zeros with a single one along the last dimension, at a random place."""
+    """Return zeros with a single one at a random position along the last dimension."""
     values = np.zeros(spec.shape, dtype=numpy_dtype(spec.dtype))
     if not spec.shape:
         return np.ones((), dtype=values.dtype)
@@ -172,9 +177,9 @@ def one_hot(bits: Bits, spec: Spec) -> Array:
 
 
 def distinct(bits: Bits, spec: Spec) -> Array:
-    """No two values the same, so that order, maximum and position are beyond doubt.
+    """Return values that are all different, so that order, maximum and position are unambiguous.
 
-    Raises `BadBounds` when [low, high) does not hold that many in the dtype.
+    Raises `BadBounds` if [low, high) does not contain enough values of the dtype.
     """
     count = math.prod(spec.shape)
     if spec.dtype in COMPLEX or spec.dtype == "bool":
@@ -188,13 +193,13 @@ def distinct(bits: Bits, spec: Spec) -> Array:
             )
         if not count:
             return uniform(bits, spec)
-        # One out of each of `count` equal parts of the range, in random order; where the parts lie is random too.
+        # One value from each of `count` equal parts of the range, in random order. Their start is random too.
         width, rest = divmod(end - first, count)
         offset = (first + bits.one_below(rest + 1)) & 0xFFFFFFFFFFFFFFFF
         steps = bits.order(count).astype(np.uint64) * np.uint64(width) + bits.below(width, count)
         return (steps + np.uint64(offset)).astype(numpy_dtype(spec.dtype)).reshape(spec.shape)
     least, greatest = float_range(spec.dtype, spec.low, spec.high)
-    # The middle half of each part, so that rounding does not make neighbours meet.
+    # Only the middle half of each part, so that rounding does not make neighbours equal.
     unit = (bits.order(count) + 0.25 + 0.5 * bits.unit64(count)) / max(count, 1)
     values = cast(np.clip(spec.low * (1.0 - unit) + spec.high * unit, least, greatest), spec.dtype)
     if np.unique(values).size < count:
@@ -207,7 +212,7 @@ def distinct(bits: Bits, spec: Spec) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class ties(Filling):
-    """Only `levels` different values (fewer where the dtype or the bounds have no more), so that most are equal."""
+    """Contents of `levels` different values, or fewer if the dtype or the bounds have fewer, so that most are equal."""
 
     levels: int = 3
 
@@ -225,11 +230,11 @@ class ties(Filling):
 
 @dataclasses.dataclass(frozen=True)
 class special(Filling):
-    """Uniform, with a share `rate` of the values replaced by the dtype's edge cases, at least one.
+    """Uniform contents in which a share `rate` of the values, at least one, is replaced by the dtype's edge cases.
 
     In floating dtypes these are NaN, both infinities, both zeros, the least and the greatest finite value, the
-    smallest normal and the smallest subnormal number; in integral ones the least, the greatest, -1 (where there is
-    one), 0 and 1.
+    smallest normal and the smallest subnormal numbers. In integral dtypes they are the least and the greatest value,
+    -1 (unless unsigned), 0 and 1.
     """
 
     rate: float = 0.25
@@ -257,7 +262,7 @@ class special(Filling):
 
 @lru_cache(maxsize=16)
 def special_values(dtype: str) -> Array:
-    """The edge cases of a floating or integral `dtype`, in its carrier; not writeable."""
+    """Return the edge cases of a floating or integral `dtype`, in its carrier, as a read-only array."""
     values = _special_values(dtype)
     values.setflags(write=False)
     return values
@@ -280,9 +285,10 @@ def _special_values(dtype: str) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class indices(Filling):
-    """Valid indices into a dimension of size `bound`: ``0 <= i < bound``, with `negative` also ``-bound <= i < 0``.
+    """Contents of valid indices into a dimension: ``0 <= i < bound``, with `negative` also ``-bound <= i < 0``.
 
-    `bound` may be a generator; left out, it is the `high` of the array. Needs an integral dtype.
+    `bound` is the size of the dimension and may be a generator; its default is the array's `high`. The dtype must be
+    integral.
     """
 
     bound: Any = None

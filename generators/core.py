@@ -1,4 +1,4 @@
-"""`Generator`, the base of everything that can be drawn."""
+"""`Generator`, the base class of everything that can be drawn."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from generators.errors import NotAValue, of_the_test
 from generators.source import Source, current
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
-#: An annotation: a type, a typing construct, or the text of one as a stub file has it.
+#: An annotation: a type, a typing construct, or its text as in a stub file.
 Annotation = Any
 
 _MISSING: Any = object()
@@ -19,10 +19,10 @@ _PLAIN = (int, float, complex, str, bytes, tuple, list)
 
 
 class Generator:
-    """Something to draw a value from.
+    """Base class of objects that draw a value.
 
-    A subclass gives `children` to `__init__` (the generators that it draws from) and overrides `_draw`. In `_draw`, a
-    child is drawn by ``child.draw_in(source, annotation)``. `__repr__` is written as the code that builds it.
+    A subclass passes `children` (the generators that it draws from) to `__init__` and overrides `_draw`. `_draw` draws
+    a child with ``child.draw_in(source, annotation)``. `__repr__` returns the code that builds the generator.
     """
 
     __slots__ = ("__weakref__", "children")
@@ -33,24 +33,24 @@ class Generator:
     # --- to override ---
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
-        """A new value from `source`; `annotation` is what the parameter asks for, or None."""
+        """Return a new value from `source`; `annotation` is that of the parameter that receives it, or None."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to draw: override _draw")
 
     def _to(self, annotation: Annotation) -> None:
-        """Fix the type of this generator alone, unless it is fixed already. Most have none."""
+        """Fix the type of this generator only, unless it is fixed already. Most generators have no type."""
 
     def _typed_children(self) -> tuple[Generator, ...]:
-        """The children that `.to` reaches: those whose value is, or becomes part of, this one's value."""
+        """Return the children that `.to` applies to: those whose value is, or is part of, this generator's value."""
         return self.children
 
     def size(self) -> int:
-        """The number of alternatives, by which ``a | b`` weighs."""
+        """Return the number of alternatives, which is the weight of this generator in ``a | b``."""
         return 1
 
     # --- drawing ---
 
     def draw_in(self, source: Source, annotation: Annotation = None) -> Any:
-        """The value in `source`, drawn now unless it was before."""
+        """Return the value in `source`, and draw it if this is the first call for `source`."""
         memo = source.memo
         value = memo.get(self, _MISSING)
         if value is _MISSING:
@@ -58,29 +58,32 @@ class Generator:
         return value
 
     def draw(self, annotation: Annotation = None) -> Any:
-        """The value in the current `Source`; an untyped `random` takes its type from `annotation`."""
+        """Return the value in the current `Source`; an untyped `random` takes its type from `annotation`."""
         return self.draw_in(current(), annotation)
 
     def value(self) -> Any:
-        """The value in the current `Source`: the same throughout a trial."""
+        """Return the value in the current `Source`, which stays the same throughout a trial."""
         return self.draw_in(current(), None)
 
     def eval(self) -> Any:
-        """Forget the value in the current `Source`, of this and of all it is made of, and draw anew."""
+        """Forget the values of this generator and all its descendants in the current `Source`, and draw a new one."""
         source = current()
         self.forget(source)
         return self.draw_in(source, None)
 
     def forget(self, source: Source) -> None:
-        """Let the next draw in `source` be a new one, also of all that this is made of."""
+        """Forget the values of this generator and all its descendants in `source`, so that the next draw is new."""
         memo = source.memo
         for generator in _descendants(self, lambda generator: generator.children):
             memo.pop(generator, None)
 
     def to(self, annotation: Annotation) -> Generator:
-        """Fix the type that is drawn, where it is not fixed yet, and return this same generator.
+        """Fix the type of the drawn value, unless it is fixed already, and return this same generator.
 
-        ``a.to(int)`` is `a`: both names have the same value. Raises `GeneratorError` for a type that cannot be drawn.
+        ``a.to(int)`` is `a`, so both have the same value.
+
+        Raises:
+            GeneratorError: if values of the type cannot be drawn.
         """
         for generator in _descendants(self, lambda generator: generator._typed_children()):
             generator._to(annotation)
@@ -89,7 +92,7 @@ class Generator:
     # --- combining ---
 
     if TYPE_CHECKING:
-        # `combinators` gives the operators to this class, and `derived` the rest, for they are made of it.
+        # `combinators` adds the operators to this class and `derived` adds the other methods: both import this module.
         def map(self, function: Callable[[Any], Any]) -> Generator: ...
         def filter(self, accepts: Callable[[Any], object]) -> Generator: ...
         def flatmap(self, function: Callable[[Any], Any]) -> Generator: ...
@@ -103,7 +106,7 @@ class Generator:
         def __rmul__(self, other: Any) -> Generator: ...
         def __neg__(self) -> Generator: ...
 
-    # --- mistakes that would otherwise pass in silence ---
+    # --- mistakes that would otherwise go unnoticed ---
 
     def _no_value(self, use: str) -> NotAValue:
         return NotAValue(
@@ -144,7 +147,7 @@ class Generator:
         raise self._no_value(">=")
 
     def __eq__(self, other: object) -> bool:
-        # Only beside plain values, where it would be quietly false; generators among themselves compare by identity.
+        # Raise only for plain values, to which a generator would always be unequal. Two generators compare by identity.
         if isinstance(other, _PLAIN):
             raise self._no_value("==")
         return NotImplemented
@@ -156,7 +159,7 @@ class Generator:
 
 
 def _descendants(root: Generator, children: Callable[[Generator], tuple[Generator, ...]]) -> Iterator[Generator]:
-    """`root` and everything below it, each once however often it is shared."""
+    """Yield `root` and all its descendants, each once even if several generators share it."""
     seen = {root}
     waiting = [root]
     while waiting:

@@ -1,4 +1,4 @@
-"""Generators whose value is worked out from the value of one other: `.map`, `.filter`, `.flatmap`."""
+"""Generators whose value is computed from the value of one other generator: `.map`, `.filter`, `.flatmap`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from generators.errors import GeneratorError, Unsatisfiable, of_the_test
 from generators.source import Source
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
-#: How many values a filter may refuse. Even one that accepts one in a hundred fails once in 20,000 draws.
+#: Maximum number of values that a filter refuses in one draw before it fails. A filter that accepts only one value in a
+#: hundred fails once in 20,000 draws.
 MOST_REFUSALS: Final = 1000
 
 
 class _Applied(Generator):
-    """What a function makes of the value of a child; nothing stays nothing."""
+    """Base class for the result of a function of a child's value; `NOTHING` stays `NOTHING`."""
 
     __slots__ = ("_function",)
     _method = ""
@@ -39,7 +40,7 @@ def _must_be_callable(child: Generator, method: str, function: Any) -> None:
 
 
 class Mapped(_Applied):
-    """``function(value)``; the parameter's annotation is about the result, so the child does not get to see it."""
+    """``function(value)``. The parameter's annotation describes the result, so it is not passed to the child."""
 
     __slots__ = ()
     _method = "map"
@@ -68,7 +69,7 @@ class FlatMapped(_Applied):
 
 
 class Filtered(Generator):
-    """Values that ``accepts(value)`` finds true."""
+    """The values of a child for which ``accepts(value)`` is true."""
 
     __slots__ = ("_accepts", "_where")
 
@@ -92,8 +93,8 @@ class Filtered(Generator):
                     return value
                 if len(source.choices) == choices_before:
                     raise self._unsatisfiable(value, "and it can be no other")
-                # The memo keeps its order: what this try drew comes off the end. What the trial had drawn before
-                # stays, for it may have been used.
+                # Remove the values that this try drew: they are at the end, because dicts keep insertion order. Values
+                # that the trial drew earlier stay, because they may have been used.
                 while len(memo) > drawn_before:
                     memo.popitem()
                 if before is None:
@@ -122,21 +123,21 @@ def _called(function: Any) -> str:
 
 
 def _map(self: Generator, function: Callable[[Any], Any]) -> Generator:
-    """The generator of ``function(value)``; nothing stays nothing."""
+    """Return the generator of ``function(value)``; `NOTHING` stays `NOTHING`."""
     return Mapped(self, function)
 
 
 def _filter(self: Generator, accepts: Callable[[Any], object]) -> Generator:
-    """The generator of those values that `accepts` finds true; nothing is always accepted.
+    """Return the generator of the values for which `accepts` is true; `NOTHING` is always accepted.
 
-    Drawing raises `Unsatisfiable`, naming the line of this call, when no value was accepted in many tries.
-    What this generator is made of and was drawn before in the same trial keeps its value.
+    Drawing raises `Unsatisfiable`, with the line of this call, if `MOST_REFUSALS` values in a row are refused. Parts of
+    this generator that were drawn earlier in the same trial keep their values.
     """
     return Filtered(self, accepts)
 
 
 def _flatmap(self: Generator, function: Callable[[Any], Any]) -> Generator:
-    """The generator that draws from the generator (or is the plain value) that ``function(value)`` gives."""
+    """Return the generator that draws from ``function(value)``, which returns a generator or a plain value."""
     return FlatMapped(self, function)
 
 

@@ -1,4 +1,4 @@
-"""The dtypes by name, and what their arrays are made of."""
+"""The dtypes by name, and the NumPy dtypes and ranges of their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -24,24 +24,27 @@ INTEGRAL: Final = ("int8", "int16", "int32", "int64", "uint8")
 DTYPES: Final = (*FLOATING, *COMPLEX, *INTEGRAL, "bool")
 
 _CARRIERS = MappingProxyType({name: np.dtype("float32" if name == "bfloat16" else name) for name in DTYPES})
-#: A Python type means what the frameworks take it for where they make a tensor of such numbers.
+#: The dtype that a Python type stands for: the one that frameworks give to a tensor made of such numbers.
 _OF_PYTHON = MappingProxyType({float: "float32", int: "int64", bool: "bool", complex: "complex64"})
 #: The floating dtype of the real and the imaginary part.
 _PARTS = MappingProxyType({"complex64": "float32", "complex128": "float64"})
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name of `dtype`.
+    """Return the name of `dtype`.
 
-    It may be given as a name, a Python type (``float`` is ``"float32"``, ``int`` is ``"int64"``), a NumPy dtype or
-    scalar type, or a framework's dtype (read from what it is printed as). Raises `GeneratorError` for any other.
+    `dtype` may be a name, a Python type (``float`` is ``"float32"``, ``int`` is ``"int64"``), a NumPy dtype or scalar
+    type, or a framework's dtype, whose name is taken from its ``str()``.
+
+    Raises:
+        GeneratorError: if `dtype` is none of these.
     """
     if type(dtype) is str and dtype in _CARRIERS:
         return dtype
     if isinstance(dtype, type) and dtype in _OF_PYTHON:
         return _OF_PYTHON[dtype]
     name = str(dtype).rpartition(".")[2]  # "torch.float32"
-    if dtype is not None and not isinstance(dtype, str):  # which NumPy takes for float64, as it does "float"
+    if dtype is not None and not isinstance(dtype, str):  # NumPy takes None and "float" for float64
         with contextlib.suppress(TypeError):
             name = np.dtype(dtype).name
     if name not in _CARRIERS:
@@ -51,12 +54,12 @@ def dtype_name(dtype: Any) -> str:
 
 
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
-    """The NumPy dtype that carries `dtype`: its own, and float32 for ``bfloat16``."""
+    """Return the NumPy dtype that stores `dtype` (its carrier): the same one, but float32 for ``bfloat16``."""
     return _CARRIERS[dtype_name(dtype)]
 
 
 class Limits(NamedTuple):
-    """The least and the greatest number of an integral dtype, and of how many bits they are."""
+    """The least and the greatest number of an integral dtype, and its number of bits."""
 
     min: int
     max: int
@@ -65,28 +68,28 @@ class Limits(NamedTuple):
 
 @lru_cache(maxsize=len(INTEGRAL))
 def limits_of(name: str) -> Limits:
-    """What integral dtype `name` holds: NumPy works it out each time that it is asked."""
+    """Return the limits of integral dtype `name`. They are cached, because NumPy computes them on each call."""
     about = np.iinfo(_CARRIERS[name])
     return Limits(int(about.min), int(about.max), about.bits)
 
 
 def part_dtype(name: str) -> str:
-    """The dtype of the real part of `name`; `name` itself when it is not complex."""
+    """Return the dtype of the real part of `name`; `name` itself if it is not complex."""
     return _PARTS.get(name, name)
 
 
 def round_bfloat16(values: Array) -> Array:
-    """Float32 `values` rounded to bfloat16 (to nearest, ties to even), still float32. NaN and -0.0 stay."""
+    """Return float32 `values` rounded to bfloat16 (to nearest, ties to even) as float32. NaN and -0.0 are kept."""
     bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
-    # Half of the last place that is kept, less one where the kept part is even already: carries round up.
+    # Add half of the last kept place, less one if the kept part is already even: the carry rounds up.
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
-    # A NaN with only low bits set would come out as infinity.
+    # A NaN with only low bits set would become infinity.
     rounded = np.where(np.isnan(values), np.uint32(0x7FC00000), rounded).astype(np.uint32)
     return rounded.view(np.float32).reshape(np.shape(values))
 
 
 def cast(values: Array, name: str) -> Array:
-    """`values` as the carrier of dtype `name`, rounded where it needs to be."""
+    """Return `values` in the carrier of dtype `name`, rounded if necessary."""
     if name == "bfloat16":
         return round_bfloat16(values)
     return values.astype(_CARRIERS[name], copy=False)
@@ -94,9 +97,9 @@ def cast(values: Array, name: str) -> Array:
 
 @lru_cache(maxsize=1024)
 def float_range(name: str, low: float, high: float) -> tuple[float, float]:
-    """The least and the greatest value of floating dtype `name` in [low, high).
+    """Return the least and the greatest value of floating dtype `name` in [low, high).
 
-    Raises `BadBounds` when there is none: ``[0.1, 0.1)``, or bounds closer together than its values are.
+    Raises `BadBounds` if there is none: for ``[0.1, 0.1)``, or if the bounds are closer than neighbouring values.
     """
     if not low < high or not (math.isfinite(low) and math.isfinite(high)):
         raise BadBounds(f"expected finite low < high, got low={low!r}, high={high!r}")
@@ -116,7 +119,7 @@ def _nearest(name: str, value: float) -> float:
 
 
 def _next(name: str, value: float, direction: int) -> float:
-    """The neighbour of `value`, which dtype `name` holds, in `direction`."""
+    """Return the neighbour in `direction` (1 or -1) of `value`, a value of dtype `name`."""
     if name != "bfloat16":
         return float(np.nextafter(_CARRIERS[name].type(value), _CARRIERS[name].type(direction * math.inf)))
     bits = int(np.float32(value).view(np.uint32)) >> 16
@@ -129,9 +132,9 @@ def _next(name: str, value: float, direction: int) -> float:
 
 @lru_cache(maxsize=1024)
 def integer_range(name: str, low: float, high: float) -> tuple[int, int]:
-    """``(first, end)``, so that ``range(first, end)`` are the whole numbers in [low, high).
+    """Return ``(first, end)`` so that ``range(first, end)`` contains the integers in [low, high).
 
-    Raises `BadBounds` when there is none, or when one of them does not fit into integral dtype `name`.
+    Raises `BadBounds` if there are none, or if one of them does not fit into integral dtype `name`.
     """
     if not low < high or not (math.isfinite(low) and math.isfinite(high)):
         raise BadBounds(f"expected finite low < high, got low={low!r}, high={high!r}")

@@ -1,4 +1,4 @@
-"""What the generators raise on purpose."""
+"""Exceptions that generators raise for mistakes in a test."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 class GeneratorError(ValueError):
-    """A generator was built or used wrongly; the message says what was expected and where it was written."""
+    """A generator was built or used wrongly; the message names the expected value and the line that built it."""
 
-    #: Says that the test is wrong and not the library, so that the reader needs none of its frames.
+    #: Marks the error as a mistake in the test, not in the library: tracebacks then omit the library's frames.
     of_the_test = True
 
 
 def of_the_test(raised: Any) -> bool:
-    """For ``__tracebackhide__``: whether what pytest shows, an ``ExceptionInfo``, is a mistake of the test."""
+    """Return whether `raised`, pytest's ``ExceptionInfo``, is a mistake in the test; for ``__tracebackhide__``."""
     return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
 
 
@@ -22,8 +22,8 @@ class BadBounds(GeneratorError):
 
 
 class Unsatisfiable(GeneratorError):
-    """A filter refused every value that it was offered; the message names its line and the last value."""
+    """A filter refused every value that was drawn for it; the message names its line and the last value."""
 
 
 class NotAValue(GeneratorError, TypeError):
-    """A generator stands where a drawn value is needed, such as in an ``if``: ``.value()`` is missing."""
+    """A generator is used where a drawn value is needed, such as in an ``if``: ``.value()`` is missing."""

@@ -1,4 +1,4 @@
-"""What the arrays of one trial have in common: its row of the plan, and the shapes that go together."""
+"""The common state of the arrays of one trial: its row of the plan, and shapes that fit together."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ from generators.shapes import Shape, checked_size
 from generators.source import Source, trial_of
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
-#: Elements of an array that is more than one vectorised or one threaded loop takes in one go.
+#: Range of the number of elements in a large array: more than a vectorised or threaded loop processes in one step.
 LARGE = (4100, 6200)
-#: The same of an array with a single open dimension, in half of those trials: an outer product of two such is computed
-#: in no time, and one of two that are longer is not.
+#: The same for an array with a single open dimension, at level ``large``: the outer product of two such arrays is fast,
+#: and that of longer ones is not.
 LESS_LARGE = (1030, 1400)
-#: The greatest size that an array shares with another for which something else is asked.
+#: Greatest size that an array shares with another array that was requested with other arguments.
 MOST_SHARED = 512
-#: What a vectorised loop takes in one go.
+#: Number of elements that a vectorised loop processes in one step.
 _BLOCK = 8
-#: Of up to so many dimensions, two trials have each opposite of another.
+#: Greatest number of dimensions for which two trials at level ``both`` combine a 1 in each dimension of the first array
+#: with a 1 in another dimension of the second.
 _FEW_DIMENSIONS = 2
-#: The least rank where arrays of open rank have other ranks than each other, by level of `partner` and by turn: one and
-#: two dimensions, four and one, three and none, none and three.
+#: Least open rank when the ranks of two arrays differ, by level of `partner` and by turn. At ``fewer`` the arrays have
+#: one and two dimensions, four and one, three and none; at ``other`` none and three.
 _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "other": (3,)})
-#: The number of the third array of a trial, for which the same is asked as for the first two.
+#: Index of the third array of a trial, requested with the same arguments as the first two.
 _THIRD = 2
 _HUGE_SIZES = frozenset(("long", "large"))
 _HUGE = frozenset(LEVELS[NAMES.index("sizes")].index(level) for level in _HUGE_SIZES)
-#: Levels of special numbers; `zeros` has -0.0.
+#: Levels of special numbers; ``zeros`` is one, because it has -0.0.
 _SPECIAL = frozenset(("nan", "infinite", "tiny", "huge", "zeros"))
 _NOT_FINITE = frozenset(("nan", "infinite"))
-#: The least sizes of so many open dimensions that leave room for the special numbers of a trial.
+#: By number of open dimensions, the least size of each that leaves room for the special numbers of a trial.
 _ROOM = MappingProxyType({1: 12, 2: 4, 3: 3})
-#: Levels of numbers that are told from right ones only where several arrays have them.
+#: Levels of numbers that reveal their faults only if several arrays of a trial have them.
 _TOGETHER = RELATED | {"nan", "infinite", "zeros"}
 
 
-#: Dtypes whose numbers are taken over into another one.
+#: Dtypes whose numbers are also used in arrays of another of these dtypes.
 _COMPARED = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8"))
 
 _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
@@ -55,7 +56,7 @@ _VALUES = _PLACES["values"]
 
 
 class Exploration:
-    """What the tensors of one trial have in common: its row of the plan, and the shapes that others broadcast with."""
+    """The common state of the tensors of one trial: its row of the plan, and shapes that others broadcast with."""
 
     __slots__ = (
         "_arrays",
@@ -75,20 +76,21 @@ class Exploration:
         self._index = trial_of(source.seed)
         self._row = row(self._index)
         self._turns = turns(self._index)
-        #: How many levels of each factor there are to choose from.
+        #: The number of available levels of each factor.
         self._offered = USUAL if self._index < THOROUGH else THOROUGHLY
         self._arrays = 0
+        #: ``(ndim, *dims)`` -> the common shape of the arrays with these arguments, and the shape of the first of them.
         self._partners: dict[Any, tuple[Shape, Shape]] = {}
-        #: Rank -> the first shape of it that was drawn, and what the test had said of that.
+        #: Rank -> the first shape of this rank that was drawn, and the `dims` that the test gave for it.
         self._commons: dict[int, tuple[Shape, Sequence[Any]]] = {}
-        #: dtype -> the first array of it.
+        #: dtype -> the first array of this dtype.
         self._numbers: dict[str, Array] = {}
-        #: Which of the least whole number and -1 the arrays so far have, see `without_overflow`.
+        #: Whether the arrays so far have the least integer or -1, see `without_overflow`.
         self.divided: set[str] = set()
 
     @staticmethod
     def of(source: Source) -> Exploration:
-        """The one of `source`, made when first asked for."""
+        """Return the `Exploration` of `source`, and create it at the first call."""
         found = source.memo.get(Exploration)
         if found is None:
             found = source.memo[Exploration] = Exploration(source)
@@ -96,16 +98,16 @@ class Exploration:
 
     @staticmethod
     def is_large(source: Source) -> bool:
-        """Whether the plan chose large sizes in the trial of `source`, as a test may have left it to."""
+        """Return whether the plan chose large sizes in the trial of `source`, because the test leaves sizes open."""
         return source.features.get("sizes") in _HUGE
 
     def begin_array(self) -> int:
-        """The number of the next array in its trial, from 0."""
+        """Return the index of the next array in its trial, from 0, and count the array."""
         self._arrays += 1
         return self._arrays - 1
 
     def level(self, factor: str, number: int = 0) -> str:
-        """The level of `factor` for array `number` of this trial, logged as a choice."""
+        """Return the level of `factor` for array `number` of this trial, and log it as a choice."""
         source, position = self._source, _PLACES[factor]
         levels = LEVELS[position]
         planned = self._planned(position, number) if number else self._row[position]
@@ -120,7 +122,8 @@ class Exploration:
         factor = NAMES[position]
         if self._index < PLAIN_ROWS or factor in ("dtype", "rank", "partner"):
             return own
-        # The arrays of a trial differ in what they need not have in common; two of three still have like numbers.
+        # The arrays of a trial differ in features that they need not have in common, but two of three keep the level of
+        # values.
         block, place = divmod(self._index, BLOCK)
         other = row(block * BLOCK + (place + 7 * number) % BLOCK)[position]
         if factor == "values":
@@ -133,14 +136,15 @@ class Exploration:
     # --- shapes ---
 
     def shape(self, ndim: Any, dims: Sequence[Any], number: int) -> Shape:
-        """A shape of rank `ndim` with these `dims`, drawn where they are open.
+        """Return a shape of rank `ndim` with sizes `dims`; those that are None, or beyond the end of `dims`, are drawn.
 
-        Arrays that ask for the same have one shape, or shapes that broadcast together.
+        Arrays with the same arguments get the same shape, or shapes that broadcast together. `number` is the index of
+        the array in its trial. Raises `GeneratorError` if `ndim` or a size is not valid.
         """
         key = (ndim, *dims)
         try:
             known = key in self._partners
-        except TypeError:  # no key can hold a list
+        except TypeError:  # an argument is not hashable, such as a list
             names = ("ndim", *(f"dim{at}" for at in range(len(dims))))
             name, size = next(pair for pair in zip(names, key, strict=True) if not isinstance(pair[1], Hashable))
             raise GeneratorError(f"{name}={size!r} at {text(here())}: expected a whole number >= 0") from None
@@ -149,7 +153,7 @@ class Exploration:
         rank = self._rank(ndim, dims)
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):
             return tuple([_drawn(size, self._source, axis) for axis, size in enumerate(dims[:rank])])
-        # What the plan says of sizes is for the first array that leaves any open.
+        # The trial's own level of sizes is for the first array that leaves sizes open.
         sizes, partner = self.level("sizes", number if self._partners else 0), self.level("partner", number)
         shared = dims if ndim is None else self._shared(rank, dims)
         if shared is not dims:
@@ -157,11 +161,11 @@ class Exploration:
             self._partners[key] = (common, common)
             return self._partner(key, ndim, dims, number)
         odd = partner in ("first", "both") and not self._partners and sizes not in _HUGE_SIZES
-        # Where the first array alone is to have ones, those that all have would leave nothing to broadcast.
+        # If only the first array is to have ones, ones in the common shape would leave nothing to broadcast.
         common = self._sizes(rank, dims, "small" if odd and sizes == "ones" else sizes)
         own = self._of_the_first(common, dims, partner) if odd else common
         if odd and max(common, default=0) > _BLOCK > max(own, default=0) and len(open_axes(common, dims)) > 1:
-            # The one stands where the elements past a block were to be: these go where it is not.
+            # The first array has a 1 in the dimension that is longer than a block: make another dimension the long one.
             common, own = self._past_a_block_elsewhere(common, own, dims)
         if not self._partners and _all_open(ndim, dims):
             if partner == "fewer" and not self.turn("partner"):
@@ -173,17 +177,18 @@ class Exploration:
         return own
 
     def _of_the_first(self, common: Shape, dims: Sequence[Any], partner: str) -> Shape:
-        """The first of two shapes that broadcast to `common`, which has ones."""
+        """Return the first of two shapes that broadcast to `common`; it has ones."""
         axes = open_axes(common, dims)
         if partner == "both" and len(axes) > _FEW_DIMENSIONS:
-            # It has a one where the second has none, and in the next such trial the other way round.
+            # It has ones where the second shape has none: in the first open dimension, and in the next such trial in
+            # the second half of the open dimensions.
             alone = axes[0]
             axes = axes[len(axes) // 2 :] if self.turn("partner") % 2 else [alone]
             return tuple([1 if axis in axes else size for axis, size in enumerate(common)])
         return self._with_ones(common, dims)
 
     def _past_a_block_elsewhere(self, common: Shape, own: Shape, dims: Sequence[Any]) -> tuple[Shape, Shape]:
-        """Both shapes with the greatest size of `common` where `own` has no one, if there is such a place."""
+        """Return both shapes with the greatest size of `common` moved to an open dimension in which `own` has no 1."""
         longest = common.index(max(common))
         others = [axis for axis in open_axes(common, dims) if own[axis] == common[axis]]
         if not others:
@@ -194,7 +199,7 @@ class Exploration:
         return tuple(wide), tuple(short)
 
     def _shared(self, rank: int, dims: Sequence[Any]) -> Sequence[Any]:
-        """`dims`, with the sizes of an earlier shape where both are open: batches have one size."""
+        """Return `dims` with the sizes of an earlier shape where both are open: batches, for example, have one size."""
         if rank not in self._commons:
             return dims
         common, theirs = self._commons[rank]
@@ -209,19 +214,19 @@ class Exploration:
 
     @property
     def values(self) -> str:
-        """What the plan says of the numbers in this trial."""
+        """The plan's level of values in this trial."""
         return LEVELS[_VALUES][self._row.values]
 
     def turn(self, factor: str) -> int:
-        """How many earlier trials of the block are like this one in `factor`."""
+        """Return the number of earlier trials of the block that have the same level of `factor`."""
         return self._turns[_PLACES[factor]]
 
     def first_of(self, dtype: str, values: Array) -> Array:
-        """The first array of `dtype` in this trial, which is `values` where there was none."""
+        """Return the first array of `dtype` in this trial; if there is none yet, `values` becomes it."""
         return self._numbers.setdefault(dtype, values)
 
     def first_of_another(self, dtype: str) -> Array | None:
-        """The first array of this trial whose numbers are of another dtype than `dtype`, and compare with these."""
+        """Return the first array of this trial that has another dtype and is comparable with `dtype`, or None."""
         if dtype not in _COMPARED:
             return None
         for other, numbers in self._numbers.items():
@@ -233,7 +238,7 @@ class Exploration:
         if ndim is None:
             least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
             rank = int(self.level("rank"))
-            if rank:  # of fewer dimensions there are still some
+            if rank:  # so that the partner with fewer dimensions still has some, if it is to have any
                 ranks = _UNLIKE_RANKS.get(self.level("partner"), (0,))
                 rank = max(rank, ranks[self.turn("partner") % len(ranks)])
             return max(least, rank)
@@ -257,10 +262,10 @@ class Exploration:
             for axis in free:
                 sizes[axis] = source.integer(1, 3)
             rest = math.prod(sizes)
-            # Rows in the one trial, and batches in the other.
+            # The long dimension is the last one (long rows) in one trial, and the first (a large batch) in the next.
             axis = free[source.planned(0 if self.turn("sizes") % 2 else len(free) - 1, len(free))]
             count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
-            sizes[axis] = max(2, count * sizes[axis] // max(rest, 1)) | 1  # something is left over after blocks
+            sizes[axis] = max(2, count * sizes[axis] // max(rest, 1)) | 1  # odd: elements remain after whole blocks
             if level == "large" and self.turn("sizes") % 2:
                 sizes[axis] = _whole_blocks(sizes[axis])
         elif level == "large":
@@ -276,7 +281,7 @@ class Exploration:
             past = (9, 8) if level == "nine" else (17, 33, 32)
             sizes[free[-1]] = past[source.planned(self.turn("sizes") % len(past), len(past))]
         else:
-            # Where numbers are to meet NaN and infinities of another array, each of them needs a place.
+            # If numbers are to meet NaN and infinities of another array, there must be an element for each of them.
             values = self.values
             least = _ROOM.get(len(free), 2) if level == "small" and values in _NOT_FINITE else 2
             end = max(7, least + 4)
@@ -284,7 +289,8 @@ class Exploration:
                 sizes[axis] = source.integer(least, end)
             alone = values == "nan" and not self.turn("values") % 2
             if level == "small" and (alone or (rank > 1 and values == "zeros")):
-                sizes[free[-1]] = 2 * _BLOCK + 1  # what any(), all() or NaN hangs on is left over after whole blocks
+                # The last element, which decides any(), all() or NaN, comes after whole blocks.
+                sizes[free[-1]] = 2 * _BLOCK + 1
             if level == "ones":
                 for axis in self._some(free, "sizes"):
                     sizes[axis] = 1
@@ -296,20 +302,20 @@ class Exploration:
         if level == "same" or (level == "first" and (number < _THIRD or not turns % 2)):
             return common
         if number == _THIRD and level in ("second", "both") and not turns % 2:
-            return common  # the one before has ones, and this one has not
+            return common  # the second array has ones, and this one has none
         if level == "other":
             return common if _all_open(ndim, dims) else self._sizes(len(common), dims, "small")
         if level == "fewer" and common and _all_open(ndim, dims):
-            # The first has one dimension less, then the second has a single one, and then none.
+            # In turn, the first array has one dimension less, the second has a single dimension, the second has none.
             return common if not turns else common[len(common) if turns == 2 else -1 :]
-        if level == "both":  # where the first has no ones, if there is such a place
+        if level == "both":  # ones where the first array has none, if there is such a dimension
             wide = [axis for axis in open_axes(common, dims) if first[axis] != 1]
             if len(common) > _FEW_DIMENSIONS and wide:
-                # Everywhere there, so that two trials have more than half of the pairs of dimensions.
+                # Ones in all of these, so that two trials cover more than half of the pairs of dimensions.
                 return tuple([1 if axis in wide else size for axis, size in enumerate(common)])
             return self._with_ones(common, dims, wide or None)
         if level == "fewer" and turns == 1 and len(common) > _FEW_DIMENSIONS:
-            # Of a given rank: ones before the channels and after them, as a bias or a scale of each has.
+            # The rank is given: ones before and after the channels, like a bias or a scale per channel.
             around = {axis for axis in open_axes(common, dims) if axis != 1}
             return tuple([1 if axis in around else size for axis, size in enumerate(common)])
         return self._with_ones(common, dims)
@@ -319,19 +325,23 @@ class Exploration:
         return tuple([1 if axis in ones else size for axis, size in enumerate(shape)])
 
     def _some(self, axes: Sequence[int], factor: str) -> set[int]:
-        """At least one of `axes`, if there are any; trials that are alike in `factor` take turns in which."""
+        """Return at least one of `axes`, if there are any. Trials with the same level of `factor` take turns."""
         if not axes:
             return set()
         source, taken = self._source, self.turn(factor)
-        # In the second of two it is the last first, in the first of two it is the last next: so all of four have turns.
+        # At level ``second`` the last axis comes first, and at ``first`` it comes second: the first and the last axis
+        # of both arrays have their turns within four trials.
         level = LEVELS[_PLACES["partner"]][self._row.partner] if factor == "partner" else ""
         start = {"second": taken - 1, "first": -taken, "fewer": taken + 1}.get(level, taken)
         surely = axes[source.planned(start % len(axes), len(axes))]
-        others = taken % 3 == 2  # mostly one alone, whose fault is that of no other
+        others = taken % 3 == 2  # mostly a single 1, to which a fault can be attributed
         return {axis for axis in axes if axis == surely or (others and (factor == "partner" or source.boolean()))}
 
     def broadcasting(self, count: int, ndim: Any) -> tuple[Shape, ...]:
-        """`count` shapes that broadcast together: alike, with ones in some dimensions, with fewer dimensions."""
+        """Return `count` shapes that broadcast together: equal, with ones in some dimensions, or with fewer dimensions.
+
+        All have rank `ndim`. If it is None, the plan determines the rank, and some shapes may have fewer dimensions.
+        """
         source = self._source
         number = self.begin_array()
         sizes, level = self.level("sizes", number), self.level("partner", number)
@@ -340,7 +350,7 @@ class Exploration:
         shapes = []
         for place in range(count):
             shape = common
-            if level == "both":  # in other dimensions than the others
+            if level == "both":  # ones in other dimensions than in the shapes before and after it
                 axes = [axis for axis in range(len(common)) if (axis + odd + place) % 2]
                 shape = self._with_ones(shape, (), axes)
             elif level == "other" or (level == "first" and not place) or (level == "second" and place):
@@ -352,7 +362,7 @@ class Exploration:
 
 
 def _drawn(size: Any, source: Source, axis: int) -> int:
-    """The size of dimension `axis` that is given, or a generator of one."""
+    """Return the size of dimension `axis`, which is given as an int or a generator of one."""
     drawn = size.draw_in(source, DIMENSION) if isinstance(size, Generator) else size
     if type(drawn) is int and drawn >= 0:
         return drawn
@@ -364,7 +374,7 @@ def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:
 
 
 def _whole_blocks(size: int) -> int:
-    """A size near `size` that leaves nothing over after blocks of eight, of sixteen, or of 256 elements."""
+    """Return a multiple of 8, 16 or 256 near `size`, so that no elements remain after whole blocks."""
     block = 256 if size >= LESS_LARGE[0] else 16 if size >= 2 * _BLOCK else _BLOCK
     return max(1, round(size / block)) * block
 

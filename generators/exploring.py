@@ -1,4 +1,4 @@
-"""Draws arrays whose shape, dtype, numbers and layout a test leaves open: by the plan, then at random."""
+"""Draws arrays whose shape, dtype, numbers and layout a test may leave open: by the plan, then at random."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from generators.strategies import are_plain, as_generator
 from generators.values import REACH, WHOLE_REACH, Open
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 
@@ -44,18 +44,20 @@ def explored_array(
     contents: Any = None,
     layout: Any = None,
 ) -> Drawn:
-    """An array of the current trial. What is None is open, and is drawn as the plan says; what is not is law.
+    """Return an array of the current trial.
 
-    Arguments as for `random_array`, each of them a value or a generator. Of open dtype, it is float32 or float64, and
-    from trial `THOROUGH` of the plan on float16 or bfloat16, too.
-    Raises `GeneratorError` where arguments contradict each other, and `BadBounds` where nothing is between `low` and
-    `high`, naming the line that wrote it.
+    The arguments are those of `random_array`, each a value or a generator. An argument that is None is open: the plan
+    determines it. An open dtype is float32 or float64, and from trial `THOROUGH` on also float16 or bfloat16.
+
+    Raises:
+        GeneratorError: if arguments contradict each other. The message has the line of the caller.
+        BadBounds: if there is no value between `low` and `high`. The message has the line of the caller.
     """
     source = current()
     if type(contents) is type(layout) is str and contents == "uniform" and layout == "contiguous" and shape is None:
         fixed = fixed_array(source, ndim, dims, dtype, low, high)
         if fixed is not None:
-            if low is None:  # later arrays are drawn to tell most beside this one, too
+            if low is None:  # the numbers of later arrays are related to those of this one, too
                 exploration = Exploration.of(source)
                 exploration.begin_array()
                 exploration.first_of(fixed.dtype, fixed.data)
@@ -70,7 +72,7 @@ def explored_array(
         ]
     given = [axis for axis, size in enumerate(dims) if size is not None]
     dims = dims[: given[-1] + 1] if given else ()
-    if given or not (shape is dtype is contents is layout is None):  # what is left open contradicts nothing
+    if given or not (shape is dtype is contents is layout is None):  # open arguments contradict nothing
         _consistent(ndim, dims, shape, dtype, low, high, contents, layout)
     if not plain:
         low, high, dtype, contents, layout = [
@@ -95,7 +97,7 @@ def explored_array(
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling
         least, greatest = _range(name, low, high, math.prod(sizes))
     if layout is None:
-        alone = contents is None and filling.level == "zeros" and filling.turn % 2  # the last number, among zeros
+        alone = contents is None and filling.level == "zeros" and filling.turn % 2  # all numbers are 0 but the last
         layout = _lying(exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone)
         if layout == "transposed" and len(sizes) >= LEAST_RANK["channels_last"] and exploration.turn("layout") % 2:
             layout = "channels_last"
@@ -105,7 +107,7 @@ def explored_array(
     try:
         times = dim = 0
         if layout == "expanded":
-            # Of two dimensions the last one, then the first; of three the other way round.
+            # With two dimensions expand the last one, then the first; with three the first, then the last.
             last = (exploration.turn("layout") // 2 + len(sizes)) % 2 == 0
             dim = expanded_dim(sizes, last=source.planned(int(last), 2) == 1)
             times = sizes[dim]
@@ -123,7 +125,7 @@ def explored_array(
 
 
 def _open_values(exploration: Exploration, shape: Shape, dtype: str, numbers: Open, seed: int) -> Array:
-    """An array of `numbers`, made to tell most beside the earlier arrays of its trial."""
+    """Return an array of `numbers`, related to the earlier arrays of the trial so that together they reveal more."""
     values = numbers.fill(Bits(seed), Spec(shape, dtype))
     first = exploration.first_of(dtype, values)
     if first is not values:
@@ -135,12 +137,12 @@ def _open_values(exploration: Exploration, shape: Shape, dtype: str, numbers: Op
 
 
 def _points(contents: Any) -> bool:
-    """Whether these are positions, which are whole numbers."""
+    """Return whether `contents` are indices, which need an integral dtype."""
     return contents == "indices" if isinstance(contents, str) else isinstance(contents, indices)
 
 
 def _floating(level: str, low: Any, high: Any, contents: Any) -> str:
-    """The dtype of `level`; of half precision only where it holds what the test asks for."""
+    """Return the dtype of `level`; one of half precision only if it can represent the numbers that the test needs."""
     name = _OF_LEVEL[level]
     if name not in _HALF:
         return name
@@ -159,7 +161,7 @@ def _floating(level: str, low: Any, high: Any, contents: Any) -> str:
 
 
 def _range(dtype: str, low: Any, high: Any, count: int) -> tuple[Any, Any]:
-    """The bounds of contents that have a name, and so need some: as wide as what is drawn where nothing is said."""
+    """Return bounds for contents that the test names, which need some. By default they are as wide as open ones."""
     reach = max(WHOLE_REACH, count) + 1 if dtype in INTEGRAL else REACH
     least = low if low is not None else -reach if high is None else high - 2 * reach
     if dtype in INTEGRAL and low is None and (dtype == "uint8" or (high is not None and high > 0)):
@@ -171,12 +173,12 @@ def _range(dtype: str, low: Any, high: Any, count: int) -> tuple[Any, Any]:
 
 
 def _different(dtype: str, low: float, high: float) -> float:
-    """How many different numbers of `dtype` lie between the bounds."""
+    """Return the number of different values of `dtype` between the bounds; infinity for floating dtypes."""
     return math.ceil(high) - math.ceil(low) if dtype in INTEGRAL else math.inf
 
 
 def _of_at_most(shape: Shape, dims: Sequence[Any], count: float) -> Shape:
-    """`shape` with smaller sizes where they are open, as far as it takes to have at most `count` elements."""
+    """Return `shape` with open sizes reduced as far as necessary to have at most `count` elements."""
     sizes = [*shape]
     free = open_axes(shape, dims)
     while free and math.prod(sizes) > count and max(sizes[axis] for axis in free) > 1:
@@ -186,7 +188,7 @@ def _of_at_most(shape: Shape, dims: Sequence[Any], count: float) -> Shape:
 
 
 def _lying(level: str, shape: Shape, *, repeats: bool) -> str:
-    """The layout at `level`, or the like of it where the shape, or numbers that do not repeat, allow no such."""
+    """Return the layout at `level`, or ``"strided"`` if the rank or numbers that do not repeat rule it out."""
     odd = (level == "transposed" and len(shape) == 1) or (level == "expanded" and not repeats)
     return "strided" if odd else level
 
@@ -211,7 +213,7 @@ def _consistent(
     contents: Any,
     layout: Any,
 ) -> None:
-    """Raise for arguments of which one says the contrary of another. The last of `dims`, if there are any, is given."""
+    """Raise `GeneratorError` if one argument contradicts another. The last item of `dims`, if any, is not None."""
 
     def wrong(what: str, why: str) -> GeneratorError:
         return GeneratorError(f"random_tensor({what}) at {text(here())}: {why}")
@@ -250,14 +252,14 @@ def _consistent(
 
 
 def drawn_large() -> bool:
-    """Whether an array of the current trial has large sizes because the plan chose so, and not the test."""
+    """Return whether an array of the current trial has large sizes that the plan chose, and not the test."""
     return Exploration.is_large(current())
 
 
 def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
-    """`count` shapes of the current trial that broadcast together; rank `ndim`, or any when it is None.
+    """Return `count` shapes of the current trial that broadcast together, of rank `ndim` or, if it is None, any rank.
 
-    Raises `GeneratorError` for what is no number of shapes.
+    Raises `GeneratorError` if `count` is not an int or is below 1.
     """
     if type(count) is not int or count < 1:
         raise GeneratorError(f"broadcast_tensors({count!r}) at {text(here())}: expected how many tensors, at least 1")

@@ -1,4 +1,4 @@
-"""Draws an array of which a test leaves nothing but sizes to be drawn, without asking the plan for anything."""
+"""Draws an array of which a test leaves only sizes open, without using the plan."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _NUMBERS = (int, float)
 
 
 def fixed_array(source: Source, ndim: Any, dims: Sequence[Any], dtype: Any, low: Any, high: Any) -> Drawn | None:
-    """A contiguous array of uniform numbers, of rank `ndim`; None where something is open, or wrong.
+    """Return a contiguous array of uniform numbers of rank `ndim`, or None if an argument is open or not valid.
 
-    Without bounds, floating numbers are drawn from as wide a range as others that have none.
-
-    The choices are those that whoever asks the plan would make of the same arguments.
+    Floating numbers without bounds are in [-`REACH`, `REACH`). The choices are the same as those that
+    `explored_array` makes for the same arguments.
     """
     if type(ndim) is not int or not 0 <= ndim <= len(dims):
         return None
@@ -36,7 +35,7 @@ def fixed_array(source: Source, ndim: Any, dims: Sequence[Any], dtype: Any, low:
         name = plain_dtype(dtype, low, high, "uniform")
     except (GeneratorError, TypeError):
         return None
-    if not name or (unbounded and name not in FLOATING):  # the range of whole numbers goes by how many they are
+    if not name or (unbounded and name not in FLOATING):  # the default range of integers depends on their number
         return None
     shape = []
     for size in dims[:ndim]:

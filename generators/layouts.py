@@ -1,4 +1,4 @@
-"""How an array lies in memory: the same values behind other strides."""
+"""Memory layouts of arrays: views with the same values and other strides."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from generators.dtypes import Array
 from generators.errors import GeneratorError, of_the_test
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
-#: ``("transpose", dim0, dim1)``, ``("slice", dim, start, stop, step)`` with step > 0, ``("expand", sizes)``.
+#: A view operation: ``("transpose", dim0, dim1)``, ``("slice", dim, start, stop, step)`` with step > 0, or
+#: ``("expand", sizes)``.
 Step = builtins.tuple[Any, ...]
 Steps = builtins.tuple[Step, ...]
 
 LAYOUTS: Final = ("contiguous", "transposed", "channels_last", "strided", "offset", "expanded")
-#: The least rank that an array which lies so can have: of fewer dimensions than four, channels last is transposed.
+#: The least rank of an array with the layout. With fewer than four dimensions, channels last would be transposed.
 LEAST_RANK: Final = MappingProxyType({"transposed": 2, "channels_last": 4, "strided": 1, "offset": 1})
 
-#: What lies in the gaps of a base, where nothing should ever read: finite, held by every dtype, and far from what is
-#: drawn.
+#: Value of the unused elements of a base array, which no operator should read. It is finite, every dtype can represent
+#: it, and it is far from the drawn values.
 _GAP: Final = 113
 
 
 def check_layout(layout: Any) -> str:
-    """`layout`, if it is the name of one; raises `GeneratorError` if not."""
+    """Return `layout` if it is a name from `LAYOUTS`; raise `GeneratorError` if not."""
     if layout not in LAYOUTS:
         raise GeneratorError(f"layout={layout!r} at {text(here())}: expected one of {', '.join(LAYOUTS)}")
     return str(layout)
 
 
 def fitting(shape: builtins.tuple[int, ...], layout: str) -> str:
-    """`layout` if an array of `shape` can lie so, else ``"contiguous"``.
+    """Return `layout` if an array of `shape` can have it, else ``"contiguous"``.
 
-    A transposed array needs two dimensions, one with its channels last four, one that is strided or has an offset one,
-    an expanded one a size above 1.
+    ``"transposed"`` requires two dimensions, ``"channels_last"`` four, ``"strided"`` and ``"offset"`` one, and
+    ``"expanded"`` a size above 1.
     """
     if len(shape) < LEAST_RANK.get(layout, 0) or (layout == "expanded" and not any(size > 1 for size in shape)):
         return "contiguous"
@@ -47,16 +48,19 @@ def fitting(shape: builtins.tuple[int, ...], layout: str) -> str:
 
 
 def expanded_dim(shape: builtins.tuple[int, ...], *, last: bool = False) -> int:
-    """The dimension along which an expanded array of `shape` repeats itself: the first or last with a size above 1."""
+    """Return the dimension that is expanded in an array of `shape`: the first or the last with a size above 1."""
     dims = [dim for dim, size in enumerate(shape) if size > 1]
     return dims[-1 if last else 0]
 
 
 def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
-    """A contiguous base array, and the steps that make `array` out of it, laid out so.
+    """Return a contiguous base array, and the steps that turn it into a view with `array`'s values and `layout`.
 
-    Where `array` cannot lie so (see `fitting`), it is its own base and there are no steps. Raises `GeneratorError`
-    for an unknown layout, or when `array` is to be expanded but repeats itself along no dimension.
+    If `array` cannot have the layout (see `fitting`), the base is `array` itself and there are no steps.
+
+    Raises:
+        GeneratorError: if the layout is unknown, or if it is ``"expanded"`` and `array` does not repeat itself along
+            any dimension.
     """
     layout = fitting(array.shape, layout)
     if layout == "transposed":
@@ -64,13 +68,13 @@ def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
         return np.ascontiguousarray(array.swapaxes(last - 1, last)), (("transpose", last - 1, last),)
     if layout == "channels_last":
         last = array.ndim - 1
-        # Dimension 1 is the last in memory, and those between go back to where they were, one by one.
+        # Dimension 1 is the last one in memory. Each transposition moves one dimension back to its place.
         back = tuple(("transpose", dim, last) for dim in range(1, last))
         return np.ascontiguousarray(array.transpose(0, *range(2, array.ndim), 1)), back
     if layout == "strided":
         dim = array.ndim - 1
         base = _gaps(array, dim, 2 * array.shape[dim] + 1)
-        # From 1, so that an offset which gets lost shows in a strided view as well.
+        # Start at 1, so that a framework that ignores the offset also fails on a strided view.
         steps: Steps = (("slice", dim, 1, 2 * array.shape[dim] + 1, 2),)
     elif layout == "offset":
         size = array.shape[0]
@@ -85,7 +89,7 @@ def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
 
 
 def _repeated(array: Array) -> Array:
-    """What `array` repeats along the first dimension in which it does."""
+    """Return the part of `array` that it repeats, along the first dimension in which it repeats itself."""
     held = array.tobytes()
     for dim, size in enumerate(array.shape):
         if size > 1:
@@ -104,7 +108,7 @@ def _gaps(array: Array, dim: int, size: int) -> Array:
 
 
 def apply_steps(base: Array, steps: Steps) -> Array:
-    """The view of `base` that `steps` make, for NumPy; what every framework has to do with its own tensors."""
+    """Return the view of `base` that results from `steps`. Each framework's adapter does the same with its tensors."""
     view = base
     for step in steps:
         if step[0] == "transpose":

@@ -1,4 +1,4 @@
-"""Which features each trial of a test has, where the test leaves them open: a covering array, plain trials first."""
+"""The features that each trial of a test has if the test leaves them open: a covering array, plain trials first."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Final, NamedTuple
 
 from generators.errors import GeneratorError
 
-#: How many rows are dealt at once: as many as a test has trials by default.
+#: Number of rows that are planned together: the default number of trials of a test.
 BLOCK: Final = 20
-#: From this trial on, to which only the thorough profile comes, dtypes of half precision have their turns.
+#: First trial that has half-precision dtypes. Only the thorough profile runs trials from here on.
 THOROUGH: Final = 1_000_000
-#: In how many trials of a test everything is plain, or all but one thing.
+#: Number of trials at the start of a test in which all factors, or all but one, have their plain level.
 PLAIN_ROWS: Final = 2
 
-#: For each factor its levels, the plain one first, with how many of `BLOCK` rows have each.
+#: The levels of each factor, the plain one first, with the number of rows in a block of `BLOCK` that have it.
 FACTORS: Final = MappingProxyType(
     {
         "values": MappingProxyType(
@@ -48,16 +48,16 @@ THOROUGH_FACTORS: Final = MappingProxyType(
 )
 NAMES: Final = tuple(FACTORS)
 LEVELS: Final = tuple(tuple(levels) for levels in FACTORS.values())
-#: How many of them any trial before `THOROUGH` has.
+#: The number of levels of each factor that trials before `THOROUGH` use.
 USUAL: Final = tuple(sum(times > 0 for times in levels.values()) for levels in FACTORS.values())
-#: The same from there on: all that there are.
+#: The number of levels of each factor that trials from `THOROUGH` on use: all of them.
 THOROUGHLY: Final = tuple(map(len, LEVELS))
 
-#: Levels whose numbers (or lack of a dimension) hide what other features would show: a NaN is all that a sum leaves.
+#: Levels whose numbers, or missing dimensions, hide the effect of other features. A sum with a NaN is only NaN.
 _HIDING: Final = frozenset(
     (("values", "nan"), ("values", "infinite"), ("values", "tiny"), ("values", "huge"), ("rank", "0"))
 )
-#: What a row had better not have together, for the one leaves nothing of the other.
+#: For a level, the factors whose effect it hides. Rows should not combine it with other than plain levels of these.
 _USELESS: Final = MappingProxyType(
     {
         ("values", "nan"): ("layout", "sizes", "dtype", "partner"),
@@ -73,24 +73,24 @@ _USELESS: Final = MappingProxyType(
         ("rank", "0"): ("layout",),
     }
 )
-#: What nothing hides: these have greatest and least numbers of their own, and are converted on the way.
+#: Levels that no other level hides: these dtypes have extreme values of their own, and operators convert them.
 _NARROW: Final = frozenset((("dtype", "half"), ("dtype", "bfloat16")))
 _COST_OF_USELESS: Final = 3.0
 _TRANSPOSED: Final = LEVELS[NAMES.index("layout")].index("transposed")
 _DOUBLE: Final = LEVELS[NAMES.index("dtype")].index("double")
 _SPECIAL: Final = ("nan", "infinite", "tiny", "huge")
-#: The rows of so many trials are kept: most tests have the same few.
+#: Number of trials whose rows are cached. Most tests use the same few trials.
 _REMEMBERED: Final = 16 * BLOCK
 
 
-#: Factor, level, another factor, its level.
+#: The positions of a factor, its level, another factor and its level.
 FactorPair = tuple[int, int, int, int]
-#: A factor and a level of it, by name.
+#: The names of a factor and of one of its levels.
 FactorLevel = tuple[str, str]
 
 
 class Row(NamedTuple):
-    """The levels of one trial, as positions in `LEVELS`; 0 is the plain one."""
+    """The levels of one trial, as positions in `LEVELS`; 0 is the plain level."""
 
     values: int = 0
     layout: int = 0
@@ -100,17 +100,17 @@ class Row(NamedTuple):
     partner: int = 0
 
     def level(self, factor: str) -> str:
-        """The name of this row's level of `factor`."""
+        """Return the name of this row's level of `factor`."""
         position = NAMES.index(factor)
         return LEVELS[position][self[position]]
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def row(index: int) -> Row:
-    """The features of trial `index`: the same for every test, whatever it leaves open of them.
+    """Return the features of trial `index`, which are the same for all tests.
 
-    Within every `BLOCK` rows each level of each factor has its turns; pairs that no row had before go first.
-    Raises `GeneratorError` for a negative index.
+    In each block of `BLOCK` rows every level of every factor has its share of rows. Pairs of levels that no earlier row
+    has are preferred. Raises `GeneratorError` for a negative index.
     """
     if index < 0:
         raise GeneratorError(f"row({index!r}): expected the index of a trial, at least 0")
@@ -119,27 +119,29 @@ def row(index: int) -> Row:
 
 
 def like(block: int) -> int:
-    """The block whose rows are those of `block`: after `_BLOCKS` of them they come again."""
+    """Return the block that has the same rows as `block`: the rows repeat after `_BLOCKS` blocks."""
     first = _FIRST_THOROUGH if block >= _FIRST_THOROUGH else 0
     return first + (block - first) % _BLOCKS
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def turns(index: int) -> tuple[int, ...]:
-    """For each of `NAMES`, how many trials before `index`, in its block, have its level of that: for what these take
-    turns in."""
+    """Return, for each of `NAMES`, the number of earlier trials in the block with the same level as trial `index`.
+
+    Trials of the same level use this number to take turns, for instance in the dimensions that they change.
+    """
     block, place = divmod(index, BLOCK)
     return _turns(like(block))[place]
 
 
-#: After so many blocks they come again; what is drawn within them is new all the same.
+#: Number of blocks after which the rows repeat. The values drawn in the repeated rows are new.
 _BLOCKS: Final = 12
 _FIRST_THOROUGH: Final = THOROUGH // BLOCK
 
 
 @lru_cache(maxsize=2 * _BLOCKS)
 def _turns(block: int) -> tuple[tuple[int, ...], ...]:
-    """`turns` of each row of a block."""
+    """Return the `turns` of each row of a block."""
     of_factors = [
         [levels[:place].count(level) for place, level in enumerate(levels)]
         for levels in zip(*_block(block)[0], strict=True)
@@ -149,21 +151,26 @@ def _turns(block: int) -> tuple[tuple[int, ...], ...]:
 
 @lru_cache(maxsize=2 * _BLOCKS)
 def _block(number: int) -> tuple[tuple[Row, ...], Mapping[FactorPair, int]]:
-    """The rows of one block, and the pairs that they and all before them have: those of trial 0 are before any."""
+    """Return the rows of one block, and how often each pair occurs in them and in the blocks before them.
+
+    The first thorough block comes directly after block 0.
+    """
     before = 0 if number == _FIRST_THOROUGH else number - 1
     covered = Counter(_block(before)[1]) if number else Counter()
     dealt = _dealt(covered, number)
-    # Plain ones first: what they show needs no features to be told of.
+    # Plain rows first: a mismatch in them can be reported without naming any features.
     ordered = sorted(dealt, key=_oddness) if number == 0 else dealt
     return tuple(_with_doubles_where_none_are(_with_layouts_that_show(ordered), number)), MappingProxyType(covered)
 
 
 def _with_layouts_that_show(rows: list[Row]) -> list[Row]:
-    """`rows`, of which every second one of NaN, if it is contiguous, is transposed: what takes NaN for a number among
-    others shows there, as in `isnan`, though in most results nothing else does.
+    """Return `rows` with some layouts changed to layouts that have an effect.
 
-    Zeros with one number at the end repeat nowhere: such a row gives its expanded layout to a large one, whose arrays
-    have one shape."""
+    Every second row of NaN is transposed if it is contiguous. Operators that treat NaN like other numbers, such as
+    `isnan`, show the layout's effect, although NaN hides it in most other results. Zeros with one other number at the
+    end do not repeat along a dimension and cannot be expanded. A row of these swaps its expanded layout with a row of
+    large arrays that have one shape.
+    """
     found, nans = [*rows], 0
     for place, one in enumerate(rows):
         if one.level("values") == "nan":
@@ -179,11 +186,11 @@ def _with_layouts_that_show(rows: list[Row]) -> list[Row]:
 
 
 def _with_doubles_where_none_are(rows: list[Row], number: int) -> list[Row]:
-    """`rows` of block `number`, with one of special numbers and one of many elements in double precision.
+    """Return `rows` of block `number` with a row of special numbers and a row of many elements in double precision.
 
-    Loops for doubles are functions of their own, so they have faults of their own, and what hides the precision of a
-    result does not hide these. Of special numbers another kind has its turn in each block. In the first block it is the
-    last one: some tests have no more than a few trials, with layers of single precision.
+    Loops for doubles are separate functions with faults of their own. Features that hide the precision of a result do
+    not hide these faults. The row of special numbers that becomes double changes from block to block. In the first
+    block it is the last such row, because some tests run only a few trials, with layers of single precision.
     """
     found = [*rows]
     for factor, levels, turn in (("values", _SPECIAL, number - 1), ("sizes", ("long",), -1)):
@@ -196,12 +203,12 @@ def _with_doubles_where_none_are(rows: list[Row], number: int) -> list[Row]:
 
 
 def _dealt(covered: Counter[FactorPair], number: int) -> list[Row]:
-    """`BLOCK` rows in which every level is used as often as it should be; counts the pairs they have in `covered`."""
+    """Return `BLOCK` rows in which every level has its number of rows, and add the pairs in them to `covered`."""
     factors = THOROUGH_FACTORS if number >= _FIRST_THOROUGH else FACTORS
     left = [[*levels.values()] for levels in factors.values()]
     rows: list[Row] = []
     plain = [Row(), Row(values=1)] if number == 0 else []
-    # What goes together with little else is dealt while everything is still there to go with it.
+    # Levels that can be combined with few others are assigned first, while all other levels are still available.
     difficult = [
         (NAMES.index(factor), LEVELS[NAMES.index(factor)].index(level))
         for factor, level in _USELESS
@@ -224,7 +231,7 @@ def _next_row(
     fixed = difficult.pop(0) if difficult else None
     best: list[int] = []
     best_score = -math.inf
-    # A few rows are built, each from another factor on, and the one with most new pairs is taken.
+    # Build a few rows, each starting from another factor, and take the one with most new pairs.
     for start in range(len(NAMES)):
         chosen = [-1] * len(NAMES)
         score = 0.0
@@ -247,7 +254,8 @@ def _best_level(
     for level, remaining in enumerate(left[factor]):
         if remaining <= 0:
             continue
-        score = remaining / BLOCK + (place * 7 + level * 3 + factor) % 5 * 1e-3  # the most frequent are not left over
+        # Frequent levels are preferred, so that none of their rows are left over. The last term breaks ties.
+        score = remaining / BLOCK + (place * 7 + level * 3 + factor) % 5 * 1e-3
         for other, taken in enumerate(chosen):
             if taken >= 0:
                 score += _worth(factor, level, other, taken, covered, place)
@@ -267,14 +275,14 @@ def _worth(factor: int, level: int, other: int, taken: int, covered: Counter[Fac
 
 
 def _evenly(narrow: FactorLevel, other: FactorLevel, times: int, place: int) -> float:
-    """The worth of a pair that is to come as often as its levels are frequent, over as many blocks as there are."""
+    """Return the worth of a pair with a narrow dtype. It should occur, over all blocks, in proportion to its levels."""
     share = THOROUGH_FACTORS[narrow[0]][narrow[1]] / BLOCK
     wanted = share * THOROUGH_FACTORS[other[0]][other[1]] * (1 + (place - THOROUGH) / BLOCK)
     return max(-1.0, 1.0 - times / wanted)
 
 
 def _hides(one: FactorLevel, two: FactorLevel) -> bool:
-    """Whether feature `one` leaves nothing of feature `two`."""
+    """Return whether feature `one` hides the effect of feature `two`."""
     return two[0] in _USELESS.get(one, ()) and two not in _NARROW
 
 

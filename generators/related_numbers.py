@@ -1,4 +1,4 @@
-"""Gives arrays numbers that tell more together: those of another array, and extremes where a loop has its last step."""
+"""Changes arrays so that they reveal more faults: numbers in common with another array, extremes at a loop's end."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from generators.dtypes import COMPLEX, INTEGRAL, Array, limits_of
 from generators.entropy import Bits
 from generators.values import Open, alone_at_the_end
 
-#: The levels of values at which arrays have numbers in common; whole numbers also where they are extreme.
+#: The levels of `values` at which arrays have numbers in common. For integers, these include the extreme levels.
 RELATED = frozenset(("ties", "whole"))
 _WHOLE_LEVELS = frozenset(("ties", "whole", "huge", "infinite", "nan"))
 _NOT_FINITE = frozenset(("nan", "infinite"))
 _ALONE = frozenset(("zeros", "nan"))
-#: The stream of random words, apart from the one that an array is made of.
+#: Streams of random words. They differ from the stream that fills the array.
 _STREAM, _ENDS, _PICKS = 2, 3, 4
-#: Dtypes whose division is a processor's own, which does not return where it overflows.
+#: Dtypes that are divided by a processor instruction which traps on overflow.
 _TRAPPING = frozenset(("int32", "int64"))
-#: What a vectorised loop takes in one go.
+#: Number of elements that a vectorised loop processes in one step.
 _BLOCK = 8
-#: Up to here float32 holds every whole number, and up to there float64 does.
+#: The magnitudes up to which float32, and float64, represent every integer exactly.
 _SINGLE, _DOUBLE = 2**24, 2**53
 
 
 def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -> Array:
-    """`values` (drawn as `numbers`), a quarter of them those of `first` and a quarter the next ones to these.
+    """Return `values` (drawn as `numbers`) with a quarter replaced by numbers of `first` and a quarter by neighbours.
 
-    Where `first` has NaN or infinities, some of these places have the same; where it has whole numbers that no float
-    holds, there are those that a float rounds them to.
+    Where `first` has NaN or infinities, some elements have the same. Where `first` has integers that a float rounds,
+    some elements have the rounded integers.
     """
     level, low, high = numbers.level, numbers.low, numbers.high
     if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
@@ -38,11 +38,13 @@ def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -
     if dtype not in INTEGRAL and level not in RELATED and level not in _NOT_FINITE:
         return values
     bits, theirs = Bits(seed, _STREAM), _aligned(first, values.shape, seed)
-    # A quarter is as it was, a quarter more with them; of few numbers the first are those in common.
+    # Kinds 0 and 1 stay, kind 2 is in common, kind 3 is a neighbour. The order starts at kind 2, so that even a few
+    # numbers include one in common.
     kind = (bits.order(values.size).reshape(values.shape) + 2) % 4
     mixed: Array = values
     if level in (_WHOLE_LEVELS if dtype in INTEGRAL else RELATED):
-        next_to = kind >= (2 if level not in RELATED else 3)  # next to an extreme is what is rounded to it
+        # Other levels have extremes, with neighbours only: a float rounds the neighbour of an extreme to the extreme.
+        next_to = kind >= (2 if level not in RELATED else 3)
         mixed = np.where(next_to, _next(theirs, dtype), np.where(kind == 2, theirs, values))
     if dtype in INTEGRAL:
         mixed = _rounded_alike(mixed, theirs)
@@ -55,8 +57,11 @@ def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -
 
 
 def converted(values: Array, other: Array, numbers: Open, seed: int) -> Array:
-    """`values` (drawn as `numbers`), but half of them those of `other`, an array of another dtype, and the next ones to
-    these: where the one dtype holds what the other rounds, comparisons tell which of the two they are made in."""
+    """Return `values` (drawn as `numbers`) with half replaced by numbers of `other` and by their neighbours.
+
+    `other` is an array of another dtype. If one dtype represents numbers that the other rounds, comparisons of the two
+    arrays reveal in which dtype they are computed.
+    """
     if numbers.level not in _WHOLE_LEVELS or not values.size or not other.size:
         return values
     theirs, low, high = _aligned(other, values.shape, seed), numbers.low, numbers.high
@@ -68,7 +73,7 @@ def converted(values: Array, other: Array, numbers: Open, seed: int) -> Array:
     else:
         limits = np.iinfo(values.dtype)
         taken &= theirs >= limits.min
-        # The greatest may be rounded to one more than there is.
+        # As a float, the greatest integer may be rounded up to one that the dtype does not have.
         taken &= (
             (theirs == np.floor(theirs)) & (theirs < limits.max) if theirs.dtype.kind == "f" else theirs <= limits.max
         )
@@ -86,8 +91,10 @@ def _inside(values: Array, low: float | None, high: float | None) -> Array:
 
 
 def sharing(values: Array, first: Array, dtype: str, low: float | None, high: float | None, seed: int) -> Array:
-    """Ascending `values` in every second of which, as far as the bounds allow, there is a number of `first`: what is
-    looked for is found then, and the one side of it is told from the other."""
+    """Return ascending `values` with every second one, as far as the bounds allow, replaced by a number of `first`.
+
+    A search for the numbers of `first` then finds equal ones, so that the left and the right insertion points differ.
+    """
     if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
         return values
     picked = first.reshape(-1)[Bits(seed, _PICKS).places(first.size, values.size)].reshape(values.shape)
@@ -96,7 +103,10 @@ def sharing(values: Array, first: Array, dtype: str, low: float | None, high: fl
 
 
 def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
-    """For each element of an array of `shape`, the element of `first` that it meets when both broadcast."""
+    """Return an array of `shape` with the element of `first` that meets each element when both broadcast.
+
+    If they do not broadcast, the elements of `first` are picked at random.
+    """
     if first.shape == shape:
         return first
     met = first[(0,) * (first.ndim - len(shape))] if first.ndim > len(shape) else first
@@ -110,8 +120,8 @@ def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
-    """`values`, but where another array has NaN, infinities, zeros and ones, the special numbers take turns."""
-    if level == "nan" and not turn % 2:  # a single NaN in each: here they meet, and numbers meet the other one
+    """Return `values` with special numbers, in turn, where the other array has NaN, infinities, zeros and ones."""
+    if level == "nan" and not turn % 2:  # `values` has one NaN, which meets a number; the added one meets a NaN
         return np.where(np.isnan(theirs), theirs, values)
     same, opposite, inf, nan = theirs, -theirs, math.inf, math.nan
     ordinary = (inf, -inf, values) if level == "infinite" else (nan, inf, values, -inf)
@@ -132,21 +142,23 @@ def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
 
 
 def _every_second(places: Array) -> Array:
-    """The first of these places, the third, and so on."""
+    """Return a mask of the first of the true `places`, the third, and so on."""
     chosen: Array = places & (np.cumsum(places.reshape(-1)).reshape(places.shape) % 2 == 1)
     return chosen
 
 
 def _rounded_alike(values: Array, theirs: Array) -> Array:
-    """`values`, but beside whole numbers beyond what a float holds, those that a float rounds these to: the first two
-    of them surely, then every second one."""
+    """Return `values` with rounded integers where the other array has integers that a float rounds.
+
+    The first two such elements are replaced, then every second one.
+    """
     if values.dtype.itemsize < 4:
         return values
     beyond = (theirs > _SINGLE) | (theirs < -_SINGLE)
     if not beyond.any():
         return values
     by_double = (theirs > _DOUBLE) | (theirs < -_DOUBLE)
-    # What is too great for the way back stays.
+    # Integers that are too great to be converted back from a float are left alone.
     held = np.where(beyond & (np.abs(theirs.astype(np.float64)) < 2.0**62), theirs, 0)
     rounded = np.where(by_double, held.astype(np.float64).astype(np.int64), held.astype(np.float32).astype(np.int64))
     confused = rounded != held
@@ -157,9 +169,10 @@ def _rounded_alike(values: Array, theirs: Array) -> Array:
 
 
 def without_overflow(values: Array, dtype: str, numbers: Open, met: set[str]) -> Array:
-    """`values` (drawn as `numbers`), so that the arrays of a trial have the least whole number or -1, not both.
+    """Return `values` (drawn as `numbers`) changed so that a trial's arrays have the least integer or -1, not both.
 
-    The one divided by the other overflows, which ends the process. `met` is what earlier arrays have of the two.
+    The least integer divided by -1 overflows, which kills the process. `met` records which of the two earlier arrays
+    have, and is updated.
     """
     if dtype not in _TRAPPING or not values.size:
         return values
@@ -179,38 +192,40 @@ def without_overflow(values: Array, dtype: str, numbers: Open, met: set[str]) ->
 
 
 def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Array:
-    """`values` (drawn as `numbers`), but of rows along the longest dimension, where that is longer than a block, half
-    end in their greatest or their least number.
+    """Return `values` (drawn as `numbers`) with half of the rows ending in their greatest or their least number.
 
-    What a loop over blocks leaves out at the end shows in a maximum only where it is that; among truth values, in
-    rows that are alike but for the end.
+    Rows are taken along the longest dimension, if that is longer than a block. If a loop over blocks omits the elements
+    at the end, a maximum shows it only if the maximum is there. Truth values show it in rows that are equal except for
+    the last element.
     """
     longest = max(values.shape, default=0)
     if longest <= _BLOCK or not values.size or dtype in COMPLEX:
         return values
     if dtype == "bool" and alone_at_the_end(numbers.level, numbers.turn):
         return values
-    if numbers.level in _ALONE and values.dtype.kind == "f":  # the last of which is alone
+    if numbers.level in _ALONE and values.dtype.kind == "f":  # their last number is already the only special one
         return values
     axis = values.ndim - 1 - values.shape[::-1].index(longest)
     moved = values.transpose(*range(axis), *range(axis + 1, values.ndim), axis)
     rows = moved.copy().reshape(-1, longest)
     turn = Bits(seed, _ENDS).one_below(2)
-    if dtype == "bool":  # both ends together would leave nothing of all and any along other dimensions
+    if dtype == "bool":  # with both values at the ends, all() and any() along other dimensions would reveal nothing
         true = rows.mean() < 0.5
         rows[turn % len(rows) :: 2] = not true
         rows[turn % len(rows) :: 2, -1] = true
     else:
         few = numbers.level in RELATED and numbers.low is None and numbers.high is None and dtype != "bfloat16"
-        # The first two rows have one end each, and of more rows every second one has any.
+        # The first two rows get one extreme each. Of four rows, two get one.
         _end_in(rows, turn, "greatest", few=few)
         _end_in(rows, 1 - turn, "least", few=few)
     return np.ascontiguousarray(rows.reshape(moved.shape).transpose(*range(axis), -1, *range(axis, values.ndim - 1)))
 
 
 def _end_in(rows: Array, first: int, extreme: str, *, few: bool) -> None:
-    """Put the greatest or least number of every fourth of `rows`, from `first` on, at its end; where different ones are
-    few, one beyond it."""
+    """Move the greatest or least number of every fourth row, from row `first` on, to the end of its row.
+
+    With `few` different numbers, the end gets a number that is one beyond the extreme.
+    """
     chosen, flat = rows[first::4], rows.reshape(-1)
     if not len(chosen):
         return
@@ -230,7 +245,7 @@ def _next(values: Array, dtype: str) -> Array:
         one, greatest = values.dtype.type(1), limits_of(dtype).max
         following: Array = np.where(values < greatest, values + one, values - one)
         return following
-    if dtype == "bfloat16":  # whose neighbours are not its carrier's
+    if dtype == "bfloat16":  # neighbours in bfloat16 are not neighbours in its carrier
         return values
-    with np.errstate(all="ignore"):  # the next one to the greatest is infinite
+    with np.errstate(all="ignore"):  # the neighbour of the greatest number is infinite
         return np.nextafter(values, values.dtype.type(math.inf))

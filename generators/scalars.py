@@ -1,4 +1,4 @@
-"""Numbers and truth values."""
+"""Generators of numbers and truth values."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from generators.plan import PLAIN_ROWS
 from generators.source import Source, trial_of
 from generators.where import here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
+#: Greatest length of a tuple for a parameter that takes any length.
 _LONGEST = 3
-#: The bounds of plain numbers, where none are given.
+#: The bounds of plain numbers, if none are given.
 LOW, HIGH = 1, 6
-#: What numbers without bounds are like, in how many of twenty trials.
+#: Bounds of numbers that have none, one pair for each of twenty trials.
 _OF_SIZES = ((LOW, HIGH),) * 15 + ((HIGH, 18),) * 5
-#: A dimension is also one past a block of a vectorised loop, and more than a tile of a product, each once: no other
-#: dimension of the same array is, however many there are.
+#: The same for dimensions. Three sizes are one past a block of a vectorised loop, and one range is larger than a tile
+#: of a matrix product. Each occurs once, spaced so that the other dimensions of the same array have smaller bounds.
 _OF_DIMENSIONS = (
     *((129, 200), *((LOW, HIGH),) * 4),
     *((65, 66), *((LOW, HIGH),) * 3, (HIGH, 18)),
@@ -37,26 +38,32 @@ _OF_DIMENSIONS = (
 )
 _OF_WHOLE = ((LOW, HIGH),) * 11 + ((HIGH, 18),) * 3 + ((-6, 0),) * 4 + ((0, 1),) * 2
 _OF_FLOATS = ((1.0, 6.0),) * 7 + ((0.0, 1.0),) * 4 + ((-6.0, 0.0),) * 4 + ((-1e3, 1e3),) * 3 + ((-0.01, 0.01),) * 2
-#: What exponents, factors and slopes are compared with, the first two most; and how many a range has at most.
+#: Numbers that functions compare exponents, factors and slopes with (the first two are drawn twice as often), and the
+#: maximum number of them in a range.
 _TELLING, _MOST_POINTS = (0.0, 1.0, 0.5, -1.0, 2.0, -0.5, -2.0), 6
-#: A number that steps through them all, each of them once in twenty.
+#: Step in the tables of bounds from one trial to the next. It uses each entry once in twenty trials.
 _STRIDE = 7
 
 
 class random(Generator):
-    """A number in [low, high), or what the called parameter is annotated with.
+    """A generator of numbers in [low, high), or of values of the type that the parameter is annotated with.
 
-    Its type is what `.to` fixed; else what the annotation of the parameter that it is given to says; else int when
-    both bounds are whole numbers, float when they are not. For a tuple every element is drawn on its own, for a bool
-    the bounds do not count, for a complex both parts are drawn within them. A parameter that takes a tuple of any
-    length gets one to three elements. Bounds may be generators. Never draws None.
+    The type is the one that `.to` fixed, or else that of the annotation of the parameter that receives the value. With
+    neither, it is int if both bounds are ints, and float if not. For a tuple, each element is drawn separately. For a
+    bool, the bounds are ignored. For a complex number, both parts are within the bounds. A parameter that takes a tuple
+    of any length gets one to three elements. None is never drawn.
 
-    Within a test's trials each of a few whole numbers comes, and the ends of more; in a third of them a float is `low`,
-    0, 1 or the like. Without bounds it is most often from 1 to 5, and in some trials a greater number, or, where the
-    parameter may be so, zero, a negative number or one between 0 and 1.
+    Over the trials of a test, each integer of a short range occurs, and the ends of a longer one. In a third of the
+    trials a float is `low`, 0, 1 or a similar number. A number without bounds is mostly from 1 to 5. In some trials it
+    is greater or, if it is not a size, zero, negative, or between 0 and 1.
 
-    Raises `BadBounds` when there is nothing between the bounds: here, if both are plain numbers, else when drawn,
-    naming the line that wrote it.
+    Args:
+        low: the least number, or a generator of it.
+        high: the bound above all numbers, itself excluded, or a generator of it.
+
+    Raises:
+        BadBounds: if there is no number between the bounds. It is raised here if both are plain numbers, else when a
+            value is drawn, with the line that built this object.
     """
 
     __slots__ = ("_fixed", "_kind", "_open", "_where", "high", "low")
@@ -67,7 +74,7 @@ class random(Generator):
         self._fixed: Annotation = None
         self.low: Any
         self.high: Any
-        if type(low) is int and type(high) is int and low < high:  # the commonest
+        if type(low) is int and type(high) is int and low < high:  # the most frequent case
             self._open = False
             self.low, self.high, self.children = low, high, ()
             return
@@ -94,7 +101,7 @@ class random(Generator):
         return f"random({'' if self._open else f'{self.low!r}, {self.high!r}'}){typed}"
 
     def to(self, annotation: Annotation) -> random:
-        """Fix the type, unless it is fixed already; the bounds keep their own. Returns this same generator."""
+        """Fix the type, unless it is fixed already, and return this same generator. Bounds keep their own types."""
         self._to(annotation)
         return self
 
@@ -129,12 +136,12 @@ class random(Generator):
         if kind is None:
             kind = kinds.INT if isinstance(low, int) and isinstance(high, int) else kinds.FLOAT
         if self._open and isinstance(kind, kinds.Scalar):
-            # What is a size, or may become one, is not negative.
+            # A number that is a size, or may be used as one, is not negative.
             size = annotation is None or annotation is kinds.SIZE or annotation is kinds.DIMENSION
             table = _OF_DIMENSIONS if annotation is kinds.DIMENSION else _OF_SIZES if size else _OF_WHOLE
             low, high = open_bounds(source, table if kind.type is int else _OF_FLOATS)
         if kind is kinds.INT and type(low) is int and type(high) is int:
-            # Of a size there are few that matter, and tensors have a plan for these of their own.
+            # Few sizes matter, and tensors have their own plan for them.
             size = annotation is kinds.SIZE or annotation is kinds.DIMENSION
             return source.integer(low, high) if size else whole_number(source, low, high)
         return self._of(kind, source, low, high)
@@ -149,7 +156,7 @@ class random(Generator):
                         raise self._bad(self.low, self.high, " when whole numbers are asked for")
                 return whole_number(source, low, high)
             if wanted is float:
-                # Of a number without bounds those that are far from 1, or near 0, have trials of their own.
+                # The very wide and the very narrow ranges of numbers without bounds have trials of their own.
                 own = self._open and not LOW <= high - low <= HIGH
                 return source.uniform(float(low), float(high)) if own else _float(source, low, high)
             if wanted is bool:
@@ -166,10 +173,10 @@ class random(Generator):
         assert isinstance(kind, kinds.OneOf)
         options = kind.options
         if not (isinstance(low, int) and isinstance(high, int)) and kinds.FLOAT in options:
-            # Bounds that are not whole ask for a float, where that is allowed.
+            # Bounds that are not ints select float, if it is allowed.
             options = (kinds.FLOAT,)
         if self._open and trial_of(source.seed) and all(isinstance(option, kinds.Scalar) for option in options):
-            # A number, and no size that a tuple may stand for.
+            # A number, and not a size: a tuple is not among the options.
             alternatives, shares = _open_numbers(options)
             option, low, high = alternatives[choose(source, len(alternatives), shares)]
         else:
@@ -177,7 +184,7 @@ class random(Generator):
         return self._of(option, source, low, high)
 
     def _bound(self, name: str, bound: Any) -> Any:
-        """`bound` as a plain int or float."""
+        """Return `bound` as a plain int or float; raise `BadBounds` if it is not a finite number."""
         if isinstance(bound, (int, float)) and math.isfinite(bound):
             return bound
         if isinstance(bound, numbers.Integral):
@@ -194,8 +201,7 @@ class random(Generator):
 
 
 def open_bounds(source: Source, table: Sequence[builtins.tuple[Any, Any]]) -> builtins.tuple[Any, Any]:
-    """Those of `table` that a number without any has in the trial of `source`, by its row of the plan; plain ones
-    first."""
+    """Return the bounds from `table` for an unbounded number in the trial of `source`; plain trials get the first."""
     trial = trial_of(source.seed)
     position = (trial * _STRIDE + len(source.choices)) % len(table) if trial >= PLAIN_ROWS else 0
     return table[source.planned(position, len(table))]
@@ -205,7 +211,7 @@ def open_bounds(source: Source, table: Sequence[builtins.tuple[Any, Any]]) -> bu
 def _open_numbers(
     options: builtins.tuple[kinds.Kind, ...],
 ) -> builtins.tuple[list[builtins.tuple[kinds.Kind, Any, Any]], builtins.tuple[float, ...]]:
-    """What a number of one of these types is like where no bounds are given: type and bounds, with their shares."""
+    """Return the types and bounds that a number of one of these types has if no bounds are given, and their shares."""
     times: Counter[builtins.tuple[kinds.Kind, Any, Any]] = Counter()
     for option in options:
         table = _OF_WHOLE if option == kinds.INT else _OF_FLOATS
@@ -214,8 +220,10 @@ def _open_numbers(
 
 
 def _float(source: Source, low: float, high: float) -> float:
-    """A fraction in [low, high), or, in a third of the trials, one at which a function may do something else: the bound
-    itself, or a number that exponents, factors and slopes are compared with."""
+    """Return a float in [low, high). In a third of the trials it is one at which a function may behave differently.
+
+    Such floats are `low`, and the numbers that functions compare exponents, factors and slopes with.
+    """
     points, chances = _points(low, high)
     chosen = choose(source, len(chances), chances)
     return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
@@ -223,7 +231,7 @@ def _float(source: Source, low: float, high: float) -> float:
 
 @lru_cache(maxsize=256)
 def _points(low: float, high: float) -> builtins.tuple[builtins.tuple[float, ...], builtins.tuple[float, ...]]:
-    """Such numbers, and the chances of a fraction and of each of them."""
+    """Return the floats at which a function may behave differently, and the chances of any other and of each."""
     whole = range(math.ceil(low), math.ceil(high)) if type(low) is type(high) is int else ()
     found = dict.fromkeys(map(float, (low, *_TELLING, *whole[:_MOST_POINTS])))
     points = [point for point in found if low <= point < high][:_MOST_POINTS]
@@ -232,12 +240,12 @@ def _points(low: float, high: float) -> builtins.tuple[builtins.tuple[float, ...
 
 
 def random_bool() -> random:
-    """True or False, whatever the parameter says."""
+    """Return a generator of True and False, whatever the parameter's annotation is."""
     return random().to(bool)
 
 
 def random_or_nothing(low: Any, high: Any) -> oneof:
-    """``random(low, high)`` two times in three, nothing otherwise."""
+    """Return a generator of ``random(low, high)`` with a chance of 2/3, and of `NOTHING` otherwise."""
     return oneof(random(low, high), nothing(), possibility=2 / 3)
 
 

@@ -1,4 +1,4 @@
-"""Which trials of a test to run: in order, but those with features that the reference refused come later, or never."""
+"""The order of a test's trials. Trials with features that the reference refused are run later, or never."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from generators.choosing import planned_alternative
 from generators.plan import BLOCK, NAMES, THOROUGH, row
 
 _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
-#: How many of the trials that were not run yet are compared with each other, to find the next.
+#: Number of pending trials that are compared with each other to select the next one.
 WINDOW = 60
-#: Of so many choices of a test each two and three have been together in a trial that was accepted, as far as can be.
+#: Number of a test's choices of which all pairs and triples should occur in an accepted trial, as far as possible.
 MOST_TOGETHER = 4
-#: A feature that was refused so often, and never accepted, is put off.
+#: Number of refusals after which a feature that was never accepted is put off.
 DOUBTFUL = 2
 
 
 class Schedule:
-    """The indices of a test's trials, as long as somebody asks for the next.
+    """Iterator over the indices of a test's trials.
 
-    `tell` says what became of each. A feature whose trials were all refused is given back: a trial that has it, and is
-    likely to be accepted by what else it has, is preferred to one of new features only.
+    The caller reports the result of each trial with `tell`. A feature whose trials were all refused counts as new
+    again: a trial that has it, and whose other features make it likely to be accepted, is preferred to a trial that has
+    only new features.
     """
 
     __slots__ = (
@@ -38,19 +39,25 @@ class Schedule:
     )
 
     def __init__(self, attempts: int, *, thorough: bool = False) -> None:
-        """`attempts`: how many indices there are at most; `thorough`: those past the first block are such from
-        `THOROUGH` on, where tensors are of half precision, too."""
+        """Create the schedule.
+
+        Args:
+            attempts: the maximum number of indices.
+            thorough: whether the indices after the first block start at `THOROUGH`, where half precision is used, too.
+        """
         after = THOROUGH - BLOCK if thorough else 0
         self._coming = itertools.chain(range(min(attempts, BLOCK)), range(after + BLOCK, after + attempts))
-        #: Those that are compared with each other once something was refused, in their order.
+        #: The pending trials that are compared with each other after the first refusal, in their order.
         self._window: dict[int, None] = {}
         self._accepted: dict[tuple[Any, int | None], int] = {}
         self._refused: dict[tuple[Any, int | None], int] = {}
         #: The factors that the test leaves open, and its choices among alternatives, as far as they are known.
         self._open: dict[Any, None] = {}
-        #: The first of these choices; what the accepted trials have of each two and three of them; and each trial.
+        #: The first of these choices.
         self._choices: tuple[Any, ...] = ()
+        #: The pairs and triples of these choices that accepted trials had.
         self._accepted_together: set[tuple[tuple[Any, int | None], ...]] = set()
+        #: The pairs and triples that each compared trial has.
         self._combinations: dict[int, frozenset[tuple[tuple[Any, int | None], ...]]] = {}
 
     def __iter__(self) -> Iterator[int]:
@@ -59,7 +66,7 @@ class Schedule:
             yield index
 
     def tell(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
-        """Say which `features` trial `index` drew, and whether the reference refused it."""
+        """Record the `features` that trial `index` drew, and whether the reference refused it."""
         counts = self._refused if refused else self._accepted
         for feature in features.items():
             if feature[0] not in self._open:
@@ -81,7 +88,7 @@ class Schedule:
         likely = {index: self._chances(index) for index in self._window}
         enough = max(chance for chance, _ in likely.values()) / 2
         for index in likely:
-            # The first trials were chosen to go together: they keep their order as far as they may be accepted.
+            # The trials of the first block complement each other: they keep their order if they may be accepted.
             if index < BLOCK and likely[index][0] >= enough:
                 return index
         best, best_score = None, -1.0
@@ -92,7 +99,7 @@ class Schedule:
         return best
 
     def _chances(self, index: int) -> tuple[float, int]:
-        """How likely trial `index` is accepted, and how much of it no accepted trial had."""
+        """Return the chance that trial `index` is accepted, and the number of its features that no accepted one had."""
         levels: tuple[int, ...] = row(index)
         likely, new = 1.0, 0
         for name in self._open:
@@ -112,5 +119,5 @@ class Schedule:
 
 
 def _together(levels: list[tuple[Any, int | None]]) -> frozenset[tuple[tuple[Any, int | None], ...]]:
-    """Each two and each three of these choices."""
+    """Return all pairs and triples of these choices."""
     return frozenset((*itertools.combinations(levels, 2), *itertools.combinations(levels, 3)))

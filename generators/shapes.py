@@ -13,7 +13,7 @@ from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.source import Source
 from generators.where import CodePosition, here, text
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 Shape = tuple[int, ...]
@@ -23,15 +23,18 @@ LARGEST_SIZE = 7
 
 
 class random_shape(Generator):
-    """The shape of an array: a tuple of `ndim` sizes.
+    """A generator of shapes: tuples of `ndim` sizes.
 
-    `ndim`: the rank, or a generator of it; left out, 1 to 5 (0 to 5 with `allow_zero`). No upper limit when given.
-    `dims`: sizes that are fixed, by position: a sequence, where None leaves one open, or a mapping from position to
-      size. Sizes may be generators. Those beyond the rank are not used.
-    `max_size`: the greatest size of the others, which are drawn from 1 (0 with `allow_zero`) to it.
+    Args:
+        ndim: the rank, or a generator of it, without an upper limit. By default 1 to 5 (0 to 5 with `allow_zero`).
+        dims: fixed sizes by position: a sequence, in which None leaves a size open, or a mapping from position to size.
+            Sizes may be generators. Those beyond the rank are ignored.
+        max_size: the greatest of the other sizes, which are drawn from 1 (0 with `allow_zero`) to `max_size`.
+        allow_zero: whether the drawn rank and the drawn sizes may be 0.
 
-    Raises `GeneratorError` for what is not a whole number, or negative: here, or when drawn, naming the line that
-    wrote it.
+    Raises:
+        GeneratorError: if a rank or size is not an integer or is negative. For a generator it is raised when the value
+            is drawn, with the line that built this object.
     """
 
     __slots__ = ("_dims", "_where", "allow_zero", "max_size", "ndim")
@@ -64,7 +67,7 @@ class random_shape(Generator):
             raise BadBounds(f"random_shape(max_size={max_size!r}): expected at least 1, or allow_zero=True")
 
     def _typed_children(self) -> builtins.tuple[Generator, ...]:
-        return ()  # sizes are whole numbers, whatever is asked for
+        return ()  # sizes are ints, whatever type is fixed
 
     def _draw(self, source: Source, annotation: Annotation) -> Shape:
         least = 0 if self.allow_zero else 1
@@ -97,7 +100,10 @@ class random_shape(Generator):
 
 
 def drawn_shape(source: Source, ndim: Any, dims: builtins.tuple[Any, ...]) -> Shape | None:
-    """What ``random_shape(ndim, dims)`` draws, without making one; None where that will say what is wrong."""
+    """Return a shape as ``random_shape(ndim, dims)`` draws it, without the object.
+
+    The result is None if an argument is not valid: `random_shape` then raises the error with its message.
+    """
     if ndim is None:
         ndim = source.integer(1, LARGEST_RANK + 1)
     elif isinstance(ndim, Generator):
@@ -108,7 +114,7 @@ def drawn_shape(source: Source, ndim: Any, dims: builtins.tuple[Any, ...]) -> Sh
     shape = []
     for axis in range(ndim if ndim > given else given):
         size = dims[axis] if axis < given else None
-        if axis >= ndim:  # not used, and still to be a size
+        if axis >= ndim:  # not used, but it must be valid
             if size is not None and not isinstance(size, Generator) and (type(size) is not int or size < 0):
                 return None
             continue
@@ -123,11 +129,10 @@ def drawn_shape(source: Source, ndim: Any, dims: builtins.tuple[Any, ...]) -> Sh
 
 
 class broadcastable_shapes(Generator):
-    """`count` shapes that broadcast together, as a tuple of them.
+    """A generator of tuples of `count` shapes that broadcast together.
 
-    A common shape is drawn as by ``random_shape(ndim, max_size=..., allow_zero=...)``; each of the shapes keeps every
-    size of it or has 1 there, and may leave out leading dimensions. Not always does one of them have the common
-    shape.
+    A common shape is drawn as by ``random_shape(ndim, max_size=..., allow_zero=...)``. Each shape is the common shape
+    with some sizes replaced by 1, and may omit leading dimensions. None of them needs to equal the common shape.
     """
 
     __slots__ = ("_common", "count")
@@ -154,7 +159,7 @@ class broadcastable_shapes(Generator):
 
 
 class given_shape(Generator):
-    """The shape that is given: a size, or a sequence of sizes, each a whole number or a generator of one."""
+    """A generator of a given shape: a size, or a sequence of sizes, each an int or a generator of one."""
 
     __slots__ = ("_sizes", "_where")
 
@@ -199,7 +204,10 @@ def _sizes(shape: Any, where: CodePosition) -> builtins.tuple[Any, ...]:
 
 
 def checked_size(name: str, size: Any, where: CodePosition) -> int:
-    """`size` as a whole number; raises `GeneratorError` for what is none, or negative, by its `name` and line."""
+    """Return `size` as an int.
+
+    Raises `GeneratorError`, with `name` and the line `where`, if it is not an integer or is negative.
+    """
     if type(size) is int and size >= 0:
         return size
     try:

@@ -1,4 +1,4 @@
-"""The only entropy of a trial."""
+"""`Source`, the only source of randomness in a trial."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any, Literal, NamedTuple
 from generators.entropy import bit_generator
 from generators.errors import BadBounds, GeneratorError, of_the_test
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
 ChoiceKind = Literal["integer", "uniform", "boolean", "index", "bits"]
 Primitive = int | float | bool
 
-#: So many words are made at once: about as many as a trial of one operator takes.
+#: Number of 64-bit words that are generated at once: about the number that a trial of one operator uses.
 _BLOCK = 16
-# What a NamedTuple's own constructor does, at half the cost: every primitive choice makes one.
+# Does the same as a NamedTuple's constructor at half the cost: every primitive choice creates a `Choice`.
 _made = tuple.__new__
 _ENDLESS = 1 << 62
 
 
 class Choice(NamedTuple):
-    """One primitive choice as it was made; survives JSON as a list of its four fields.
+    """One primitive choice that was made. It is stored in JSON as a list of its four fields.
 
-    ``low <= value < high`` holds, except in booleans, whose bounds are False and True.
+    ``low <= value < high``, except for booleans, whose bounds are False and True.
     """
 
     kind: ChoiceKind
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 def simplest(kind: ChoiceKind, low: Primitive, high: Primitive) -> Primitive:
-    """The value that a smaller failure would rather have: the one nearest to zero; False; the first; zero bits."""
+    """Return the value that shrinking prefers: the number nearest to zero, False, the first index, or zero bits."""
     if kind == "boolean":
         return False
     return _into(kind, 0, low, high)
@@ -53,27 +53,30 @@ def _into(kind: ChoiceKind, value: Primitive, low: Primitive, high: Primitive) -
     return min(max(int(value), int(low)), int(high) - 1)
 
 
-#: A trial's seed says above these bits which trial of its test it is: its row of the plan.
+#: Number of low bits of a trial's seed below the index of the trial in its test. The index selects the row of the plan.
 TRIAL_BITS = 40
 
 
 def trial_of(seed: int) -> int:
-    """The index of the trial that `seed` belongs to; 0 for a seed of fewer than `TRIAL_BITS` bits."""
+    """Return the index of the trial that has `seed`; 0 for a seed of at most `TRIAL_BITS` bits."""
     return seed >> TRIAL_BITS & 0xFFFFFF
 
 
 class Source:
     """Makes and logs the choices of one trial.
 
-    The same seed and the same forced choices give the same choices everywhere. The choice at position i depends
-    on the seed and on i alone, so that forcing the first choices to what they were leaves the rest as it was.
+    The same seed and the same forced choices give the same choices on every machine. The random word at position i
+    depends only on the seed and on i. Forcing the first choices to their earlier values therefore leaves the others
+    unchanged.
 
-    `seed`: ``0 <= seed < 2**128``.
-    `forced`: choices to make first, as `Choice` or as its four fields. One that does not fit what is asked for
-      is brought into its bounds when it is of the same kind, and replaced by the simplest value when not.
-    `then`: where choices come from when the forced ones are used up: ``"seed"``, or ``"simplest"``.
+    Args:
+        seed: ``0 <= seed < 2**128``.
+        forced: choices to make first, each a `Choice` or its four fields. A forced choice of the requested kind is
+            clipped to the requested bounds; one of another kind is replaced by the simplest value.
+        then: the origin of the choices after the forced ones: ``"seed"`` or ``"simplest"``.
 
-    Raises `GeneratorError` when the seed or a forced choice cannot be read.
+    Raises:
+        GeneratorError: if the seed, a forced choice or `then` is not valid.
     """
 
     __slots__ = (
@@ -97,17 +100,17 @@ class Source:
         then: Literal["seed", "simplest"] = "seed",
     ) -> None:
         self.seed = seed
-        #: Every choice made so far, in order.
+        #: The choices made so far, in order.
         self.choices: list[Choice] = []
-        #: What was drawn in this trial. Keyed by the generator itself: the reference keeps it alive, so that no other
-        #: can take its place (an ``id()`` alone is given again after it is freed).
+        #: The values drawn in this trial, by generator. The key is the generator and not its ``id()``: the reference
+        #: keeps the generator alive, and an ``id()`` is reused after its object is freed.
         self.memo: dict[Any, Any] = {}
-        #: The level of each factor of the plan that the test left open, by the factor's name, and of what it chose
-        #: among alternatives, by the choices up to there.
+        #: The level of each factor of the plan that the test leaves open, by the factor's name; and the position taken
+        #: in each planned choice among alternatives, by the value of `alternatives` at that choice.
         self.features: dict[Any, int] = {}
-        #: The choices among alternatives that the plan made so far: how many there were, with what chances.
+        #: The choices among alternatives that the plan handled so far: the number of alternatives and their chances.
         self.alternatives: tuple[tuple[int, tuple[float, ...] | None], ...] = ()
-        #: Whether NaN, infinities and the like are drawn where a test leaves numbers open.
+        #: Whether special numbers such as NaN and infinities are drawn if a test leaves the numbers open.
         self.special_values = True
         self._forced: tuple[Choice, ...] = () if forced is None else _read(forced)
         if then not in ("seed", "simplest"):
@@ -120,7 +123,7 @@ class Source:
         return f"<Source seed={self.seed} choices={len(self.choices)}>"
 
     def integer(self, low: int, high: int) -> int:
-        """A whole number in [low, high). Raises `BadBounds` when there is none."""
+        """Return an integer in [low, high). Raises `BadBounds` if there is none."""
         if not low < high:
             raise BadBounds(f"expected low < high, got low={low!r}, high={high!r}: no whole number lies in [low, high)")
         choices = self.choices
@@ -133,8 +136,10 @@ class Source:
         return value
 
     def integer_within(self, first: int, end: int, low: int, high: int) -> int:
-        """A whole number in [first, end), which a plan chose of those in [low, high): where a choice is forced, any of
-        these."""
+        """Return an integer in [first, end), the part of [low, high) that the plan selected.
+
+        A forced choice may be any integer in [low, high).
+        """
         choices = self.choices
         position = len(choices)
         if position < self._scripted:
@@ -145,7 +150,7 @@ class Source:
         return value
 
     def uniform(self, low: float, high: float) -> float:
-        """A float in [low, high). Raises `BadBounds` when there is none or a bound is not finite."""
+        """Return a float in [low, high). Raises `BadBounds` if there is none or a bound is not finite."""
         if not low < high or not (math.isfinite(low) and math.isfinite(high)):
             raise BadBounds(f"expected finite low < high, got low={low!r}, high={high!r}")
         choices = self.choices
@@ -154,15 +159,15 @@ class Source:
             value = float(self._script(position, "uniform", low, high))
         else:
             unit = (self._word(position) >> 11) * 2.0**-53
-            # Not low + unit * (high - low), whose difference overflows for bounds that are far apart.
+            # Not low + unit * (high - low): that difference overflows if the bounds are far apart.
             value = low * (1.0 - unit) + high * unit
-            if not low <= value < high:  # by rounding
+            if not low <= value < high:  # because of rounding
                 value = float(_into("uniform", value, low, high))
         choices.append(_made(Choice, ("uniform", value, low, high)))
         return value
 
     def boolean(self) -> bool:
-        """True or False, equally likely."""
+        """Return True or False, equally likely."""
         choices = self.choices
         position = len(choices)
         if position < self._scripted:
@@ -173,7 +178,11 @@ class Source:
         return value
 
     def index(self, count: int, weights: Sequence[float] | None = None) -> int:
-        """A position in ``range(count)``; `weights` are relative chances, one each, none negative."""
+        """Return a position in ``range(count)``.
+
+        `weights` are the relative chances of the positions, none of them negative; None makes all equally likely.
+        Raises `BadBounds` if `count` is below 1 or no weight is positive.
+        """
         if count < 1:
             raise BadBounds(f"expected at least one alternative to choose from, got {count!r}")
         choices = self.choices
@@ -187,7 +196,7 @@ class Source:
             value = -1
             for place, weight in enumerate(weights):
                 if weight > 0:
-                    value = place  # stays at the last possible one should rounding leave a rest
+                    value = place  # the last position with a chance remains if rounding leaves a rest
                     left -= weight
                     if left < 0:
                         break
@@ -197,7 +206,7 @@ class Source:
         return value
 
     def bits(self) -> int:
-        """64 random bits, as the seed of something that is one choice as a whole, such as an array."""
+        """Return 64 random bits: the seed of an object that is drawn as one choice, such as an array."""
         choices = self.choices
         position = len(choices)
         scripted = position < self._scripted
@@ -206,7 +215,7 @@ class Source:
         return value
 
     def planned(self, level: int, count: int) -> int:
-        """A position in ``range(count)`` that a plan chose: `level`, where nothing else is forced."""
+        """Return and log `level`, the position in ``range(count)`` that the plan chose, unless a choice is forced."""
         choices = self.choices
         position = len(choices)
         if position < self._scripted:
@@ -215,9 +224,10 @@ class Source:
         return level
 
     def vary(self, scripted: int | None = None) -> int:
-        """Make choices from the seed once the forced ones are used up, even with ``then="simplest"``.
+        """Draw from the seed after the forced choices, even with ``then="simplest"``.
 
-        For a filter, which would be offered the same value for ever. Returns what to call this with to go back.
+        Filters need this: the simplest choices would give the same refused value on every try. A second call with the
+        return value as `scripted` restores the previous state.
         """
         before = self._scripted
         self._scripted = len(self._forced) if scripted is None else scripted
@@ -225,7 +235,8 @@ class Source:
 
     def _word(self, position: int) -> int:
         words = self._words
-        while position >= len(words):  # more than once, after many choices that were forced or planned
+        # The loop runs several times if many forced or planned choices, which use no words, came before.
+        while position >= len(words):
             words += self._bits.random_raw(_BLOCK).tolist()
         return words[position]
 
@@ -257,7 +268,7 @@ _ambient: ContextVar[Source | None] = ContextVar("generators.ambient", default=N
 
 
 def current() -> Source:
-    """The `Source` in use; outside of every trial one for the context, with seed 0, made when first asked for."""
+    """Return the `Source` in use. Outside of trials it is one with seed 0, created at the first call in a context."""
     source = _active.get()
     if source is None:
         source = _ambient.get()
@@ -268,9 +279,9 @@ def current() -> Source:
 
 
 class using:
-    """``with using(source):`` makes `source` the one that generators draw from, and restores what was before.
+    """Context manager that makes `source` the one that generators draw from, and then restores the previous one.
 
-    What was drawn in the block is forgotten at its end: some of it holds arrays, and `source` itself.
+    The values drawn in the block are forgotten at its end, because some of them refer to arrays and to `source` itself.
     """
 
     __slots__ = ("_token", "source")

@@ -1,4 +1,4 @@
-"""Hypothesis strategies as generators, and the choices of a `Source` made by Hypothesis."""
+"""Hypothesis strategies as generators, and a `Source` whose choices Hypothesis makes."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from generators.core import Annotation, Generator
 from generators.errors import GeneratorError, Unsatisfiable, of_the_test
 from generators.source import Choice, Source
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = of_the_test
 
-#: Examples of which one is taken: the first of Hypothesis' are the simplest there are.
+#: Number of examples that Hypothesis generates for one draw. One of them is picked at random, because the first
+#: examples are always the simplest.
 EXAMPLES = 12
-#: What all strategies are, a user's own ones among them.
+#: Name of the base class of all strategies, including user-defined ones.
 _BASE = "SearchStrategy"
 
 
 def is_strategy(value: Any) -> bool:
-    """Whether `value` is a Hypothesis strategy. Hypothesis is not imported for it: what is one has imported it."""
+    """Return whether `value` is a Hypothesis strategy. Hypothesis is not imported: a strategy has imported it."""
     return any(base.__name__ == _BASE and base.__module__.startswith("hypothesis.") for base in type(value).__mro__)
 
 
 class from_strategy(Generator):
-    """The values of a Hypothesis `strategy`: the same for the same trial."""
+    """Generator of the values of a Hypothesis `strategy`. The same trial draws the same value."""
 
     __slots__ = ("_strategy",)
 
@@ -69,21 +70,21 @@ class from_strategy(Generator):
         return isinstance(other, from_strategy) and other._strategy is self._strategy
 
     def __hash__(self) -> int:
-        return hash((from_strategy, id(self._strategy)))  # of the same strategy there is one value in a trial
+        return hash((from_strategy, id(self._strategy)))  # so that a strategy has one value in a trial
 
     def __repr__(self) -> str:
         return repr(self._strategy)
 
 
 def as_generator(value: Any) -> Any:
-    """`value`, but a strategy as the generator of what it gives."""
+    """Return `value`, but a Hypothesis strategy as a generator of its values."""
     if type(value) in _PLAIN or isinstance(value, Generator) or not is_strategy(value):
         return value
     return from_strategy(value)
 
 
 def are_plain(values: Iterable[Any]) -> bool:
-    """Whether all `values` are of types that are no generators or strategies; these may be among the items of one."""
+    """Return whether all `values` have plain types. A tuple is plain, although it may contain generators."""
     return _PLAIN.issuperset(map(type, values))
 
 
@@ -91,9 +92,12 @@ _PLAIN = frozenset((type(None), int, float, bool, str, type, tuple))
 
 
 class ChosenElsewhere(Source):
-    """A `Source` whose choices somebody else makes, who can then repeat and shrink them.
+    """A `Source` whose choices another library makes, which can then repeat and shrink them.
 
-    `whole(low, high)` and `real(low, high)` give a number in [low, high), `of_strategy(strategy)` what a strategy does.
+    Args:
+        whole: ``whole(low, high)`` returns an int in [low, high).
+        real: ``real(low, high)`` returns a float in [low, high).
+        of_strategy: ``of_strategy(strategy)`` returns a value of the strategy.
     """
 
     __slots__ = ("_real", "_whole", "of_strategy")

@@ -1,4 +1,4 @@
-"""What the numbers of an array are like where a test does not say: a kind of numbers for each level of the plan."""
+"""The numbers of arrays for which a test leaves them open: one kind of numbers for each level of the plan."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ from generators.dtypes import (
 from generators.entropy import Bits
 from generators.errors import BadBounds
 
-#: Half the width of what is drawn where no bound is given: wide enough to be on both sides of 1, where many functions
-#: change what they do, and narrow enough for `exp` to be a number.
+#: Half the width of the default range of floats. It reaches past 1 on both sides, where many functions change their
+#: behaviour, and `exp` of all its numbers is finite.
 REACH = 4.0
-#: The same in a third of such arrays: where many functions have become straight lines, and say so in their code.
+#: The same in a third of the arrays of level ``signed``: many functions have a separate, linear branch for this range.
 WIDER_REACH = 12.0
-#: The same for whole numbers.
+#: The same as `REACH`, for integers.
 WHOLE_REACH = 9
-#: Numbers whose differences are small beside them, where a variance from sums of squares is nothing but rounding; and
-#: which of the trials of numbers in [0, 1) has these instead. `exp` of them is a number still.
+#: Range of numbers with relatively small differences: a variance computed from sums of squares is only rounding error,
+#: and `exp` is still finite. The turn of level ``unit`` that uses it instead of [0, 1).
 FAR, _FAR_TURN = (64.0, 65.0), 2
-#: The same for whole numbers of so few bits is the upper half of what they hold.
+#: Greatest number of bits of an integral dtype for which the upper half of its range is used as `FAR`.
 _NARROW_BITS = 16
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
 DECADES = (-4.0, 4.0)
-#: The ends of those decades from which some wide numbers surely are, and the signs of these.
+#: The upper ends of the decades from which some wide numbers are always drawn, and the signs of these numbers.
 _SURE, _SURE_SIGNS = (DECADES[1], DECADES[1], DECADES[1] - 1, DECADES[0] + 1), (1, -1, 1, -1)
-#: Of more numbers than so many some are of each decade without anybody's care.
+#: Greatest count for which wide numbers are spread evenly over the decades. More numbers cover each decade anyway.
 EACH_DECADE = 64
-#: The same of numbers near zero, where what goes through exp(x) - 1 or 1 + x keeps few digits; and the dtypes whose
-#: least numbers are still far below these.
+#: Powers of ten of numbers near zero, which keep few digits in exp(x) - 1 or 1 + x; and the dtypes whose smallest
+#: numbers are still far below these.
 SMALL_DECADES = (-9.0, -5.0)
 _NEAR_ZERO = frozenset(("float32", "float64"))
 #: The share of special numbers among ordinary ones.
 SHARE = 0.25
-#: So many numbers may all be zero together.
+#: Least number of elements for which some stay ordinary. With fewer, all may be zero.
 FEW = 8
-#: Of so many rows one may be masked, and of so many columns, where there are as many rows.
+#: Least number of rows for which the last row is masked, and of rows and columns for which the last column is, too.
 FEW_ROWS, FEW_COLUMNS = 2, 4
-#: Of so many rows one may be nothing but NaN.
+#: Least number of rows for which a whole row is NaN.
 _ROWS_WITH_NAN = 3
-#: The last of truth values that are otherwise alike, by level and turn: what a loop leaves out at its end shows in all,
-#: any and counts of a whole array only there.
+#: By level and turn, the last of truth values that are otherwise all its opposite. Only with such values do all(),
+#: any() and counts of a whole array show that a loop omits its last elements.
 _LAST = MappingProxyType({"whole 0": True, "whole 1": False, "signed 1": True, "ties 1": False})
-#: By dtype, a whole number and the one below it, which float32, or both floats, take for equal.
+#: By dtype, an integer and the one below it that are equal as float32 (int32) or as float32 and float64 (int64).
 _CONFUSED = MappingProxyType({"int32": (2**24 + 1, 2**24), "int64": (2**53 + 1, 2**53)})
-#: The share of True among truth values, by level or by level and turn; the others have as many of the one as of the
-#: other. Few of one kind tell more in rows of all and any.
+#: The share of True among truth values, by level or by level and turn; 0.5 for all others. If one value is rare, all()
+#: and any() of rows reveal more.
 _SHARES = MappingProxyType(
     {
         "zeros": 0.1,
@@ -77,17 +77,17 @@ _SHARES = MappingProxyType(
 )
 
 
-@dataclasses.dataclass(slots=True, eq=False)  # not frozen: an open array is made of one, and it costs half so
+@dataclasses.dataclass(slots=True, eq=False)  # not frozen: there is one per open array, and this halves its cost
 class Open(Filling):
-    """Numbers of the kind `level`, within the bounds that the test gave: `low`, `high`, both or none.
+    """Contents of numbers of the kind `level`, within the test's bounds `low` and `high`; None means no bound.
 
-    Where bounds are given, nothing outside of them is drawn: NaN lies within none, infinities where one end is open.
+    If there is a bound, all numbers satisfy it: NaN does not occur, and an infinity only at an open end.
     """
 
     level: str
     low: float | None = None
     high: float | None = None
-    #: How often this level has been there before: what few trials have takes turns in how many numbers are special.
+    #: Number of earlier trials of the block with this level: rare levels take turns in how many numbers are special.
     turn: int = 0
 
     def fill(self, bits: Bits, spec: Spec) -> Array:
@@ -108,9 +108,10 @@ class Open(Filling):
             if self.level == "infinite" and len(spec.shape) > 1 and count:
                 _mask(values.reshape(-1, spec.shape[-1]))
             if self.level == "nan" and self.turn % 2 and len(spec.shape) > 1 and spec.shape[0] >= _ROWS_WITH_NAN:
-                values.reshape(spec.shape[0], -1)[1] = math.nan  # a whole row, and the others are not
+                values.reshape(spec.shape[0], -1)[1] = math.nan  # one whole row is NaN, and the others are not
             if self.level == "zeros" and self.turn % 2:
-                # Of more dimensions whole rows are zero, and all but the last number, so that any() hangs on that one.
+                # With several dimensions all numbers but the last are zero: whole rows are, and any() depends on the
+                # last number only.
                 zeroed = values[: count if len(spec.shape) < 2 else -1]
                 zeroed[zeroed != 0] = 0.0
         else:
@@ -118,13 +119,13 @@ class Open(Filling):
         return values.reshape(spec.shape)
 
     def whole_bounds(self, dtype: str) -> tuple[int | None, int | None]:
-        """The first whole number, and the one after the last, where a bound says so."""
+        """Return the first integer and the end (exclusive) that the bounds determine, each None if it is open."""
         limits = limits_of(dtype)
         low, high = self.low, self.high
         if low is None and high is None:
             return None, None
         if low is None:
-            # As in torch.randint(high): numbers that have but an upper bound are mostly counts, or positions.
+            # As in torch.randint(high): numbers that have only an upper bound are mostly counts or indices.
             low = 0 if high is not None and high > 0 else limits.min
         if high is None:
             first, _ = integer_range(dtype, low, max(float(limits.max), low + 1))
@@ -133,18 +134,17 @@ class Open(Filling):
 
 
 def _mask(rows: Array) -> None:
-    """Mask everything in the last row, and in the last column where there are more."""
+    """Set the last row to -inf (mask it), and also the last column if there are enough rows and columns."""
     if len(rows) >= FEW_ROWS:
         rows[-1] = -math.inf
     if min(rows.shape) >= FEW_COLUMNS:
         rows[:, -1] = -math.inf
-    if rows.size > 1 and not (rows == math.inf).any():  # the other one stood where the mask is
+    if rows.size > 1 and not (rows == math.inf).any():  # the mask has overwritten +inf
         rows[0, 0] = math.inf
 
 
 def _put_in_disorder(rows: Array, pair: tuple[int, int]) -> None:
-    """Put `pair`, which a float takes for equal, into the first rows so that no order of floats sorts it, along either
-    dimension."""
+    """Put `pair`, equal as floats, into the first two rows in both orders, so that no sort of floats orders both."""
     if min(rows.shape) > 1:
         rows[0, :2], rows[1, :2] = pair, pair[::-1]
 
@@ -158,7 +158,7 @@ def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:
 
 
 def alone_at_the_end(level: str, turn: int) -> bool:
-    """Whether truth values at `level` are alike but for the last, which is the other one."""
+    """Return whether truth values at `level` are all equal except for the last one."""
     return f"{level} {turn}" in _LAST
 
 
@@ -168,8 +168,8 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
     if level == "wide":
         return _wide(bits, count, dtype)
     if level == "whole":
-        step, steps = (1.0 if turn % 2 else 0.5), 4 * int(REACH) + 1  # each to eight steps from zero
-        few = count <= EACH_DECADE  # of few as few as can be are alike
+        step, steps = (1.0 if turn % 2 else 0.5), 4 * int(REACH) + 1  # up to eight steps on either side of zero
+        few = count <= EACH_DECADE  # with few numbers, as few as possible are equal
         wholes = bits.order(max(count, steps))[:count] % steps if few else bits.below(steps, count)
         values = cast((wholes.astype(np.float64) - 2 * REACH) * step, dtype)
         if count >= steps:
@@ -186,20 +186,20 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
     met = count >= FEW and (level == "infinite" or (level == "nan" and turn % 2 == 1))
     edges = _among(level, dtype, met=met)
     if met:
-        # Each of them at several places, most of all, where it meets several of another array's.
+        # Half or more of the numbers are special, so that each special number meets several of another array's.
         places = bits.some(count, count // 2 if level == "infinite" else 3 * count // 4)
         values[places] = edges[np.arange(len(places)) % len(edges)]
         if level == "nan":
-            values[-1] = math.nan  # also in what is left over after whole blocks
+            values[-1] = math.nan  # also among the elements after the last whole block
         return values
     return _mixed(bits, values, edges, turn)
 
 
 @lru_cache(maxsize=64)
 def _among(level: str, dtype: str, *, met: bool = False) -> Array:
-    """What stands among ordinary numbers at `level`, the most telling first; not writeable.
+    """Return the special numbers of `level`, the most revealing first, as a read-only array.
 
-    Where there is room, what another array's special numbers may meet is there too.
+    With `met`, they include numbers that special numbers of another array should meet.
     """
     edges = special_values(dtype)  # NaN, both infinities, -0.0, 0.0, the greatest two, the smallest three
     greatest, normal, subnormal = float(edges[5]), float(edges[7]), float(edges[8])
@@ -216,15 +216,15 @@ def _among(level: str, dtype: str, *, met: bool = False) -> Array:
 
 
 def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
-    """`values` with a share of them replaced: by each of `edges` once, if there is room, and then by any."""
+    """Return `values` with a share of them replaced: by each of `edges` once, if there is room, then by random ones."""
     count = values.size
     most = max(1, round(count * SHARE), min(len(edges), count // 2))
-    # A single one among many ordinary numbers shows other things than many do, and these take turns: only then has a
-    # product a gradient at its zero. Where zeros are many, whole rows are zero, or all of a small array.
+    # A single special number among ordinary ones reveals other faults than many: only then, for example, does a product
+    # have a gradient at its zero. The two cases take turns. Many zeros are whole rows of zeros, or a whole small array.
     zeros = not np.count_nonzero(edges)
     alone = (zeros or len(edges) == 1) and turn % 2 == 0
     many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.some(count, most)
-    # Alone, it is the very last, where what is left over after whole blocks is, so that all() hangs on a zero.
+    # A single one is the last element, after all whole blocks, so that all() depends on a zero there.
     places = many
     if alone:
         places = np.array([count - 1])
@@ -237,9 +237,9 @@ def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
 
 
 def _tied(bits: Bits, values: Array, dtype: str) -> Array:
-    """Three different numbers, the last two of them neighbours."""
+    """Return numbers from a pool of three, two of which are neighbours in `dtype`."""
     pool = values[bits.places(values.size, 3)]
-    if dtype != "bfloat16":  # whose neighbours are not its carrier's
+    if dtype != "bfloat16":  # neighbours in bfloat16 are not neighbours in its carrier
         pool[2] = np.nextafter(pool[1], pool.dtype.type(math.copysign(REACH, float(pool[0]))))
     return pool[bits.places(3, values.size)]
 
@@ -250,16 +250,18 @@ def _magnitudes(bits: Bits, count: int, dtype: str) -> Array:
 
 
 def _near_zero(bits: Bits, count: int, dtype: str) -> Array:
-    """Magnitudes so small that much of 1 + x is lost, of both signs."""
+    """Return numbers of both signs that are so small that 1 + x loses many of their digits."""
     least, greatest = SMALL_DECADES
     signs = bits.signed_half_words(count)
     return cast(np.copysign(10.0 ** (least + (greatest - least) * bits.unit64(count)), signs), dtype)
 
 
 def _wide(bits: Bits, count: int, dtype: str) -> Array:
-    """Magnitudes over all `DECADES`, of both signs; however few there are, of each sign one from the last decade, and
-    then one from that before it and one from the first. Where there are few, the others share the decades evenly, and
-    leave out no two of them."""
+    """Return numbers of both signs with magnitudes from all `DECADES`.
+
+    Even a few numbers include one of each sign from the last decade, then one from the decade before it, and one from
+    the first. If there are few, the others are spread evenly over the decades, which leaves no large gaps.
+    """
     least, greatest = DECADES
     unit = bits.unit64(count)
     sure = len(_SURE) if count > 1 else 0
@@ -278,7 +280,7 @@ def _wide(bits: Bits, count: int, dtype: str) -> Array:
 
 
 def _bounded(bits: Bits, count: int, dtype: str, numbers: Open) -> Array:
-    """Numbers in [low, high), one of which may be open: then up to infinity. NaN lies in no such range."""
+    """Return numbers within the bounds. If one bound is None, they reach up to infinity there. None of them is NaN."""
     level, low, high = numbers.level, numbers.low, numbers.high
     open_end = 0 if high is not None and low is not None else 1 if high is None else -1
     if high is None or low is None:
@@ -287,10 +289,10 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: Open) -> Array:
     values = uniform(bits, Spec((count,), dtype, low, high))
     if not count:
         return values
-    if open_end and level == "infinite":  # which no bound excludes; NaN lies on neither side of one
+    if open_end and level == "infinite":  # an infinity satisfies the other bound; NaN satisfies none
         return _mixed(bits, values, cast(np.array([open_end * math.inf]), dtype), numbers.turn)
     if level == "wide":
-        # Magnitudes from the bound on that is nearer to zero, as far as there are any.
+        # Add magnitudes to the bound that is nearer to zero, and keep the sums that are within both bounds.
         near = low if abs(low) <= abs(high) else high
         steps = _magnitudes(bits, count, "float64") * (1 if near == low else -1)
         found = cast(near + steps, dtype)
@@ -312,14 +314,14 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: Open) -> Array:
 
 def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) -> tuple[float, float]:
     reach = {"unit": 1.0, "wide": 10.0 ** DECADES[1], "huge": 10.0 ** DECADES[1]}.get(level, 2 * REACH)
-    if low is not None:  # a negative bound has positive numbers above it
+    if low is not None:  # the range above a negative bound includes positive numbers
         return low, max(low + max(reach, abs(low) * reach * 0.5), -low)
     assert high is not None
     return min(high - max(reach, abs(high) * reach * 0.5), -high), high
 
 
 def _whole(bits: Bits, count: int, dtype: str, numbers: Open, first: int | None, end: int | None) -> Array:
-    """Whole numbers from `first` to before `end`; both open where neither is given."""
+    """Return integers from `first` to before `end`; a bound that is None is open."""
     level = numbers.level
     limits = limits_of(dtype)
     if end is None:
@@ -330,9 +332,9 @@ def _whole(bits: Bits, count: int, dtype: str, numbers: Open, first: int | None,
             return _whole_magnitudes(bits, count, dtype, least)
         start, stop = _reach(level) if first is None else (first, first + WHOLE_REACH + 1)
         if first is None and level == "unit" and numbers.turn == _FAR_TURN and limits.bits <= _NARROW_BITS:
-            start, stop = int(limits.max) // 2, int(limits.max)  # of which a sum outgrows twice as many bits
+            start, stop = int(limits.max) // 2, int(limits.max)  # a sum of these overflows twice as many bits
         start, stop = max(start, limits.min), min(stop, limits.max)
-        if start >= stop:  # negative numbers of a dtype that has none
+        if start >= stop:  # the level has negative numbers, and the dtype is unsigned
             start, stop = 0, WHOLE_REACH + 1
     else:
         assert first is not None
@@ -361,20 +363,20 @@ def _reach(level: str) -> tuple[int, int]:
 
 
 def _extremes(bits: Bits, count: int, dtype: str, numbers: Open, least: int) -> Array:
-    """Ordinary numbers among the least and the greatest, or among those that a float does not hold."""
+    """Return ordinary integers mixed with the least and the greatest, or with integers that a float rounds."""
     limits = limits_of(dtype)
     start = max(least, limits.min, -WHOLE_REACH)
     values = uniform(bits, Spec((count,), dtype, start, min(start + 2 * WHOLE_REACH, limits.max)))
     ends = [limits.min, limits.max] if numbers.level == "huge" else [limits.max, limits.min]
     edges = [*ends, -1, 0, 1, limits.min + 1, limits.max - 1]
-    alike = [limits.max, limits.max - 1]  # as floats
-    if numbers.level == "nan":  # whole numbers that float32 and float64 do not hold, and those past 32 bits
-        above = [2**53 + 1, 2**24 + 1, 2**24 + 5]  # which are rounded towards zero
+    alike = [limits.max, limits.max - 1]  # equal as floats
+    if numbers.level == "nan":  # integers that float32 and float64 round, and those that need more than 32 bits
+        above = [2**53 + 1, 2**24 + 1, 2**24 + 5]  # a float rounds them towards zero
         below = [-edge for edge in above]
         above += [2**24]
         alike = [2**53 + 1, 2**53] if limits.max > 2**53 else [2**24 + 1, 2**24]
         edges = [*(below + above if numbers.turn % 2 else above + below), -(2**31) - 1, 2**31]
-        # A count of 2**31 is memory that there may be, and is not worth it.
+        # Not 2**31 where it may be a count: that much memory may be available, but allocating it is not worthwhile.
         edges = edges[:-1] if least >= 0 or count < WHOLE_REACH else edges
     held = [edge for edge in edges if max(least, limits.min) <= edge <= limits.max] or [limits.max]
     if not count:
@@ -382,7 +384,7 @@ def _extremes(bits: Bits, count: int, dtype: str, numbers: Open, least: int) -> 
     mixed = _mixed(bits, values, np.array(held, values.dtype))
     if count >= FEW and not numbers.turn % 2 and limits.max > 2**24 and alike[-1] >= least:
         at = bits.one_below(count - 1)
-        mixed[at : at + 2] = alike  # side by side, the greater first: as floats they are in order
+        mixed[at : at + 2] = alike  # side by side, the greater first: as floats they seem to be in order
     return mixed
 
 

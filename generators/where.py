@@ -1,12 +1,12 @@
-"""Where a generator was written, for error messages."""
+"""The line of code that built a generator, for error messages."""
 
 from __future__ import annotations
 
 import sys
 from types import CodeType
 
-#: A module that sets this global to a true value is never named as the place where a generator was
-#: written: the line of its caller is. For libraries that build generators on behalf of a test.
+#: Name of a global variable. A module that defines it is never named as the place that built a generator: its caller is
+#: named instead. It is meant for libraries that build generators on behalf of a test.
 HIDE = "__generators_hide__"
 
 _OWN = __package__
@@ -15,24 +15,24 @@ CodePosition = tuple[CodeType, int]
 
 
 def here() -> CodePosition:
-    """The innermost line of the call stack that is outside of this package and of modules that `HIDE`."""
+    """Return the innermost line of the call stack outside of this package and of modules that define `HIDE`."""
     frame = sys._getframe(2)  # the caller is a constructor of this package
     while True:
         names = frame.f_globals
         package = names.get("__package__") or ""
-        # Hypothesis calls generators on behalf of a test, too.
+        # Hypothesis, too, calls generators on behalf of a test.
         if package != _OWN and HIDE not in names and not package.startswith("hypothesis"):
             break
         outer = frame.f_back
         if outer is None:
             break
         frame = outer
-    # f_lasti, because f_lineno walks the line table at once and most generators never fail.
+    # f_lasti and not f_lineno, which searches the line table: most generators never need the line.
     return frame.f_code, frame.f_lasti
 
 
 def text(where: CodePosition) -> str:
-    """``file:line`` of `where`."""
+    """Return ``file:line`` for `where`."""
     code, instruction = where
     line = code.co_firstlineno
     for start, end, number in code.co_lines():

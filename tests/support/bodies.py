@@ -1,4 +1,4 @@
-"""Test bodies that several files of tests run."""
+"""Test bodies that several test files run."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from autotest import random_tensor, torch
 
 
 def relu() -> Any:
-    """Of a small matrix of positive numbers, where it is smooth."""
+    """Return relu of a small matrix of positive numbers, for which it is smooth."""
     return torch.relu(random_tensor(shape=(2, 3), low=1, high=2))

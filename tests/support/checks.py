@@ -1,4 +1,4 @@
-"""Takes checks out of the library, one at a time, to show that it is they which catch a fault."""
+"""Removes single checks from the library, to show that these are the checks that catch a fault."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Remove = Callable[[pytest.MonkeyPatch], None]
 
 
 def compared(change: Callable[..., Any]) -> Remove:
-    """Let ``change(expected, actual)`` stand between what was observed and its comparison; None leaves it out."""
+    """Apply ``change(expected, actual)`` to observed values before their comparison; None skips the comparison."""
 
     def remove(patch: pytest.MonkeyPatch) -> None:
         honest = observation.compare_values
@@ -31,7 +31,7 @@ def compared(change: Callable[..., Any]) -> Remove:
 
 
 def of_tensors(change: Callable[[TensorValue, TensorValue], Any]) -> Remove:
-    """The same for tensors alone; anything else is compared as ever."""
+    """Do the same as `compared` for tensors only; other values are compared unchanged."""
 
     def pair(expected: Any, actual: Any) -> Any:
         tensors = isinstance(expected, TensorValue) and isinstance(actual, TensorValue)
@@ -80,7 +80,7 @@ def wrapped(owner: Any, name: str, change: Callable[[Any], Any]) -> Remove:
 
 
 def pairings(keep: Callable[[Any, Any], bool]) -> Remove:
-    """Leave out of the comparison what ``keep(pairing, call)`` does not want."""
+    """Skip the comparison of pairings for which ``keep(pairing, call)`` is false."""
 
     def careless(pair_up: Any) -> Any:
         def some(recorder: Any) -> Any:
@@ -102,7 +102,7 @@ def without_error_parity(refused: Any) -> Any:
 
 
 def both(one: Remove, other: Remove) -> Remove:
-    """Take out two checks that each catch the same fault."""
+    """Remove two checks that both catch the same fault."""
 
     def remove(patch: pytest.MonkeyPatch) -> None:
         one(patch)

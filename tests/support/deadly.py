@@ -1,6 +1,7 @@
 """torch whose operators kill or block the process: faults that no `except` catches.
 
-A factory each for ``AUTOTEST_CANDIDATE=tests.support.deadly:six``. Must only run in processes that may be lost.
+Each fault has a factory, for example ``AUTOTEST_CANDIDATE=tests.support.deadly:six``. Run them only in processes that
+may be lost.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _exit() -> None:
 
 
 def six() -> FaultyTorch:
-    """Six operators die, each in a way of its own."""
+    """Return torch with six operators that kill or block the process, each in a different way."""
     ways: dict[str, Callable[[], None]] = {
         "sinh": _segfault,
         "cosh": os.abort,
@@ -53,7 +54,7 @@ def six() -> FaultyTorch:
 
 
 def waiting() -> FaultyTorch:
-    """One operator never answers."""
+    """Return torch with one operator that never returns."""
     return FaultyTorch({"sinh": _first(_wait)}, origin=f"{__name__}:waiting")
 
 
@@ -62,12 +63,12 @@ def _mixed() -> dict[str, Callable[[Any], Any]]:
 
 
 def mixed() -> FaultyTorch:
-    """One operator is wrong, and two die."""
+    """Return torch with one operator that is wrong, and two that kill the process."""
     return FaultyTorch(_mixed(), origin=f"{__name__}:mixed")
 
 
 class _Unhurried(FaultyTorch):
-    """Waits before it makes a tensor."""
+    """torch that waits before it creates a tensor."""
 
     def tensor(self, *args: Any, **kwargs: Any) -> Any:
         time.sleep(0.005)
@@ -75,12 +76,12 @@ class _Unhurried(FaultyTorch):
 
 
 def unhurried() -> FaultyTorch:
-    """As `mixed`, for campaigns that go on until they are killed: they burn no core meanwhile."""
+    """Return the same as `mixed`, but slow, so that campaigns that run until they are killed do not occupy a core."""
     return _Unhurried(_mixed(), origin=f"{__name__}:unhurried")
 
 
 class _Released(FaultyTorch):
-    """The version that TESTS_RELEASE names."""
+    """torch with the version number that the environment variable TESTS_RELEASE gives."""
 
     @property
     def version(self) -> str:
@@ -88,7 +89,7 @@ class _Released(FaultyTorch):
 
 
 def released() -> FaultyTorch:
-    """One operator is wrong in every version, and another one before version 2."""
+    """Return torch with one operator that is wrong in every version, and one that is wrong before version 2."""
     wrong = ("tanh",) if os.environ.get("TESTS_RELEASE") == "2" else ("tanh", "relu")
     return _Released({name: plus(1.0) for name in wrong}, origin=f"{__name__}:released")
 
@@ -105,7 +106,7 @@ def _first(deed: Callable[[], None]) -> Callable[[Any], Any]:
 
 
 def _every_25th() -> None:
-    """Abort in every 25th call that the processes make together, as a race does now and then."""
+    """Abort in every 25th call over all processes, to imitate an occasional race."""
     with Path(os.environ["TESTS_CALLS"]).open("ab", buffering=0) as file:
         file.write(b".")
         if file.tell() % 25 == 0:
@@ -122,17 +123,17 @@ def _of_a_line(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def flat() -> FaultyTorch:
-    """One operator dies of tensors of one dimension."""
+    """Return torch with one operator that kills the process if its tensor has one dimension."""
     return FaultyTorch({"relu": _of_a_line}, origin=f"{__name__}:flat")
 
 
 def seldom() -> FaultyTorch:
-    """One operator dies now and then, whatever it is given."""
+    """Return torch with one operator that occasionally kills the process, whatever its arguments are."""
     return FaultyTorch({"sinh": _first(_every_25th)}, origin=f"{__name__}:seldom")
 
 
 class _Mined(FaultyTorch):
-    """Dies of `sinh` in a process that has called `cosh`."""
+    """torch whose `sinh` kills the process if the process has called `cosh` before."""
 
     def __init__(self) -> None:
         self._mined = False
@@ -151,12 +152,15 @@ class _Mined(FaultyTorch):
 
 
 def mined() -> FaultyTorch:
-    """One operator dies of what another one has left in the process."""
+    """Return torch with one operator that kills the process because of state that another operator has left."""
     return _Mined()
 
 
 class _Lacking(FaultyTorch):
-    """Dies of `sinh`; in a fork of a process that has called `cosh` it waits for a thread of that process instead."""
+    """torch whose `sinh` kills the process. It hangs in a fork of a process that has called `cosh`.
+
+    It imitates an operator that waits in the fork for a thread of the forked process.
+    """
 
     def __init__(self) -> None:
         self._started = 0
@@ -176,12 +180,12 @@ class _Lacking(FaultyTorch):
 
 
 def lacking() -> FaultyTorch:
-    """One operator dies, for which a fork lacks something."""
+    """Return torch with one operator that kills the process but hangs in a fork, as if a thread were missing."""
     return _Lacking()
 
 
 class _AtHome(FaultyTorch):
-    """`relu` is wrong in any process but the one that made it, as what needs that one's threads may be."""
+    """torch whose `relu` is wrong in other processes than the one that created it, as if it needed their threads."""
 
     def __init__(self) -> None:
         home = os.getpid()
@@ -189,12 +193,12 @@ class _AtHome(FaultyTorch):
 
 
 def at_home() -> FaultyTorch:
-    """One operator does not work in forks."""
+    """Return torch with one operator that is wrong in forks."""
     return _AtHome()
 
 
 class _Late(FaultyTorch):
-    """Works later than it is asked to, as OneFlow does: the process dies of `sinh` when somebody waits for it."""
+    """torch that works asynchronously, as OneFlow does: `sinh` kills the process at the next `synchronize`."""
 
     asynchronous = True
 
@@ -215,5 +219,5 @@ class _Late(FaultyTorch):
 
 
 def late() -> FaultyTorch:
-    """One operator dies, some calls after it was called."""
+    """Return torch with one operator that kills the process some calls after its own call."""
     return _Late()

@@ -1,4 +1,4 @@
-"""How many files this process has open, and so many that the next one's number is beyond what `select` takes."""
+"""Counts the open file descriptors of this process, and opens more of them than `select` can handle."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-#: `select` takes numbers below 1024.
+#: Number of descriptors to open. `select` accepts descriptors below 1024.
 MANY = 1100
 
 
 def open_now(kind: str) -> int:
-    """How many descriptors of this process are of what `/proc` says with `kind`, such as ``pipe:`` or ``.trail``."""
+    """Return how many descriptors of this process have `kind` in their target, such as ``pipe:`` or ``.trail``."""
     found = 0
     for link in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # the one that lists them is gone by now
+        with contextlib.suppress(OSError):  # the descriptor that listed the folder is closed by now
             found += kind in str(link.readlink())
     return found
 
 
 @contextlib.contextmanager
 def many_open(count: int = MANY) -> Iterator[None]:
-    """Hold `count` descriptors open; skips where this process may not have so many."""
+    """Keep `count` descriptors open in the block; skip the test if this process may not open that many."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = count + 200
     if before[1] != resource.RLIM_INFINITY and before[1] < needed:

@@ -1,5 +1,8 @@
-"""torch with an operator that raises in the process that is named, and in forks made after this module was imported;
-in any other process it ends that. So does OneFlow, which works in threads of its own but in forks."""
+"""torch with an operator that raises in one named process and in forks, and kills any other process.
+
+Forks count if they are made after the import of this module. OneFlow behaves like this: it computes in threads of its
+own, except in forks.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 from tests.support.faulty import FaultyTorch
 
-#: The process in which it raises.
+#: Environment variable with the id of the process in which the operator raises.
 RAISES_IN = "TESTS_RAISES_IN"
 _forked: list[bool] = []
 os.register_at_fork(after_in_child=lambda: _forked.append(True))
@@ -24,5 +27,5 @@ def _too_small(original: Any) -> Any:
 
 
 def sinh() -> FaultyTorch:
-    """The one that is registered."""
+    """Return torch with this `sinh`."""
     return FaultyTorch({"sinh": _too_small}, origin=f"{__name__}:sinh")

@@ -1,4 +1,4 @@
-"""What every engine of a cluster must do, as a function of one; run as a script, it asks the engine of Ray."""
+"""The contract of every cluster engine, as a function that checks one. As a script, it checks the Ray engine."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Hashable
 from autotest.clusters.engine import Engine, Lost
 from autotest.clusters.ray_engine import RayEngine
 
-#: Seconds that anything may take on a busy machine.
+#: Maximum seconds that an operation may take, even on a busy machine.
 PATIENCE = 120.0
 
 
 class Echo:
-    """An agent that answers with what it was told before, unless it is told to end."""
+    """An agent that answers each message with the previous one, unless the message tells it to fail or exit."""
 
     def __init__(self) -> None:
         self._before = b"nothing"
@@ -30,7 +30,7 @@ class Echo:
 
 
 def answered(engine: Engine, count: int) -> dict[Hashable, bytes | Lost]:
-    """The next `count` answers, by agent."""
+    """Return the next `count` answers, by agent."""
     found: dict[Hashable, bytes | Lost] = {}
     end = time.monotonic() + PATIENCE
     while len(found) < count:
@@ -40,9 +40,9 @@ def answered(engine: Engine, count: int) -> dict[Hashable, bytes | Lost]:
 
 
 def check(engine: Engine, *, processes: bool) -> None:
-    """Raise `AssertionError` where `engine`, which has room for two `Echo`s, does not do what it must.
+    """Raise `AssertionError` if `engine`, which has room for two `Echo` agents, violates the contract.
 
-    `processes`: whether its agents are processes, which may die.
+    `processes` is whether its agents are processes, which may die.
     """
     engine.connect()
     machines = engine.machines()
@@ -56,7 +56,7 @@ def check(engine: Engine, *, processes: bool) -> None:
         engine.send(first, message)
         engine.send(second, b"to the other: " + message)
         told = answered(engine, 2)
-    # Each has a memory of its own, and gets its messages whole and in their order.
+    # Each agent has its own memory, and receives its messages complete and in order.
     assert told == {first: b"\0" * 3_000_000, second: b"to the other: " + b"\0" * 3_000_000}
 
     engine.send(first, b"fail")
@@ -74,7 +74,7 @@ def check(engine: Engine, *, processes: bool) -> None:
         engine.send(third, b"exit")
         assert isinstance(answered(engine, 1)[third], Lost)
     engine.end(third)
-    # One that is ended says nothing more, whatever it was asked.
+    # An agent that was ended sends no more answers, even to earlier messages.
     engine.send(second, b"too late")
     engine.end(second)
     assert engine.answers(0.5) == []

@@ -1,7 +1,7 @@
-"""Planted faults with a name, so that another process can be given the same.
+"""Planted faults that have names, so that another process can use the same fault.
 
-Each is a factory that leaves a `FaultyTorch`: ``AUTOTEST_CANDIDATE=tests.support.faults:wrong_relu``. Faults that one
-test alone needs are better planted in that test.
+Each is a factory that returns a `FaultyTorch`: ``AUTOTEST_CANDIDATE=tests.support.faults:wrong_relu``. A fault that
+only one test needs should be planted in that test.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
 
 
 def none() -> FaultyTorch:
-    """torch under another name: nothing is wrong."""
+    """Return torch under another name, without a fault."""
     return FaultyTorch(origin=f"{__name__}:none")
 
 
 def renamed() -> FaultyTorch:
-    """The same, which no other fault is called."""
+    """Return torch without a fault under a name that no other fault has."""
     return FaultyTorch(name="right", origin=f"{__name__}:renamed")
 
 
 def wrong_relu() -> FaultyTorch:
-    """relu is off by one."""
+    """Return torch whose relu is off by one."""
     return FaultyTorch({"relu": plus(1.0)}, origin=f"{__name__}:wrong_relu")
 
 
 def wrong_relu_gradient() -> FaultyTorch:
-    """relu passes twice its gradient on."""
+    """Return torch whose relu has twice the right gradient."""
     return FaultyTorch({"relu": with_gradient(lambda gradient: gradient * 2)}, origin=f"{__name__}:wrong_relu_gradient")
 
 
 def wrong_in_this_process() -> FaultyTorch:
-    """relu is off by one in the process that made the fault, and right in any other."""
+    """Return torch whose relu is off by one in the process that first planted the fault, and right in any other."""
     home = os.environ.setdefault("TESTS_FAULT_HOME", str(os.getpid()))
     amount = 1.0 if home == str(os.getpid()) else 0.0
     return FaultyTorch({"relu": plus(amount)}, origin=f"{__name__}:wrong_in_this_process")
 
 
 def missing_relu() -> FaultyTorch:
-    """There is no relu."""
+    """Return torch without relu."""
     return FaultyTorch(missing=("relu",), origin=f"{__name__}:missing_relu")
 
 
 def short_relu() -> FaultyTorch:
-    """relu drops the last row."""
+    """Return torch whose relu omits the last row."""
     return FaultyTorch({"relu": returning(lambda result: result[:-1])}, origin=f"{__name__}:short_relu")
 
 
 def dies_of_nothing() -> FaultyTorch:
-    """relu kills the process when it is given no elements."""
+    """Return torch whose relu kills the process if its argument has no elements."""
 
     def dying(relu: Any) -> Any:
         return lambda x: relu(x) if x.numel() else os.abort()
@@ -59,7 +59,7 @@ def dies_of_nothing() -> FaultyTorch:
 
 
 def wrong_late_gradient() -> FaultyTorch:
-    """The last element of exp's gradient is wrong where there are more than sixty."""
+    """Return torch whose gradient of exp has a wrong last element if it has more than sixty elements."""
 
     def change(gradient: Any) -> Any:
         changed = gradient.clone()
@@ -71,7 +71,7 @@ def wrong_late_gradient() -> FaultyTorch:
 
 
 def wrong_second_derivative() -> FaultyTorch:
-    """square has the right gradient, whose own gradient is twice what it should be."""
+    """Return torch whose square has the right gradient, but twice the right second derivative."""
     import torch
 
     class Squares(torch.autograd.Function):
@@ -89,7 +89,7 @@ def wrong_second_derivative() -> FaultyTorch:
 
 
 def wrong_tangent() -> FaultyTorch:
-    """square is right but for its forward mode."""
+    """Return torch whose square is right except in forward-mode differentiation."""
     import torch
 
     class Squares(torch.autograd.Function):
@@ -111,6 +111,6 @@ def wrong_tangent() -> FaultyTorch:
 
 
 def wrong_gradients() -> FaultyTorch:
-    """tanh, exp and sin pass more than their gradient on."""
+    """Return torch whose tanh, exp and sin have twice the right gradient."""
     twice = with_gradient(lambda gradient: gradient * 2)
     return FaultyTorch(dict.fromkeys(("tanh", "exp", "sin"), twice), origin=f"{__name__}:wrong_gradients")

@@ -1,8 +1,8 @@
-"""torch with planted faults, to stand as the candidate (or the reference) of a pair.
+"""torch with planted faults, for use as the candidate (or the reference) of a pair.
 
-A replacement is a function of the original: ``{"nn.functional.relu": lambda relu: lambda x: relu(x) + 1}``. Methods,
-operators and what modules do inside are reached by `tensors`, whose keys are names of tensor methods as torch's
-``__torch_function__`` protocol knows them: ``{"add": ...}`` covers ``x + y``, ``x.add(y)`` and ``torch.add(x, y)``.
+A replacement is a function of the original: ``{"nn.functional.relu": lambda relu: lambda x: relu(x) + 1}``. The
+argument `tensors` replaces methods, operators and calls inside of modules. Its keys are the names of tensor methods in
+torch's ``__torch_function__`` protocol: ``{"add": ...}`` covers ``x + y``, ``x.add(y)`` and ``torch.add(x, y)``.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ Replacement = Callable[[Any], Any]
 
 
 class FaultyTorch(TorchFramework):
-    """torch, but for what is replaced.
+    """torch with replaced functions.
 
     Args:
-        replace: dotted path below torch -> what makes the replacement of what is there.
-        missing: dotted paths of what there is not.
-        tensors: name of a tensor function -> what makes the replacement, for tensors made on this side.
-        gradient: ``gradient(tensor)`` -> what the adapter reads as its gradient.
-        value: ``value(frozen)`` -> what the adapter reads of a tensor, its contents and attributes.
-        origin: ``"module:factory"`` of this fault, for reproducers that are to run in another process.
+        replace: dotted path below torch -> function that turns the original into its replacement.
+        missing: dotted paths that are removed.
+        tensors: name of a tensor function -> the same kind of function, applied to tensors of this side.
+        gradient: ``gradient(tensor)`` returns the gradient that the adapter reads for the tensor.
+        value: ``value(frozen)`` returns the contents and attributes that the adapter reads for a tensor.
+        name: name and alias of the framework.
+        origin: ``"module:factory"`` of this fault, for reproducers that run in another process.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class FaultyTorch(TorchFramework):
 
 
 class Overlay(ModuleType):
-    """A module with some attributes of its own, and otherwise those of another."""
+    """A module with some attributes of its own, and all others from another module."""
 
     def __init__(self, real: Any) -> None:
         super().__init__(real.__name__)
@@ -91,12 +92,12 @@ class Overlay(ModuleType):
         return getattr(self.__dict__["_real"], name)
 
     def replace(self, path: str, replacement: Replacement) -> None:
-        """Put ``replacement(original)`` at dotted `path`, without touching the module below."""
+        """Put ``replacement(original)`` at dotted `path`, without changing the underlying module."""
         parent, last = self._parent(path)
         parent.__dict__[last] = replacement(getattr(parent, last))
 
     def remove(self, path: str) -> None:
-        """Let nothing be found at dotted `path`."""
+        """Make the look-up of dotted `path` fail."""
         parent, last = self._parent(path)
         parent.__dict__["_removed"].add(last)
 
@@ -114,7 +115,7 @@ def _made_faulty(faulty_tensor: Any, make: Callable[..., Any]) -> Callable[..., 
 
 
 def _tensor_class(torch: Any, replacements: Mapping[str, Replacement]) -> Any:
-    """A tensor class that does what it is replaced with; its results are of this class too."""
+    """Return a tensor class that calls `replacements`, and whose results have this class, too."""
 
     class FaultyTensor(torch.Tensor):  # type: ignore[misc, name-defined]
         @classmethod
@@ -123,7 +124,7 @@ def _tensor_class(torch: Any, replacements: Mapping[str, Replacement]) -> Any:
             replacement = replacements.get(func.__name__)
             if replacement is None:
                 return original(*args, **(kwargs or {}))
-            # Else what the replacement does to its result would come here again.
+            # Without this, the replacement's own operations on the result would call this method again.
             with torch._C.DisableTorchFunctionSubclass():
                 result = replacement(original)(*args, **(kwargs or {}))
             plain = isinstance(result, torch.Tensor) and not isinstance(result, cls)
@@ -137,17 +138,17 @@ def _plain(dispatch: Any, func: Any, types: Any, *args: Any, **kwargs: Any) -> A
 
 
 def plus(amount: float) -> Replacement:
-    """A function that is off by `amount`."""
+    """Return a replacement whose result is off by `amount`."""
     return lambda original: lambda *args, **kwargs: original(*args, **kwargs) + amount
 
 
 def returning(value: Callable[[Any], Any]) -> Replacement:
-    """A function whose result goes through `value`."""
+    """Return a replacement whose result is ``value(result)``."""
     return lambda original: lambda *args, **kwargs: value(original(*args, **kwargs))
 
 
 def raising(error: BaseException) -> Replacement:
-    """A function that raises."""
+    """Return a replacement that raises `error`."""
 
     def replacement(original: Any) -> Any:
         def raises(*args: Any, **kwargs: Any) -> Any:
@@ -159,7 +160,7 @@ def raising(error: BaseException) -> Replacement:
 
 
 def with_gradient(change: Callable[[Any], Any]) -> Replacement:
-    """A function of the same values, whose gradient with respect to its first argument goes through `change`."""
+    """Return a replacement with the same result, whose gradient for the first argument is ``change(gradient)``."""
 
     def replacement(original: Any) -> Any:
         import torch

@@ -1,4 +1,4 @@
-"""OneFlow with planted faults, to stand as the candidate of a pair."""
+"""OneFlow with planted faults, for use as the candidate of a pair."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.faulty import Overlay, Replacement
 
 
 class FaultyOneFlow(OneFlowFramework):
-    """OneFlow, but for what is replaced: dotted path below it -> what makes the replacement of what is there."""
+    """OneFlow with replacements: dotted path below OneFlow -> function that turns the original into its replacement."""
 
     def __init__(self, replace: Mapping[str, Replacement]) -> None:
         super().__init__("faulty", "faulty")

@@ -1,4 +1,4 @@
-"""torch with a graph mode that runs eagerly, so that faults can be planted in it alone."""
+"""torch with a graph mode that runs eagerly, so that faults can be planted in the graph mode only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from tests.support.faulty import FaultyTorch
 
 
 class GraphTorch(FaultyTorch):
-    """torch whose graph mode has faults of its own: `inside` replaces functions while a graph is run."""
+    """torch whose graph mode has faults of its own.
+
+    Args:
+        inside: dotted path -> replacement that is used while a graph runs.
+        refuses: arguments of the `RuntimeError` that each graph raises; by default graphs run.
+    """
 
     graph_mode = "graph"
 
@@ -24,7 +29,7 @@ class GraphTorch(FaultyTorch):
     def _inside_only(self, fault: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def replacement(original: Any) -> Any:
             wrong = fault(original)
-            # Decided at each call: the pair keeps what it resolved.
+            # Decided at each call, because the pair caches the functions that it has resolved.
             return lambda *args, **kwargs: (wrong if self.running else original)(*args, **kwargs)  # noqa: PLW0108
 
         return replacement

@@ -1,8 +1,8 @@
-"""A framework whose objects can be handed to its adapter and to nobody else: reading anything of them is a fault.
+"""A framework whose objects only its adapter may use: any other access to them raises.
 
-Tensors have no ``shape``, no ``grad``, no ``==`` and no truth value, modules no ``training``; dtypes are such objects,
-too. It computes with torch, which nobody outside of this file sees. As the reference it shows that no layer above the
-adapters touches what is the reference's either.
+Tensors have no ``shape``, no ``grad``, no ``==`` and no truth value, modules have no ``training``, and dtypes are
+opaque objects, too. The framework computes with torch, which is not visible outside of this file. As the reference, it
+shows that the layers above the adapters do not access the reference's objects either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from autotest.frameworks.torch import TorchFramework
 
 
 class Touched(BaseException):
-    """Somebody else than the adapter touched an object of the framework. No `Exception`, which could be a refusal."""
+    """An object of the framework was accessed outside of its adapter.
+
+    It is not an `Exception`, because that could be taken for a refusal.
+    """
 
 
 class Handle:
@@ -51,7 +54,7 @@ class ModuleHandle(Handle):
 
 
 class Opaque(Framework):
-    """The adapter; `inner` carries everything out."""
+    """The adapter. It delegates everything to `inner`."""
 
     tensor_types = (TensorHandle,)
     module_types = (ModuleHandle,)
@@ -63,7 +66,7 @@ class Opaque(Framework):
         self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
 
     def closed(self, value: Any) -> Any:
-        """`value` of torch as others may have it; the same object for the same one."""
+        """Return torch's `value` wrapped for use outside of the adapter; the same value gives the same handle."""
         torch = self._inner.root
         if isinstance(value, (Handle, torch.Size)):
             return value
@@ -89,7 +92,7 @@ class Opaque(Framework):
         return found
 
     def opened(self, value: Any) -> Any:
-        """What torch is to be given for `value`."""
+        """Return `value` with handles replaced by torch's objects."""
         if isinstance(value, Handle):
             return object.__getattribute__(value, "_inside")
         return _of_items(value, self.opened) if isinstance(value, (list, tuple, dict)) else value
@@ -122,7 +125,7 @@ class Opaque(Framework):
 
 
 def _of_items(value: Any, change: Callable[[Any], Any]) -> Any:
-    """`value` with what `change` makes of each of its items."""
+    """Return a copy of the container `value` with ``change(item)`` for each item."""
     if isinstance(value, dict):
         return type(value)((key, change(item)) for key, item in value.items())
     return getattr(type(value), "_make", type(value))(map(change, value))
@@ -135,7 +138,7 @@ def _handed_on(name: str) -> Callable[..., Any]:
     return method
 
 
-#: What is carried out by `inner`, on opened arguments, and whose result is closed again.
+#: Methods that are not delegated. The others call `inner` with opened arguments and return the closed result.
 _OWN = frozenset(
     (*vars(Opaque), "load", "import_around", "first_failure", "known", "is_tensor", "transcribing", "text_of")
 )
@@ -146,5 +149,5 @@ Opaque.__abstractmethods__ = frozenset()
 
 
 def framework() -> Opaque:
-    """The framework as it is meant."""
+    """Return the framework without faults."""
     return Opaque()

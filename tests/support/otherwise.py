@@ -1,7 +1,7 @@
-"""A framework that spells everything otherwise than torch, and its adapter: what a candidate may be at its strangest.
+"""A framework whose API differs from torch's in every name, and its adapter: an extreme case of a candidate.
 
-Its arrays (`Block`) have no methods, no operators and no gradients of their own, are never changed, and its functions
-say ``axis`` where torch says ``dim``. It computes with torch, which nobody outside of this file sees.
+Its arrays (`Block`) are immutable and have no methods, operators or gradients. Its functions have ``axis`` instead of
+torch's ``dim``. It computes with torch, which is not visible outside of this file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from autotest.frameworks.functional import Functional
 
 
 class Block:
-    """An array. All that can be done with it is to hand it to a function."""
+    """An array. It can only be passed to a function."""
 
     __slots__ = ("_inside",)
 
@@ -26,7 +26,7 @@ class Block:
 
 
 def _over_torch(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of torch's tensors as a function of blocks."""
+    """Return `function`, which takes torch's tensors, as a function of blocks."""
 
     def opened(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
@@ -48,7 +48,7 @@ def _over_torch(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _namespace() -> types.SimpleNamespace:
-    """The framework: functions of blocks."""
+    """Return the framework: a namespace of functions of blocks."""
     import torch
 
     def total(block: Any, axis: Any = None, keep: bool = False) -> Any:
@@ -89,7 +89,7 @@ def _namespace() -> types.SimpleNamespace:
     }
 
     def pullback(function: Callable[..., Any], blocks: Sequence[Block], cotangents: Sequence[Block]) -> list[Block]:
-        """The gradients of `blocks` for `cotangents` of the list of blocks that `function` returns."""
+        """Return the gradients of `blocks` for the `cotangents` of the blocks that `function` returns."""
         leaves = [block._inside.detach().requires_grad_() for block in blocks]
         with torch.enable_grad():
             made = [block._inside for block in function(*map(Block, leaves))]
@@ -115,7 +115,7 @@ def _namespace() -> types.SimpleNamespace:
 
 
 class Otherwise(Functional):
-    """The adapter; `replace` puts another function of blocks into the framework, made of the one that is there."""
+    """The adapter. `replace` maps names to functions that turn the framework's original function into another one."""
 
     module = "torch"
     short = "other"
@@ -177,7 +177,7 @@ class Otherwise(Functional):
 
         def relu(input: Any) -> Any:
             zero = constant(input, 0)
-            kept = o.choose(o.equals(input, input), zero, input)  # which is no number
+            kept = o.choose(o.equals(input, input), zero, input)  # keeps NaN
             return o.choose(o.exceeds(input, zero), input, kept)
 
         def sigmoid(input: Any) -> Any:
@@ -244,10 +244,10 @@ def _with_one(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def framework() -> Otherwise:
-    """The framework as it is meant."""
+    """Return the framework without faults."""
     return Otherwise()
 
 
 def with_wrong_sine() -> Otherwise:
-    """The same, whose sine is off where it is steep."""
+    """Return the framework with a sine that is 1 % too large."""
     return Otherwise({"sine": lambda sine: lambda block: Block(sine(block)._inside * 1.01)}, "with_wrong_sine")

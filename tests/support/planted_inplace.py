@@ -1,4 +1,4 @@
-"""torch in which everything that writes into a tensor adds one to its first element."""
+"""torch in which every in-place operation also adds one to the first element of its tensor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPERATORS = "setitem iadd isub imul itruediv ifloordiv imod ipow".split()
 
 
 def wrong() -> FaultyTorch:
-    """Everything in place is off by one in the first element."""
+    """Return torch whose in-place operations are off by one in the first element."""
 
     def change(original: Any) -> Any:
         def changed(x: Any, *args: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""An engine of the standard library: each agent is a process of this machine, at the other end of a pipe."""
+"""A cluster engine made of the standard library: each agent is a local process, connected by a pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autotest.clusters.engine import Lost, Machine
 
 
 class Processes:
-    """One machine with so many processors."""
+    """An engine with one machine that has `processors` processors."""
 
     def __init__(self, processors: int, agent: type[Any]) -> None:
         self._processors, self._agent = processors, agent
@@ -41,7 +41,7 @@ class Processes:
     def send(self, agent: Hashable, message: bytes) -> None:
         pipe = self._agents[agent][1]
         self._owing[pipe] = agent
-        with contextlib.suppress(OSError):  # that it has died is found where its answer is looked for
+        with contextlib.suppress(OSError):  # the death of the process is noticed when its answer is read
             pipe.send_bytes(message)
 
     def answers(self, seconds: float) -> Sequence[tuple[Hashable, bytes | Lost]]:
@@ -71,7 +71,7 @@ def _received(pipe: Any) -> bytes | Lost:
 
 
 def _serve(pipe: Connection, agent: type[Any]) -> None:
-    """In the process: answer until the other end is closed, or something fails."""
+    """Run in the agent's process: answer messages until the other end closes the pipe or the agent fails."""
     serving = agent()
     try:
         while True:

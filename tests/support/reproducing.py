@@ -1,8 +1,8 @@
-"""Runs reproducers in processes that are forked where torch is imported, and OneFlow but for its threads.
+"""Runs reproducers in forks of a process that has imported torch, and OneFlow except for its threads.
 
-``python -m tests.support.reproducing FILE...`` prints a line of JSON for each: its name, its exit status, and what it
-printed. An interpreter of its own for each of 150 scripts, and for the children that some of them start, would take
-half an hour for imports alone.
+``python -m tests.support.reproducing FILE...`` prints a line of JSON for each file: its name, exit status and output.
+With a separate interpreter for each of 150 scripts, and for the children that some of them start, the imports alone
+would take half an hour.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.stand_in import StandIn
 
 
 def run_all(files: Sequence[Path], timeout: float) -> dict[str, tuple[int, str]]:
-    """Exit status and output of each of `files`, by name; in a process of their own."""
+    """Run `files` in a new process, and return the exit status and output of each by its name."""
     done = subprocess.run(
         [sys.executable, "-m", __name__, *map(str, files)],
         stdout=subprocess.PIPE,
@@ -36,12 +36,12 @@ def run_all(files: Sequence[Path], timeout: float) -> dict[str, tuple[int, str]]
 
 
 def main(files: Sequence[Path]) -> None:
-    """Run `files`, two at a time, and print what came of each."""
+    """Run `files`, two at a time, and print the result of each."""
     import torch  # noqa: F401 - the children have it, then
 
     from autotest.frameworks.oneflow import OneFlowFramework
 
-    # A picture of the memory of a script that dies takes seconds to write.
+    # No core dumps: writing one takes seconds.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     arguments: list[str] = []
     interpreters: list[StandIn] = []
@@ -51,7 +51,7 @@ def main(files: Sequence[Path]) -> None:
         interpreters.append(StandIn(folder))
         arguments.extend(interpreters[0].start() or [str(file)])
 
-    # OneFlow's threads are not forked, so its import is stopped before it starts them, and goes on in each child.
+    # A fork has no threads of its parent: OneFlow's import stops before it starts threads, and continues in each child.
     OneFlowFramework().import_around(fork)
     status = _status(arguments)
     interpreters[0].close()
@@ -59,7 +59,10 @@ def main(files: Sequence[Path]) -> None:
 
 
 def _forked(files: Sequence[Path]) -> tuple[Path, Path]:
-    """Fork a child for each of `files`, which gets its file and a folder; returns in children alone."""
+    """Fork a child for each of `files`; return the file and a new folder in the child.
+
+    The parent prints the results, and then exits instead of returning.
+    """
     waiting, running = list(files), {}
     while waiting or running:
         while waiting and len(running) < 2:
@@ -83,7 +86,7 @@ def _forked(files: Sequence[Path]) -> tuple[Path, Path]:
 
 
 def _status(arguments: Sequence[str]) -> int:
-    """Run the script that `arguments` begins with, and say how it ended."""
+    """Run the script ``arguments[0]`` with `arguments` as ``sys.argv``, and return its exit status."""
     sys.argv = [*arguments]
     try:
         runpy.run_path(arguments[0], run_name="__main__")

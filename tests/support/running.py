@@ -1,4 +1,4 @@
-"""One trial of a body, or one call of the loop of trials, without a decorator or an environment."""
+"""Runs one trial of a body, or its loop of trials, without the decorator and without environment variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autotest.trials.trial import Outcome, Test, run_trial
 
 @dataclasses.dataclass
 class Ended:
-    """How one command line ended."""
+    """The exit status and the output of one command line."""
 
     status: int
     output: str
@@ -28,7 +28,7 @@ class Ended:
 
 
 def pair_with(candidate: Framework | None = None, reference: Framework | None = None) -> Pair:
-    """A pair of torch with torch, or with what is given."""
+    """Return a pair of the given frameworks; the default for either side is torch."""
     return Pair(reference or TorchFramework(), candidate or TorchFramework())
 
 
@@ -40,7 +40,7 @@ def trial(
     seed: int = 0,
     **settings: Any,
 ) -> Outcome:
-    """One trial of `body`."""
+    """Run one trial of `body`."""
     return run_trial(body, seed, Settings(**settings), pair_with(candidate, reference))
 
 
@@ -54,7 +54,7 @@ def trials(
     options: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Tally:
-    """The loop of trials of `body`; findings are kept in `folder`."""
+    """Run the loop of trials of `body`; findings are stored in `folder`."""
     chosen = Options(**{"directory": folder, "verify": False, "shrink": 0.0, **(options or {})})
     return run_test(
         Test(test, body, Settings(**settings)), RunContext(pair_with(candidate), chosen, ledger or Ledger())
@@ -62,12 +62,12 @@ def trials(
 
 
 def agrees(outcome: Outcome) -> bool:
-    """Whether a trial was accepted, compared something and found nothing."""
+    """Return whether a trial compared anything; raise `AssertionError` if it was rejected or found a mismatch."""
     assert outcome.rejection is None, outcome.rejection
     assert outcome.mismatches == [], [mismatch.message for mismatch in outcome.mismatches]
     return outcome.compared > 0
 
 
 def targets(outcome: Outcome) -> list[str]:
-    """What was called, in order."""
+    """Return the names of the called functions, in order."""
     return [call.target for call in outcome.recorder.calls]

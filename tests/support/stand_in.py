@@ -1,4 +1,4 @@
-"""A command that stands for the interpreter: it has a process go on that has imported already what it will."""
+"""A command that replaces the interpreter: it continues in a fork of a process that has done its imports already."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from autotest.processes.child import die_with_parent
 
-#: What the command does: hand over its arguments and where it prints, and end as the process ends that goes on.
+#: Source of the command: it sends its arguments and its output descriptors, and ends with the same status as the fork.
 _CLIENT = """
 import json, os, signal, socket, sys
 
@@ -30,16 +30,20 @@ sys.exit(status)
 
 
 class StandIn:
-    """Forks this process, as it is where `start` is called, whenever what is `sys.executable` then is called."""
+    """Replaces `sys.executable` by a command that continues in a fork of this process, in its state at `start`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pid = 0
 
     def start(self) -> Sequence[str]:
-        """Arrange for it. Returns nothing here, and the arguments of the command in each process that goes on."""
+        """Replace `sys.executable`, and start the process that forks whenever the command runs.
+
+        Returns:
+            An empty sequence in this process, and the arguments of the command in each fork.
+        """
         client, command = (self._folder / name for name in ("client.py", "python"))
-        name = secrets.token_hex()  # no path, of which a socket takes 107 characters at most
+        name = secrets.token_hex()  # not a path: the path of a socket has at most 107 characters
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(f"\0{name}")
         listening.listen()
@@ -57,14 +61,14 @@ class StandIn:
         return _asked(listening)
 
     def close(self) -> None:
-        """End what waits for the command."""
+        """Kill the process that waits for the command."""
         if self._pid:
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
 
 
 def _asked(listening: socket.socket) -> Sequence[str]:
-    """Serve the command for ever; returns its arguments in the forks."""
+    """Serve the command in an endless loop; return its arguments in each fork."""
     here = os.getpid()
     while True:
         connection, _ = listening.accept()

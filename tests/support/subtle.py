@@ -1,7 +1,7 @@
-"""Faults that a framework really has and that a harness easily misses, each with the body that shows it.
+"""Faults that real frameworks have and that a test harness easily misses, each with a body that shows it.
 
-Each is a factory that leaves a `FaultyTorch`, so that a reproducer in another process can be given the same. `CASES`
-says what is to be found. The other direction (the reference at fault) is the same pair, turned round.
+Each is a factory that returns a `FaultyTorch`, so that a reproducer in another process can use the same fault. `CASES`
+lists the expected findings. For the opposite direction (the reference at fault), the same pair is swapped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.faulty import FaultyTorch, Replacement, raising, returning, w
 
 
 def none() -> FaultyTorch:
-    """Nothing is wrong."""
+    """Return torch without a fault."""
     return FaultyTorch(origin=f"{__name__}:none")
 
 
@@ -199,7 +199,7 @@ def _after_the_first(abs_: Any) -> Any:
 
 
 def wrong_after_the_first_call() -> FaultyTorch:
-    """Every call but the first that its process makes is wrong: a program of one call is right by itself."""
+    """Return torch whose abs is right only in the first call of a process, and so in a program of one call."""
     return _planted("wrong_after_the_first_call", {"abs": _after_the_first})
 
 
@@ -244,7 +244,7 @@ def saturating() -> FaultyTorch:
 
 
 def half_in_half() -> FaultyTorch:
-    """A sum that is rounded after each step."""
+    """Return torch whose sum is rounded to the dtype after each step."""
 
     def summed(x: Any) -> Any:
         total = x.new_zeros(())
@@ -293,7 +293,7 @@ def retained() -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A fault and what is to be found of it."""
+    """A fault, a body that shows it, and the expected finding."""
 
     fault: Callable[[], FaultyTorch]
     body: Callable[[], Any]
@@ -303,7 +303,7 @@ class Case:
     blames: tuple[str, ...] = ("candidate",)
 
 
-#: Where nobody else has an opinion, torch is the specification: in structure, and in values.
+#: The verdicts if no other oracle decides, so that torch is the specification: for structure, and for values.
 _OPEN = ("semantic difference",)
 _UNDECIDED = ("semantic difference",)
 _FREE: dict[str, Any] = {"auto_backward": False}

@@ -1,4 +1,4 @@
-"""What the tests of the process server have its children do."""
+"""Tasks that the tests of the process server run in its children."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autotest.processes.client import Server
 
 
 def tell(connection: Connection, server: socket.socket, value: object) -> None:
-    """Answer with `value` and what this child knows of its surroundings."""
+    """Send `value`, facts about this child's environment, and whether torch is imported."""
     known = {
         "pid": os.getpid(),
         "parent": os.getppid(),
@@ -26,36 +26,36 @@ def tell(connection: Connection, server: socket.socket, value: object) -> None:
 
 
 def garbage(connection: Connection, server: socket.socket) -> None:
-    """Whether this child looks for garbage, and among how many objects it never does."""
+    """Send whether this child collects garbage, and the number of objects that its collector ignores."""
     connection.send((gc.isenabled(), gc.get_freeze_count()))
 
 
 def command(connection: Connection, server: socket.socket, *arguments: str) -> None:
-    """Run a command of this library."""
+    """Run a command of this library, and send its exit status."""
     from autotest.cli import main
 
     connection.send(main(list(arguments)))
 
 
 def abort(connection: Connection, server: socket.socket) -> None:
-    """Die of a signal, with last words."""
+    """Print a message, and die of a signal."""
     os.write(1, b"Check failed: planted")
     os.abort()
 
 
 def fail(connection: Connection, server: socket.socket) -> None:
-    """Raise."""
+    """Raise an exception."""
     raise ValueError("planted")
 
 
 def sleep(connection: Connection, server: socket.socket) -> None:
-    """Stay, once it is told that there is somebody."""
+    """Send the process id, and sleep."""
     connection.send(os.getpid())
     time.sleep(600)
 
 
 def sleep_twice(connection: Connection, server: socket.socket) -> None:
-    """Stay, with a child of its own, and one more that is a fork of it."""
+    """Start a child of the given server and a child of a server forked from this process, send their ids, and sleep."""
     others = [Server(inherited=server), Server(fork=True)]
     processes = [other.process(sleep) for other in others]
     connection.send([process.connection.recv() for process in processes])
@@ -63,7 +63,7 @@ def sleep_twice(connection: Connection, server: socket.socket) -> None:
 
 
 def use_oneflow(connection: Connection, server: socket.socket) -> None:
-    """An eager operator pushed back, a graph, a global tensor; how many threads there are then."""
+    """Run an eager operator with gradient, a graph and a global tensor in OneFlow; send results and thread count."""
     import oneflow
 
     x = oneflow.ones(3, requires_grad=True)
@@ -81,7 +81,7 @@ def use_oneflow(connection: Connection, server: socket.socket) -> None:
 
 
 def own_a_server(connection: Connection, server: socket.socket) -> None:
-    """Ask a new server, of this process, for two processes, and stay."""
+    """Start two processes with a new server of this process, send their ids, and sleep."""
     own = Server()
     processes = [own.process(sleep_twice) for _ in range(2)]
     connection.send([process.connection.recv() for process in processes])
@@ -89,12 +89,12 @@ def own_a_server(connection: Connection, server: socket.socket) -> None:
 
 
 def run_a_script(connection: Connection, server: socket.socket, script: str) -> None:
-    """Have a script proved."""
+    """Verify a script, and send the result."""
     connection.send(verify(script))
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs still; one that nobody has waited for yet does not."""
+    """Return whether a process is still running. A zombie, which its parent has not waited for yet, is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

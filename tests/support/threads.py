@@ -1,4 +1,4 @@
-"""An engine whose machines are threads of this process, and agents that only say what they are told to."""
+"""A cluster engine whose agents are threads of this process, and agents that only send prepared answers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from autotest.clusters.engine import Lost, Machine
 from autotest.clusters.messages import Facts, Farewell, Order, Package, Report, SentResult, SentTask, digest_of_library
 from autotest.results.tasks import Explore, Explored, Result, Task, Vanished
 
-#: What an agent does with a message: an answer, or an exception with which it ends.
+#: A function that turns a message to an agent into its answer. If it raises, the agent ends.
 Answer = Callable[[bytes], bytes]
 
 
 class Idle:
-    """An agent that does nothing for some seconds a task, and says that it has done it."""
+    """An agent that waits for `seconds` seconds per task, and then reports the task as done."""
 
     GROUP = "torch 2.0.1 / nothing 1 on cpu"
 
@@ -51,7 +51,7 @@ class Idle:
 
 
 class Threads:
-    """Machines by name, each with so many processors and what makes its agents."""
+    """An engine with the given machines: name -> its number of processors, and a factory of its agents."""
 
     def __init__(self, machines: dict[str, tuple[int, Callable[[], Idle]]]) -> None:
         self.there = dict(machines)

@@ -189,6 +189,8 @@ class Source:
         position = len(choices)
         if position < self._scripted:
             value = int(self._script(position, "index", 0, count))
+            if weights is not None and not weights[value] > 0:  # Such an alternative is never drawn, forced or not.
+                value = next((place for place, weight in enumerate(weights) if weight > 0), value)
         elif weights is None:
             value = self._word(position) * count >> 64
         else:

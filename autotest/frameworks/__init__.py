@@ -1,6 +1,7 @@
 """Takes names of frameworks; returns adapters and pairs, and is the only package that imports a framework."""
 
-from autotest.frameworks.base import ABSENT, Absent, Framework, Made
+from autotest.frameworks.base import Framework, Made
+from autotest.frameworks.failures import ABSENT, Absent
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.operations import StandIns
 from autotest.frameworks.pair import Both, Pair, warnings_ignored, warnings_shown

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks.base import Absent, CandidateDied, CandidateHung, Framework
+from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import Absent, CandidateDied, CandidateHung
 from autotest.frameworks.peer import PATIENCE, START, Peer, PeerGone
 from autotest.frameworks.remote import RemoteValue
 from autotest.frameworks.states import StateDiffers

@@ -11,9 +11,8 @@ import abc
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks.operations import Operations, StandIns
@@ -22,39 +21,6 @@ from autotest.frameworks.samples import SampleDatabase
 from autotest.frameworks.states import Shapes
 from autotest.frameworks.traced import Transcript
 from autotest.program import Array, Operand
-
-
-class _Absent:
-    """The type of `ABSENT`, a sentinel that is equal to no object of a framework."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT: Final = _Absent()
-
-
-class CandidateDied(RuntimeError):
-    """The process of a framework has ended, and all its values are lost."""
-
-
-class CandidateHung(CandidateDied):
-    """The process of a framework did not reply in time and was killed."""
-
-
-class Absent(AttributeError):
-    """A framework lacks something that a call needs. This is not a finding: it is the reason why a trial cannot run."""
-
-    def __init__(self, framework: str, what: str) -> None:
-        super().__init__(f"{framework} has no {what}")
-
-
-def missing(name: str, error: BaseException) -> FrameworkMissing:
-    """Return the error to raise if the import of the framework called `name` fails with `error`."""
-    return FrameworkMissing(
-        f"the framework {name!r} cannot be imported ({error}); install it, or choose another candidate "
-        f"with AUTOTEST_CANDIDATE=NAME"
-    )
 
 
 class Made(NamedTuple):

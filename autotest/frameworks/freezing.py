@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from autotest.comparison import Missing, TensorValue, Thing
-from autotest.frameworks.base import ABSENT, Framework
+from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import ABSENT
 from autotest.program import Root
 
 #: Types of plain values, which are the same in every framework.

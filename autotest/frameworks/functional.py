@@ -6,7 +6,6 @@ The other features of torch's tensors are implemented here and in `functional_ca
 
 from __future__ import annotations
 
-import abc
 import functools
 import importlib
 import math
@@ -21,7 +20,9 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_calls as calls
-from autotest.frameworks.base import ABSENT, Absent, Framework, missing
+from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import ABSENT, Absent, missing
+from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
 from autotest.frameworks.reading import read_value
@@ -42,8 +43,8 @@ class Dtype(str):
     __slots__ = ()
 
 
-class Functional(Framework):
-    """Torch's calls on a functional framework.
+class Functional(ArrayFramework):
+    """Torch's calls on a functional framework. A subclass defines the abstract methods of `ArrayFramework`.
 
     Attributes:
         module: the module to import.
@@ -71,44 +72,6 @@ class Functional(Framework):
         self._operations: dict[tuple[str, str], Callable[..., Any]] = {}
         #: Whether calls are recorded on the tape.
         self.recording = True
-
-    # -- defined by a subclass --------------------------------------------------------------------------
-
-    @functools.cached_property
-    @abc.abstractmethod
-    def spelling(self) -> Mapping[str, Pure]:
-        """The translations of torch's functions, by torch's name."""
-
-    @abc.abstractmethod
-    def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
-        """Return an array with a copy of `data`, of the dtype called `dtype`."""
-
-    @abc.abstractmethod
-    def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
-        """Return the contents of `array`; bfloat16 as float32."""
-
-    @abc.abstractmethod
-    def dtype_of_array(self, array: ArrayLike) -> str:
-        """Return the framework-neutral name of the dtype of `array`."""
-
-    @abc.abstractmethod
-    def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
-        """Return `array` converted to `dtype`."""
-
-    @abc.abstractmethod
-    def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
-        """Return the elements of a flat array at the indices `places`, in the shape of `places`."""
-
-    @abc.abstractmethod
-    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
-        """Return the gradients of `arrays` for `cotangents` of the list of arrays that `function` returns."""
-
-    def shape_of(self, array: ArrayLike) -> tuple[int, ...]:
-        return tuple(array.shape)
-
-    def computed(self, array: ArrayLike) -> ArrayLike:
-        """Return `array`, the result of a call. A lazy framework computes it here and raises as part of that call."""
-        return array
 
     # -- calls ------------------------------------------------------------------------------------------
 

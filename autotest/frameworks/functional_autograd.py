@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from autotest.frameworks.base import Absent
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.tape import TapeTensor, parent_of
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from autotest.frameworks import functional_autograd as autograd
-from autotest.frameworks.base import Absent
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.tape import TapeTensor
 from autotest.frameworks.torch_names import FUNCTIONS

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from autotest.frameworks.base import Absent
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.tape import TapeTensor
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.

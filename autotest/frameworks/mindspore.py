@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.frameworks.base import Absent
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional import Dtype, Functional
 from autotest.frameworks.tape import ArrayLike, Pure
 

@@ -17,7 +17,8 @@ import numpy as np
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import scripts
-from autotest.frameworks.base import ABSENT, Framework, missing
+from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import ABSENT, missing
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.signatures import Signatures
 from autotest.frameworks.unsearched import unsearched

@@ -11,7 +11,8 @@ import numpy as np
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import global_tensors, oneflow_forking, oneflow_graph, preload
-from autotest.frameworks.base import ABSENT, Made
+from autotest.frameworks.base import Made
+from autotest.frameworks.failures import ABSENT
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.operations import StandIns
 from autotest.frameworks.requests import Build, Given, Graphed

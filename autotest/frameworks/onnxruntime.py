@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autotest.frameworks import torch_graph
-from autotest.frameworks.base import missing
+from autotest.frameworks.failures import missing
 from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
 from autotest.frameworks.torch import TorchFramework
 

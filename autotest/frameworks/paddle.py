@@ -15,7 +15,8 @@ import numpy as np
 from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script, naming
-from autotest.frameworks.base import ABSENT, Absent, Framework
+from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import ABSENT, Absent
 from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
 from autotest.frameworks.traced import Traced, TracedNamespace, Transcript, opened
 from autotest.frameworks.transcribing import bare

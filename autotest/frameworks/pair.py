@@ -8,11 +8,12 @@ import functools
 import operator
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from autotest.base.errors import UsageError, made_by_the_test, nearest, of_the_test
 from autotest.emission import Script
-from autotest.frameworks.base import ABSENT, Framework
+from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import ABSENT
 from autotest.program import Call, CallKind, Program, Root, leaves
 
 # An error that the test itself causes is reported at the test's line: pytest hides the frames of this module then.
@@ -51,6 +52,11 @@ def warnings_ignored() -> Iterator[None]:
         yield
 
 
+#: The parts of a call that decide what its parameters are: kind, target, class of the owner, number of positional
+#: arguments, keywords. Modules of different classes are all called by ``__call__``.
+_CallSite: TypeAlias = tuple[CallKind, str, type, int, tuple[str, ...]]
+
+
 class Both(NamedTuple):
     """An object of the namespace on both sides; `actual` is `ABSENT` if the candidate lacks it."""
 
@@ -80,8 +86,8 @@ class Pair:
         self._usual_paths: dict[str, str] = {}
         self._operations: dict[tuple[CallKind, str], Both] = {}
         self._methods: dict[tuple[type, str], bool] = {}
-        self._annotations: dict[tuple[str, int, tuple[str, ...]], Mapping[int | str, Any]] = {}
-        self._argument_names: dict[tuple[str, str, int, tuple[str, ...]], tuple[str, ...]] = {}
+        self._annotations: dict[_CallSite, Mapping[int | str, Any]] = {}
+        self._argument_names: dict[_CallSite, tuple[str, ...]] = {}
 
     def names_elsewhere(self) -> tuple[str, str]:
         """Return the registered names of both frameworks, by which another process makes this pair.
@@ -197,7 +203,7 @@ class Pair:
             positional: the number of positional arguments.
             keywords: the names of the keyword arguments.
         """
-        key = (target, positional, keywords)
+        key = (kind, target, type(owner), positional, keywords)
         known = self._annotations.get(key)
         if known is None:
             known = self.reference.annotations(target, self._called(kind, target, owner), positional, keywords)
@@ -211,7 +217,7 @@ class Pair:
 
         The arguments are those of `annotations`.
         """
-        key = (kind, target, positional, keywords)
+        key = (kind, target, type(owner), positional, keywords)
         known = self._argument_names.get(key)
         if known is None:
             called, method = self._called(kind, target, owner), kind == "method"

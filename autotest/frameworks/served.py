@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.base.errors import AutotestError, FrameworkMissing
-from autotest.frameworks.base import Absent, Framework
+from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.registry import framework
 from autotest.frameworks.states import StateDiffers, difference

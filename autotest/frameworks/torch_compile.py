@@ -15,6 +15,8 @@ from autotest.frameworks import torch_graph
 from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed, telling
 from autotest.frameworks.torch import TorchFramework
 
+#: The number of processes that Inductor compiles with.
+_THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
 #: The class by which a reproducer runs its program in a graph.
 GRAPH = """\
 class Replay:
@@ -93,12 +95,14 @@ class TorchCompile(TorchFramework):
         """Reset Dynamo, and compile in one process: for small tensors, a pool of compilers costs more than it saves."""
         import torch._dynamo as dynamo
 
-        before = os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+        before = os.environ.get(_THREADS)
+        os.environ.setdefault(_THREADS, "1")
         dynamo.reset()
         try:
             yield
         finally:
-            os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = before
+            if before is None:
+                os.environ.pop(_THREADS, None)
 
     def script(self) -> Script:
         graph = GRAPH.replace("BACKEND", repr(self._backend))

@@ -17,7 +17,7 @@ from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
 from autotest.emission import Script
-from autotest.frameworks.base import Absent
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.namespace import DTYPES
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, CallKind, Operand, leaves

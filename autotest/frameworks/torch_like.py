@@ -6,7 +6,8 @@ import functools
 import operator
 from typing import Any
 
-from autotest.frameworks.base import ABSENT, Framework
+from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import ABSENT
 from autotest.program import Array, Root, map_operand
 
 

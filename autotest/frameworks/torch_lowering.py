@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.frameworks.base import ABSENT
+from autotest.frameworks.failures import ABSENT
 from autotest.frameworks.namespace import DTYPES, Namespace, repeats_elements
 from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Root
 

@@ -39,8 +39,8 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
     if use.wrongly_listed:
         names = ", ".join(use.wrongly_listed)
         return (
-            f"{names} turned out to have a gradient, although autotest/nondifferentiable.py lists it as having none. "
-            "Take it off that list"
+            f"{names} turned out to have a gradient, although autotest/gradients/nondifferentiable.py lists it as "
+            "having none. Take it off that list"
         )
     if use.compared and not (use.nonzero or use.discarded):
         return ""
@@ -48,7 +48,7 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
     if use.nonzero and kinds and all(item is not None and item.kind == "zero" for item in kinds):
         return (
             f"{_names(use.carrying)} turned out to have a gradient that is not zero, although "
-            "autotest/nondifferentiable.py lists it as zero everywhere. Take it off that list"
+            "autotest/gradients/nondifferentiable.py lists it as zero everywhere. Take it off that list"
         )
     if skipped or not use.carrying:
         return ""

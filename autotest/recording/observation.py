@@ -15,7 +15,7 @@ from autotest.comparison.rejection import ABSENT as NO_NAME
 from autotest.comparison.rejection import Rejection
 from autotest.emission import names
 from autotest.frameworks import Absent
-from autotest.frameworks.base import CandidateDied
+from autotest.frameworks.failures import CandidateDied
 from autotest.frameworks.freezing import freeze, freezing
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of

@@ -14,7 +14,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair, files
-from autotest.frameworks.base import CandidateDied, CandidateHung
+from autotest.frameworks.failures import CandidateDied, CandidateHung
 from autotest.gradients import differentiable, gate
 from autotest.program import Program
 from autotest.recording.observation import Observed, compare, failed_there, observe

@@ -6,6 +6,7 @@ import pytest
 import torch as real
 
 from autotest import oneof, random, random_tensor, torch
+from autotest.frameworks import Pair
 from autotest.frameworks.signatures import Signatures
 from autotest.frameworks.torch import TorchFramework
 from tests.support.running import agrees, trial
@@ -94,3 +95,18 @@ def test_untyped_generators_never_draw_none():
         drawn = [call.args[1] for call in outcome.recorder.calls if call.target.endswith(("leaky_relu", "add"))]
         assert len(drawn) == 2
         assert None not in drawn
+
+
+def test_modules_of_two_classes_have_annotations_and_names_of_their_own():
+    class First(real.nn.Module):
+        def forward(self, count: int): ...
+
+    class Second(real.nn.Module):
+        def forward(self, ratio: float): ...
+
+    pair = Pair(TorchFramework(), TorchFramework())
+    call = ("method", "__call__")
+    assert [pair.annotations(*call, module(), 1, ()) for module in (First, Second)] == [
+        pair.reference.annotations("__call__", module(), 1, ()) for module in (First, Second)
+    ]
+    assert pair.annotations(*call, First(), 1, ()) != pair.annotations(*call, Second(), 1, ())

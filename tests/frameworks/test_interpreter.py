@@ -18,7 +18,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.gradient_flow import flow, suspects
 from autotest.frameworks import Pair, framework, interpreter, peer, speaking_torch, wire
 from autotest.frameworks.asking import AT_ONCE
-from autotest.frameworks.base import CandidateDied, CandidateHung
+from autotest.frameworks.failures import CandidateDied, CandidateHung
 from autotest.program import Array
 from autotest.sweeping.judging import Judge
 from autotest.trials.trial import perform, settle

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autotest.frameworks import framework, shared_memory, wire
-from autotest.frameworks.base import CandidateDied
+from autotest.frameworks.failures import CandidateDied
 from autotest.frameworks.shared_memory import KEPT, LIMIT, SharedMemory
 from autotest.program import Array
 from generators.dtypes import DTYPES, numpy_dtype

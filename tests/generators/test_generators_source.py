@@ -70,7 +70,7 @@ def test_choices_after_many_forced_or_planned_ones_are_those_of_the_seed() -> No
 def test_choices_after_the_forced_ones_can_be_the_simplest() -> None:
     source = Source(5, forced=[Choice("integer", 2, 0, 9)], then="simplest")
     assert source.integer(0, 9) == 2
-    assert choose(source) == [0, 0.0, False, 0, 0, 0]
+    assert choose(source) == [0, 0.0, False, 0, 1, 0]  # the first of three alternatives has no weight
     assert source.integer(4, 9) == 4
     assert source.integer(-9, -4) == -5
     assert source.uniform(0.5, 1.5) == 0.5
@@ -189,3 +189,8 @@ def test_another_thread_does_not_draw_from_this_trial() -> None:
         thread.start()
         thread.join()
     assert seen[0] is not source
+
+
+def test_an_alternative_without_weight_is_never_chosen_not_even_as_the_simplest():
+    assert Source(0, [], then="simplest").index(3, (0, 0, 1)) == 2
+    assert Source(0, [("index", 0, 0, 2)]).index(2, (0, 1)) == 1

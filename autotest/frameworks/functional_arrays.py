@@ -1,0 +1,53 @@
+"""What an adapter of a functional framework defines: how its arrays are made, read, converted and differentiated."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks.base import Framework
+from autotest.frameworks.tape import ArrayLike, Pure
+
+
+class ArrayFramework(Framework):
+    """A framework of functions on immutable arrays."""
+
+    @functools.cached_property
+    @abc.abstractmethod
+    def spelling(self) -> Mapping[str, Pure]:
+        """The translations of torch's functions, by torch's name."""
+
+    @abc.abstractmethod
+    def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
+        """Return an array with a copy of `data`, of the dtype called `dtype`."""
+
+    @abc.abstractmethod
+    def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
+        """Return the contents of `array`; bfloat16 as float32."""
+
+    @abc.abstractmethod
+    def dtype_of_array(self, array: ArrayLike) -> str:
+        """Return the framework-neutral name of the dtype of `array`."""
+
+    @abc.abstractmethod
+    def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
+        """Return `array` converted to `dtype`."""
+
+    @abc.abstractmethod
+    def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
+        """Return the elements of a flat array at the indices `places`, in the shape of `places`."""
+
+    @abc.abstractmethod
+    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
+        """Return the gradients of `arrays` for `cotangents` of the list of arrays that `function` returns."""
+
+    def shape_of(self, array: ArrayLike) -> tuple[int, ...]:
+        return tuple(array.shape)
+
+    def computed(self, array: ArrayLike) -> ArrayLike:
+        """Return `array`, the result of a call. A lazy framework computes it here and raises as part of that call."""
+        return array

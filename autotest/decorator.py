@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from autotest.base.calling import told_at_the_call
+from autotest.base.calling import raises_at_caller
 from autotest.base.errors import FrameworkMissing, GradientNotCompared, NotDual, NothingCompared, UsageError
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
@@ -26,9 +26,9 @@ from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
-from autotest.sources.called_tests import called_now, owner_of, path_of
+from autotest.sources.called_tests import current_name, owner_of, path_of
 from autotest.sources.hypothesis_examples import Example, example_now, options_for
-from autotest.sources.places import loses_its_name, where_it_is, where_it_returns
+from autotest.sources.source_locations import redefinition_warning, return_location, source_location
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
@@ -41,7 +41,7 @@ __unittest = True
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@told_at_the_call
+@raises_at_caller
 def autotest(
     n: int = 20,
     rtol: Limit = None,
@@ -137,7 +137,7 @@ def autotest(
     chosen = (lambda: _with_graph_mode(sides())) if check_graph else sides
 
     def decorator(function: F) -> F:
-        if (lost := loses_its_name(function, sys._getframe(1).f_locals)) is not None:
+        if (lost := redefinition_warning(function, sys._getframe(1).f_locals)) is not None:
             warnings.warn(lost, stacklevel=2)
         return decorate(function, settings, chosen)
 
@@ -197,7 +197,7 @@ def decorate(
             environment = asked()
             if asks.special_values and not environment.special_values:
                 asks = dataclasses.replace(asks, special_values=False)
-            called = called_now(run, written, file, args)
+            called = current_name(run, written, file, args)
             if (outer := current()) is not None:
                 outer.other_tests.append(called.name)
             shown = args if owner_of(run, args) is None else args[1:]
@@ -214,9 +214,9 @@ def decorate(
                     options = options_for(example, environment.of_test(asks))
                     _run(test, _context(sides, options, called.file))
             except NotDual as error:
-                raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
+                raise UsageError(f"{return_location(written)}: {called.name} {error}") from None
             except (NothingCompared, GradientNotCompared) as error:
-                raise type(error)(f"{where_it_returns(written)}: {called.within_file(*given)}", error.said) from None
+                raise type(error)(f"{return_location(written)}: {called.within_file(*given)}", error.said) from None
 
     if isinstance(function, functools.partial):
         run.__wrapped__ = function  # its signature does not include the arguments that are bound already
@@ -233,7 +233,7 @@ def _found(
     try:
         return pair()
     except (UsageError, FrameworkMissing) as error:
-        said = f"{where_it_is(written)}: autotest({candidate=}): {error}" if takes_own(candidate) else str(error)
+        said = f"{source_location(written)}: autotest({candidate=}): {error}" if takes_own(candidate) else str(error)
         raise type(error)(said) from None
 
 
@@ -258,7 +258,7 @@ def _must_fit(
         code = inspect.unwrap(written).__code__
         method = "." in name and not code.co_argcount
         said = f"a method is given its object: write `def {code.co_name}(self):`" if method else str(error)
-        raise UsageError(f"{where_it_is(written)}: {name}: {said}") from None
+        raise UsageError(f"{source_location(written)}: {name}: {said}") from None
 
 
 def _context(sides: Pair | tuple[Pair, ...], options: Options, file: Path) -> RunContext:
@@ -304,7 +304,7 @@ def _checked(function: Any) -> Any:
     return function
 
 
-@told_at_the_call
+@raises_at_caller
 def skip_grad_check(*function: Any, reason: str = "") -> Callable[[F], F]:
     """Let the trials of a test pass without comparing a gradient; write it above or below `@autotest`.
 

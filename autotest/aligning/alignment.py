@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from autotest.aligning import mistakes, running
+from autotest.aligning import running, validation
 from autotest.aligning.alone import differs_alone
 from autotest.aligning.comparing import StepComparison, compare_step
-from autotest.aligning.matching import Mapping_, Match, match, module_names
+from autotest.aligning.matching import Match, NameMapping, match, module_names
 from autotest.aligning.port import Port
 from autotest.aligning.running import TrainingStep
 from autotest.base.errors import UsageError
@@ -81,7 +81,7 @@ def align(
     candidate_model: Any,
     inputs: Any,
     *,
-    mapping: Mapping_ | None = None,
+    mapping: NameMapping | None = None,
     loss: Callable[..., Any] | None = None,
     optimizer: Callable[..., Any] | None = None,
     steps: int = 1,
@@ -113,7 +113,7 @@ def align(
         UsageError: the models belong to other frameworks, draw random numbers, have no values yet or return none, or
             another argument is invalid; the message says which one, and what is expected.
     """
-    mistakes.check_numbers(steps, rtol, atol, optimizer)
+    validation.check_numbers(steps, rtol, atol, optimizer)
     pair = _pair(chosen() if pair is None else pair, reference_model, candidate_model)
     frameworks, models = (pair.reference, pair.candidate), (reference_model, candidate_model)
     for framework, side, model in zip(frameworks, pair.sides, models, strict=True):
@@ -123,13 +123,13 @@ def align(
                 "models, or set the probability to 0"
             )
     arrays = _arrays(pair.reference, inputs)
-    own, other = (mistakes.state(*each) for each in zip(frameworks, pair.sides, models, strict=True))
+    own, other = (validation.state(*each) for each in zip(frameworks, pair.sides, models, strict=True))
     shapes = [{name: value.data.shape for name, value in held.items()} for held in (own, other)]
     matches = match(shapes[0], shapes[1], {} if mapping is None else mapping)
     modules = [[*side.modules(model)] for side, model in zip(frameworks, models, strict=True)]
     port = Port(pair, models, matches, module_names(matches, mapping or {}, *modules))
     port.share_weights()
-    notes = mistakes.settings(port, (own, other))
+    notes = validation.settings(port, (own, other))
     given = Tolerance(rtol, atol)
     wide = None if given.given else port.in_double_precision()
     training = running.Training(steps, loss, optimizer)
@@ -170,7 +170,7 @@ def _compared(
         for framework, side, model in zip(port.frameworks, port.pair.sides, port.models, strict=True)
     ]
     for number, (own, other) in enumerate(zip(*runs, strict=True)):
-        mistakes.check_returned(port.pair.sides[0], own)
+        validation.check_returned(port.pair.sides[0], own)
         compared = compare_step(own, other, port, tolerance)
         network = _network(compared, own, port, tolerance)
         found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)

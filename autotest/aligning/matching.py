@@ -14,7 +14,7 @@ from autotest.program.values import TensorValue
 from generators.shapes import Shape
 
 #: The reference's name of a parameter, buffer or module -> the candidate's, with the order of axes if it differs.
-Mapping_: TypeAlias = Mapping[str, str | tuple[str, str | Sequence[int]]]
+NameMapping: TypeAlias = Mapping[str, str | tuple[str, str | Sequence[int]]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Matches:
     unmatched: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: Mapping_) -> Matches:
+def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: NameMapping) -> Matches:
     """Match names by the mapping, by equal names, and then by shapes.
 
     Args:
@@ -110,7 +110,7 @@ def _check(key: object, value: object) -> None:
         )
 
 
-def _said(renamed: Mapping[str, str], candidate: Mapping[str, Shape], mapping: Mapping_) -> dict[str, str]:
+def _said(renamed: Mapping[str, str], candidate: Mapping[str, Shape], mapping: NameMapping) -> dict[str, str]:
     """Return the reference's name for each of the candidate's names that `mapping` determines."""
     found: dict[str, str] = {}
     for name, other in renamed.items():
@@ -138,7 +138,7 @@ def _last(name: str) -> str:
 
 
 def module_names(
-    matches: Matches, mapping: Mapping_, reference: Sequence[str], candidate: Sequence[str]
+    matches: Matches, mapping: NameMapping, reference: Sequence[str], candidate: Sequence[str]
 ) -> dict[str, str]:
     """Return the reference's module names with the candidate's, as found by `mapping`, parameters or equal names."""
     found = {name: other for name in reference if (other := _rename(name, mapping)[0]) in candidate}
@@ -154,7 +154,7 @@ def module_names(
 
 
 def _renamed(
-    reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: Mapping_
+    reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: NameMapping
 ) -> tuple[dict[str, str], dict[str, tuple[int, ...]]]:
     for key, value in mapping.items():
         other = value if isinstance(value, str) else value[0]
@@ -175,7 +175,7 @@ def _renamed(
     return renamed, axes
 
 
-def _rename(name: str, mapping: Mapping_) -> tuple[str, Any]:
+def _rename(name: str, mapping: NameMapping) -> tuple[str, Any]:
     """Return the candidate's `name` by the longest prefix in `mapping`, and the order of its axes."""
     for key in sorted(mapping, key=len, reverse=True):
         if name == key or name.startswith(f"{key}."):

@@ -17,7 +17,7 @@ __unittest = True
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def told_at_the_call(function: F) -> F:
+def raises_at_caller(function: F) -> F:
     """Decorate `function` so that its usage errors point to the line that calls it.
 
     Arguments that do not fit the signature raise `UsageError` instead of `TypeError`.
@@ -70,7 +70,7 @@ def misspelt_argument(error: TypeError, function: Callable[..., Any] | None) -> 
     return f"{error}; {_expected(inspect.signature(function))}".replace(".__init__", "", 1)
 
 
-def called_by(error: TypeError) -> str:
+def misused_function(error: TypeError) -> str:
     """Return the name of the function whose arguments `error` reports as wrong; empty if it reports none."""
     said = re.match(r"(\w+)(?:\.__init__)?\(\) (?:got an unexpected keyword|takes .* positional) argument", str(error))
     return "" if said is None else said[1]
@@ -80,4 +80,4 @@ def _expected(signature: inspect.Signature) -> str:
     return f"expected some of {', '.join(signature.parameters)}"
 
 
-__all__ = ["called_by", "misspelt_argument", "told_at_the_call", "unknown_argument"]
+__all__ = ["misspelt_argument", "misused_function", "raises_at_caller", "unknown_argument"]

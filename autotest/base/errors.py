@@ -101,7 +101,7 @@ class StoreDamaged(AutotestError):
     """A stored failure cannot be read; the message names it and says what is wrong with it."""
 
 
-class InTrial(AutotestError):
+class TrialNote(AutotestError):
     """Names the trial of an exception of a test body; used as its cause if the exception cannot have a note."""
 
 
@@ -137,4 +137,4 @@ def annotate(error: Exception, note: str) -> None:
             return
         error.args = before  # this exception does not make its text from `args`
     if error.__cause__ is None:
-        error.__cause__ = InTrial(note)
+        error.__cause__ = TrialNote(note)

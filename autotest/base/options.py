@@ -117,7 +117,7 @@ class Options:
     #: Whether to count the arguments that operators are given.
     coverage: bool = False
     #: Whether trials that failed in earlier runs are run first.
-    remembers: bool = True
+    replays_failures: bool = True
     #: Limits of a trial in a worker process: seconds before it counts as a hang, and bytes.
     deadline: float = DEADLINE
     memory: int = MEMORY

@@ -66,7 +66,7 @@ class Tolerance:
             return table
         return _of(self.rtol, dtype, table[0]), _of(self.atol, dtype, table[1])
 
-    def no_more_exact_than(self, dtypes: Iterable[str]) -> Tolerance:
+    def relaxed_to(self, dtypes: Iterable[str]) -> Tolerance:
         """Return the tolerance of results that were partly computed in `dtypes`.
 
         Such a result cannot be more exact than the least exact of these dtypes. A tolerance that the test gave is
@@ -124,7 +124,7 @@ class Settings:
     pinned: tuple[tuple[int, int], ...] = ()
     skip_grad: str = ""
     own_assertions: bool = False
-    tolerance_is_law: bool = True
+    tolerance_is_final: bool = True
     set_aside: tuple[str, ...] = ()
 
     @classmethod
@@ -157,7 +157,7 @@ class Settings:
     @property
     def gives_tolerance(self) -> bool:
         """Whether the test gave a tolerance that is final, so that no mismatch is cleared as rounding."""
-        return self.tolerance_is_law and (self.tolerance.given or self.gradient_tolerance.given)
+        return self.tolerance_is_final and (self.tolerance.given or self.gradient_tolerance.given)
 
     def tolerance_at(self, stage: str) -> Tolerance:
         """Return the tolerance of gradients for the stage ``"backward"``, that of values for any other stage."""

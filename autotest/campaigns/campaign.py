@@ -9,13 +9,13 @@ import time
 from collections.abc import Generator, Iterator
 
 from autotest.base.errors import StoreUnwritable
-from autotest.campaigns.agenda import Agenda, Diagnosis
+from autotest.campaigns.coverage_gaps import COUNTED, WINDOW, CoverageGaps, taken
 from autotest.campaigns.deadly_calls import DeadlyCalls
+from autotest.campaigns.diagnosis_queue import Diagnosis, DiagnosisQueue
 from autotest.campaigns.executor import Executor, Observer, SaveProgress
-from autotest.campaigns.gaps import COUNTED, WINDOW, Gaps, taken
 from autotest.campaigns.pinned import PinnedTrials
 from autotest.campaigns.plan import Plan
-from autotest.campaigns.turns import Turns
+from autotest.campaigns.test_scheduler import TestScheduler
 from autotest.results import ledger
 from autotest.results.identity import DEADLY, FatalCall, Identity, death_of
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -74,12 +74,12 @@ class Campaign:
         self._observer = observer
         self._pinned = PinnedTrials(progress.tests, plan)
         self._by_where = self._pinned.by_where | {test.where: test for test in progress.tests}
-        self._gaps = Gaps(progress.covered)
-        self._turns = Turns(progress.tests, plan.base_seed, self._has_more)
+        self._gaps = CoverageGaps(progress.covered)
+        self._turns = TestScheduler(progress.tests, plan.base_seed, self._has_more)
         #: The running tasks and their start times, by the task object's `id`: exploring tasks, and all others.
         self._exploring: dict[int, tuple[Explore, float]] = {}
         self._diagnosing: dict[int, tuple[Diagnosis, float]] = {}
-        self._agenda = Agenda()
+        self._agenda = DiagnosisQueue()
         self._diagnosed: list[float] = []
         self._begin = 0.0
         self._deadly = DeadlyCalls(progress, plan.deaths)
@@ -169,7 +169,7 @@ class Campaign:
         exploring = None if full or self._enough else self._explore()
         if exploring is not None or self._left < -self._overtime:
             return exploring
-        return self._agenda.next() if self._left > 0 else self._agenda.in_a_hurry()
+        return self._agenda.next() if self._left > 0 else self._agenda.next_unshrunk()
 
     @property
     def _capacity(self) -> int:
@@ -216,12 +216,12 @@ class Campaign:
         return Explore(where, indices, self._length * TASK_SECONDS, aside, watched, self._counts(where))
 
     @property
-    def _goes_for_gaps(self) -> bool:
+    def _prefers_gaps(self) -> bool:
         """Whether trials that close gaps run first. Not with a number of trials: then all of them run, in order."""
         return self.plan.trials is None
 
     def _counts(self, where: Where) -> bool:
-        return self.plan.coverage or (self._goes_for_gaps and self._by_where[where].tried < COUNTED)
+        return self.plan.coverage or (self._prefers_gaps and self._by_where[where].tried < COUNTED)
 
     @property
     def _length(self) -> float:
@@ -231,7 +231,7 @@ class Campaign:
     def _indices(self, test: TestProgress) -> range:
         """Return the next trials of `test`: one that may close a gap, or returned ones, or one task of new ones."""
         upcoming = self._range(range(test.next, test.next + WINDOW))
-        place = self._gaps.closed_by(test.where, [*test.returned, upcoming]) if self._goes_for_gaps else None
+        place = self._gaps.closed_by(test.where, [*test.returned, upcoming]) if self._prefers_gaps else None
         if place is not None:
             new = max(0, place + 1 - sum(map(len, test.returned)))
             test.returned += [upcoming[:new]] if new else []

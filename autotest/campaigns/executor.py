@@ -38,7 +38,7 @@ class Observer(Protocol):
         """Handle that diagnosis renamed the finding `key` to `other`: another finding, or an entry of the ledger."""
 
 
-class IgnoresEvents:
+class NullObserver:
     """An `Observer` that does nothing; subclasses override the events that they need."""
 
     def changed(self, progress: CampaignProgress) -> None:
@@ -66,4 +66,4 @@ def is_of_hang(task: Any) -> bool:
 SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
 
 
-__all__ = ["Executor", "IgnoresEvents", "Observer", "SaveProgress", "diagnosis_slots_for", "is_of_hang"]
+__all__ = ["Executor", "NullObserver", "Observer", "SaveProgress", "diagnosis_slots_for", "is_of_hang"]

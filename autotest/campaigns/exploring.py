@@ -101,7 +101,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                 if time.perf_counter() - start > task.seconds or len(agreeing) == graph_check.AT_ONCE:
                     break
             if agreeing:
-                _leads_to_graph(trail, task.where, conditions, pair, [index for index, _ in agreeing])
+                _note_graph_trials(trail, task.where, conditions, pair, [index for index, _ in agreeing])
                 tally.add_graphs(agreeing)
 
     try:
@@ -186,7 +186,7 @@ def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
     return bool(agrees and pair.checks_graph(test.settings.check_graph))
 
 
-def _leads_to_graph(
+def _note_graph_trials(
     trail: Breadcrumb | None, where: Where, conditions: Conditions, pair: Pair, indices: Sequence[int]
 ) -> None:
     """Note on the trail that a death from here on is one of graph mode, in the last of these trials or one before."""
@@ -222,7 +222,7 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
         with _watching(task.where, trail, conditions):
             outcome = _trial(test, pair, task.where, task.index, trail)
             if _wants_graph(outcome, test, pair):
-                _leads_to_graph(trail, task.where, conditions, pair, [task.index])
+                _note_graph_trials(trail, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
             with _room_to_judge(outcome, conditions):

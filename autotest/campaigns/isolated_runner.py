@@ -18,7 +18,7 @@ from autotest.base.errors import (
     UsageError,
 )
 from autotest.campaigns.campaign import Campaign, Plan
-from autotest.campaigns.executor import IgnoresEvents
+from autotest.campaigns.executor import NullObserver
 from autotest.campaigns.workers import Workers
 from autotest.report import text
 from autotest.report.activity import doing
@@ -181,7 +181,7 @@ class _Trials:
         return None
 
 
-class _Telling(IgnoresEvents):
+class _Telling(NullObserver):
     """An observer that shows on the terminal that a failure is being diagnosed, until the diagnosis has ended."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:

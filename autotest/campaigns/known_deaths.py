@@ -15,10 +15,10 @@ from pathlib import Path
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns.exploring import perform
-from autotest.campaigns.worker_trails import death_told_by, forget, trail_at
+from autotest.campaigns.worker_breadcrumbs import forget, read_death, trail_at
 from autotest.frameworks import Pair, registry
 from autotest.processes.client import Server
-from autotest.processes.endings import death_by, killed_for_memory
+from autotest.processes.endings import death_from_status, killed_for_memory
 from autotest.results.ledger import Ledger
 from autotest.results.tasks import EVERY_CALL, Conditions, Death, Explore, Explored, Task
 from autotest.sources import collection
@@ -78,7 +78,7 @@ def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Ex
                     result: Explored = process.connection.recv()
                     return result
                 status = process.status(PATIENCE)
-                return death_told_by(trail, log, death_by(status, killed_before)) if status else None
+                return read_death(trail, log, death_from_status(status, killed_before)) if status else None
         except OSError:  # the system has no room for another process
             return None
         finally:

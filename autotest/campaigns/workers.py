@@ -21,11 +21,18 @@ from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.executor import diagnosis_slots_for, is_of_hang
 from autotest.campaigns.exploring import perform
 from autotest.campaigns.known_deaths import in_fork
-from autotest.campaigns.worker_trails import death_told_by, doing, trail_at
+from autotest.campaigns.worker_breadcrumbs import doing, read_death, trail_at
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
-from autotest.processes.endings import ProcessDeath, death_by, killed_for_memory, last_words, limit_memory, no_answer
+from autotest.processes.endings import (
+    ProcessDeath,
+    death_from_status,
+    killed_for_memory,
+    last_words,
+    limit_memory,
+    timeout_death,
+)
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Ran, Result, Task
 from autotest.running.attempts import RAN_BEFORE, last
 
@@ -195,17 +202,17 @@ class Workers:
         finished: list[tuple[Task, Result]] = []
         try:
             for connection in ready:
-                finished += self._heard(busy[connection])
+                finished += self._handle_message(busy[connection])
             for slot in busy.values():
                 if self._busy(slot) and self._workers[slot].overdue < time.monotonic():
-                    finished += self._given_up(slot)
+                    finished += self._handle_timeout(slot)
         except ServerLost as error:
             finished += self._begin_again(error)
         for task, _ in finished:
             self._lost_with.pop(id(task), None)
         return finished
 
-    def _heard(self, slot: int) -> Iterator[tuple[Task, Result]]:
+    def _handle_message(self, slot: int) -> Iterator[tuple[Task, Result]]:
         """Read the message of the worker at `slot`: that it is ready, its result, or the end of its connection."""
         worker = self._workers[slot]
         assert worker.task is not None
@@ -232,10 +239,10 @@ class Workers:
         if not worker.ready:
             raise AutotestError(f"a worker process does not start: {self._why(worker)}")
         if status is None:
-            return self._buried(slot, ProcessDeath("crash", "its connection ended"))
-        return self._buried(slot, death_by(status, worker.killed_before))
+            return self._replace_dead_worker(slot, ProcessDeath("crash", "its connection ended"))
+        return self._replace_dead_worker(slot, death_from_status(status, worker.killed_before))
 
-    def _given_up(self, slot: int) -> Iterator[tuple[Task, Result]]:
+    def _handle_timeout(self, slot: int) -> Iterator[tuple[Task, Result]]:
         worker = self._workers[slot]
         assert worker.task is not None
         if not worker.ready:
@@ -244,7 +251,10 @@ class Workers:
         if allowed > worker.seconds:
             worker.seconds = allowed
             return
-        yield worker.task, self._buried(slot, no_answer(self._conditions.deadline_of(worker.task.where.test)))
+        yield (
+            worker.task,
+            self._replace_dead_worker(slot, timeout_death(self._conditions.deadline_of(worker.task.where.test))),
+        )
 
     def _allowed(self, slot: int, task: Task) -> float:
         """Return how many seconds a worker may take for `task`, after it has exceeded those for its trials."""
@@ -255,11 +265,11 @@ class Workers:
         # Judging a trial takes a dozen replays, of calls that have all returned once before.
         return usual + DIAGNOSIS if now == "judging" else usual
 
-    def _buried(self, slot: int, died: ProcessDeath) -> Death:
+    def _replace_dead_worker(self, slot: int, died: ProcessDeath) -> Death:
         """Return the description of the death of the worker at `slot`, and put another worker in its place."""
         worker = self._workers.pop(slot)
         worker.process.close()
-        death = death_told_by(self._crumb(slot), worker.log, died)
+        death = read_death(self._crumb(slot), worker.log, died)
         if isinstance(worker.task, Explore) and death.index is not None and death.index in worker.task.indices:
             ran = _with(worker.ran, worker.task, worker.task.indices.index(death.index))
             death = dataclasses.replace(death, before=ran)

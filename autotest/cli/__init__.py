@@ -51,9 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _candidate_of(arguments: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
     """Return a context manager that sets the candidate of `--candidate` while the command runs."""
-    from autotest.cli.candidates import chosen_by
+    from autotest.cli.candidates import candidate_in_environment
 
-    return chosen_by(arguments)
+    return candidate_in_environment(arguments)
 
 
 def _project_of(arguments: argparse.Namespace) -> contextlib.AbstractContextManager[None]:

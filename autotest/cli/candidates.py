@@ -10,7 +10,7 @@ from typing import Final
 from autotest.base.environment import variables
 from autotest.base.errors import AutotestError
 from autotest.frameworks.registry import candidates_in, framework, must_be_known
-from autotest.results.identity import placeless
+from autotest.results.identity import without_interpreter
 
 _VARIABLE: Final = "AUTOTEST_CANDIDATE"
 
@@ -32,7 +32,7 @@ def add_filter(parser: argparse.ArgumentParser) -> None:
 
 
 @contextlib.contextmanager
-def chosen_by(arguments: argparse.Namespace) -> Iterator[None]:
+def candidate_in_environment(arguments: argparse.Namespace) -> Iterator[None]:
     """Set the environment variable for `--candidate` while the command runs, so that worker processes inherit it.
 
     Raises `UsageError` for an unknown name.
@@ -47,19 +47,19 @@ def chosen_by(arguments: argparse.Namespace) -> Iterator[None]:
         yield
 
 
-def kept_as(asked: str) -> frozenset[str]:
+def stored_names(asked: str) -> frozenset[str]:
     """Return the names under which findings of the candidates in `asked` are stored.
 
     A name that is not registered is returned unchanged.
     """
-    return frozenset(one for name in candidates_in(asked) for one in (placeless(name), _own_name(name)))
+    return frozenset(one for name in candidates_in(asked) for one in (without_interpreter(name), _own_name(name)))
 
 
 def _own_name(name: str) -> str:
     try:
-        return placeless(framework(name).name)
+        return without_interpreter(framework(name).name)
     except AutotestError:
-        return placeless(name)
+        return without_interpreter(name)
 
 
-__all__ = ["add_filter", "add_to", "chosen_by", "kept_as"]
+__all__ = ["add_filter", "add_to", "candidate_in_environment", "stored_names"]

@@ -20,7 +20,7 @@ from autotest.emission.own_terms import without_place
 from autotest.report import hidden as report
 from autotest.results import ledger
 from autotest.results.finding import Finding
-from autotest.results.identity import placeless
+from autotest.results.identity import without_interpreter
 from autotest.running.run_hooks import run_hook
 from autotest.running.tally import Tally
 from autotest.sources.collection import Collected
@@ -61,7 +61,7 @@ def add(arguments: argparse.Namespace) -> int:
     entry = find(Store(options.from_environment().directory), arguments.key)
     if not arguments.reason.strip():
         raise UsageError("--reason: say why this divergence is known")
-    candidate = placeless(entry.finding.sides[1])
+    candidate = without_interpreter(entry.finding.sides[1])
     path = arguments.ledger or _beside(entry.finding, candidate)
     known = ledger.read(path) if path.exists() else []
     if entry.key in {item.key for item in known}:
@@ -132,7 +132,7 @@ def _failure(test: Collected) -> list[str]:
 
 def _releases(finding: Finding, candidate: str) -> dict[str, str]:
     """Return the releases that the entry is for, if the candidate is another release of the reference."""
-    if candidate != placeless(finding.sides[0]):
+    if candidate != without_interpreter(finding.sides[0]):
         return {}
     found = [re.match(r"\d+(?:\.\d+)*", finding.versions.get(side, "")) for side in finding.sides]
     names = ("reference_versions", "versions")

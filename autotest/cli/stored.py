@@ -21,7 +21,7 @@ from autotest.frameworks.registry import candidates_in, must_be_known
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
 from autotest.report.plural import several
-from autotest.results.identity import placeless
+from autotest.results.identity import without_interpreter
 from autotest.results.verification import State, Verification
 from autotest.running import deaths
 from autotest.storage.reproduction import reproduce
@@ -99,8 +99,10 @@ def _of(entries: Sequence[Stored | Damaged], candidate: str) -> list[Stored | Da
     """Return the failures of `candidate`, or all if it is ""; damaged entries are always included."""
     if not candidate:
         return list(entries)
-    names = candidates.kept_as(candidate)
-    return [item for item in entries if isinstance(item, Damaged) or placeless(item.finding.sides[1]) in names]
+    names = candidates.stored_names(candidate)
+    return [
+        item for item in entries if isinstance(item, Damaged) or without_interpreter(item.finding.sides[1]) in names
+    ]
 
 
 def _none_of(store: Store, candidate: str) -> str:

@@ -33,11 +33,11 @@ from autotest.results.sweep_format import Baseline
 from autotest.results.sweep_gate import Change, Changes, changes
 from autotest.results.tasks import Conditions
 from autotest.sources import calls_file, harvested
-from autotest.sources.found_before import FoundBefore
+from autotest.sources.stored_failures import StoredFailures
 from autotest.sweeping import journal, verifying
 from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.journal import Journal, SweepRequest
-from autotest.sweeping.regressions import tried_again
+from autotest.sweeping.regressions import without_flaky
 from autotest.sweeping.session import Progress, SweepPlan, SweepSession
 from autotest.sweeping.units import digest
 from autotest.sweeping.worker import Databases
@@ -100,7 +100,7 @@ def _engine(arguments: argparse.Namespace, environment: options.Options) -> Swee
     """Return the engine that judges the units: worker processes on this machine, or a cluster."""
     own = arguments.calls is None
     # Earlier findings are tried again, as tests do.
-    database: SampleDatabase = FoundBefore(environment.directory) if own else harvested.database(arguments.calls)
+    database: SampleDatabase = StoredFailures(environment.directory) if own else harvested.database(arguments.calls)
     jobs = arguments.jobs or default_jobs()
     deadline, memory = arguments.deadline or environment.deadline, arguments.memory or environment.memory
     conditions = Conditions(environment.directory, chosen_names(), environment.ledger, deadline=deadline, memory=memory)
@@ -262,7 +262,7 @@ class _Sweep:
             return
         compared = changes(self._session.map, self._before, self._asked, self._session.unfinished)
         if again:
-            compared, self.flaky = tried_again(self._session, self._engine, self._before, self._asked, compared)
+            compared, self.flaky = without_flaky(self._session, self._engine, self._before, self._asked, compared)
         self.compared = compared
 
     def _look_into(self) -> None:

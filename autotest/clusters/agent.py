@@ -23,12 +23,12 @@ from autotest.clusters import agent_workers
 from autotest.clusters.agent_workers import AgentWorkers
 from autotest.clusters.messages import (
     Facts,
-    Farewell,
-    Order,
     Package,
     Report,
     SentResult,
     SentTask,
+    Shutdown,
+    TaskBatch,
     digest_of_file,
     digest_of_library,
 )
@@ -56,11 +56,11 @@ class Agent:
         self._numbers: dict[int, int] = {}
 
     def answer(self, message: bytes) -> bytes:
-        """Answer a message of the driver: a `Package` with `Facts`, an `Order` with a `Report`."""
-        asked: Package | Order | Farewell = pickle.loads(message)
+        """Answer a message of the driver: a `Package` with `Facts`, a `TaskBatch` with a `Report`."""
+        asked: Package | TaskBatch | Shutdown = pickle.loads(message)
         if isinstance(asked, Package):
             return pickle.dumps(self._settle(asked))
-        if isinstance(asked, Order):
+        if isinstance(asked, TaskBatch):
             return pickle.dumps(self._carry_out(asked))
         self._leave()
         return pickle.dumps(asked)
@@ -70,7 +70,7 @@ class Agent:
         if package.root:
             os.chdir(package.root)
         self._root = Path.cwd()
-        ledger = self._furnish(package)
+        ledger = self._apply_settings(package)
         differing = [name for name, digest in package.digests.items() if digest_of_file(self._root / name) != digest]
         library = digest_of_library()
         try:
@@ -81,7 +81,7 @@ class Agent:
             return Facts("", library, differing, str(error) or type(error).__name__)
         return Facts(group, library, differing)
 
-    def _furnish(self, package: Package) -> Path | None:
+    def _apply_settings(self, package: Package) -> Path | None:
         """Give worker processes the same settings as on the driver's machine.
 
         Returns the path of the driver's ledger on this machine, or None if there is none.
@@ -100,7 +100,7 @@ class Agent:
         os.environ["AUTOTEST_LEDGER"] = str(ledger)
         return ledger
 
-    def _carry_out(self, order: Order) -> Report:
+    def _carry_out(self, order: TaskBatch) -> Report:
         assert self._workers is not None
         results: list[SentResult] = []
         end = time.monotonic() + order.seconds

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from autotest.campaigns import gradient_workers, workers
 from autotest.campaigns.gradient_workers import account_in_workers
 from autotest.campaigns.workers import Workers
-from autotest.clusters.messages import AccountTask, LookInto, Package
+from autotest.clusters.messages import AccountTask, ExplainTask, Package
 from autotest.clusters.threaded import Threaded
 from autotest.processes.client import Server
 from autotest.results.gradient_account import GradientAccount
@@ -56,7 +56,7 @@ def opened(package: Package, directory: Path, ledger: Path | None) -> tuple[Agen
 def _sweeping(package: Package, server: Server) -> Threaded:
     open_engines = contextlib.ExitStack()
     conditions = package.conditions
-    functions: list[Callable[[Unit | LookInto], object]] = []
+    functions: list[Callable[[Unit | ExplainTask], object]] = []
     for _ in range(package.slots):
         databases = package.databases
         one = SweepEngine(1, conditions.deadline, conditions.memory, databases.others, own=databases.own, server=server)
@@ -65,9 +65,9 @@ def _sweeping(package: Package, server: Server) -> Threaded:
     return Threaded(functions, open_engines.close)
 
 
-def _judging(one: SweepEngine) -> Callable[[Unit | LookInto], object]:
-    def judge(task: Unit | LookInto) -> object:
-        if isinstance(task, LookInto):
+def _judging(one: SweepEngine) -> Callable[[Unit | ExplainTask], object]:
+    def judge(task: Unit | ExplainTask) -> object:
+        if isinstance(task, ExplainTask):
             one.look_into([task.finding], task.explain, task.verify)
             return task.finding
         parts: list[tuple[Cell, bool]] = []

@@ -14,7 +14,7 @@ from autotest.base.errors import AutotestError
 from autotest.campaigns.executor import is_of_hang
 from autotest.clusters.engine import Engine, Lost
 from autotest.clusters.machines import Machines
-from autotest.clusters.messages import Facts, Farewell, Order, Package, Report, SentTask
+from autotest.clusters.messages import Facts, Package, Report, SentTask, Shutdown, TaskBatch
 from autotest.clusters.packing import packed, unpacked
 from autotest.clusters.remote_agents import Job, RemoteAgent
 from autotest.processes.client import START_UP
@@ -75,7 +75,7 @@ class Cluster:
         #: The time at which a group last had a machine.
         self._last_seen: dict[str, float] = {}
         #: Why groups were given up while others continue.
-        self._given_up: list[str] = []
+        self._handle_timeout: list[str] = []
 
     # -- agents -----------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class Cluster:
             groups[one.group] += one.workers
         self._machines.choose(groups)
         for handle, one in list(self._agents.items()):
-            if one.facts is not None and not self._machines.welcomes(one.machine, one.facts):
+            if one.facts is not None and not self._machines.accepts_machine(one.machine, one.facts):
                 self._dismiss(handle)
 
     def _all(self) -> list[RemoteAgent]:
@@ -122,7 +122,7 @@ class Cluster:
 
     def _enlist(self) -> None:
         """Start agents on machines that have joined since the last call."""
-        for machine, slots in self._machines.to_start():
+        for machine, slots in self._machines.machines_to_start():
             handle = self._engine.start(machine, slots)
             self._agents[handle] = RemoteAgent(machine.id, slots, asked=time.monotonic())
             self._engine.send(handle, pickle.dumps(self._package._replace(slots=slots)))
@@ -246,7 +246,7 @@ class Cluster:
         sent = [SentTask(number, *packed(agent.jobs[number], self._root, self._directory)) for number in agent.unsent]
         agent.unsent.clear()
         agent.asked = time.monotonic()
-        self._engine.send(handle, pickle.dumps(Order(sent, POLL)))
+        self._engine.send(handle, pickle.dumps(TaskBatch(sent, POLL)))
 
     def _listen(self, seconds: float) -> None:
         for handle, said in self._engine.answers(seconds):
@@ -261,7 +261,7 @@ class Cluster:
             if isinstance(answer, Facts):
                 agent.facts = answer
                 self._others_work()
-                if not self._machines.welcomes(agent.machine, answer):
+                if not self._machines.accepts_machine(agent.machine, answer):
                     self._dismiss(handle)
             else:
                 self._take(agent, answer)
@@ -294,11 +294,11 @@ class Cluster:
 
     def machines_left_out(self) -> list[str]:
         """Return one line for each reason for which machines were refused or given up."""
-        return [f"left out: {line}" for line in self._machines.refusals()] + self._given_up
+        return [f"left out: {line}" for line in self._machines.refusals()] + self._handle_timeout
 
     def give_up(self, why: AutotestError) -> None:
         """Record that a group of machines failed for the reason `why`; the others continue."""
-        self._given_up.append(f"given up: {why}")
+        self._handle_timeout.append(f"given up: {why}")
 
     def workers(self, group: str) -> str:
         """Return a text with the number of workers of `group` and of their machines."""
@@ -309,12 +309,12 @@ class Cluster:
 
     def close(self) -> None:
         """End all agents, and disconnect from the cluster."""
-        with contextlib.suppress(AutotestError):  # a lost cluster cannot receive a `Farewell`
+        with contextlib.suppress(AutotestError):  # a lost cluster cannot receive a `Shutdown`
             self._await_answers(4 * POLL)
             for handle, agent in self._agents.items():
                 if agent.asked is None:
                     agent.asked = time.monotonic()
-                    self._engine.send(handle, pickle.dumps(Farewell()))
+                    self._engine.send(handle, pickle.dumps(Shutdown()))
             self._await_answers(1.0)
         for handle in self._agents:
             self._engine.end(handle)

@@ -35,7 +35,7 @@ class Machines:
         self._losses: Counter[str] = Counter()
         self._next_look = 0.0
 
-    def to_start(self) -> Iterator[tuple[Machine, int]]:
+    def machines_to_start(self) -> Iterator[tuple[Machine, int]]:
         """Yield each machine that still needs an agent, with the agent's number of workers."""
         if time.monotonic() < self._next_look:
             return
@@ -56,7 +56,7 @@ class Machines:
         names = sorted(groups)
         self.groups = names if self._each else [max(names, key=lambda group: groups[group])]
 
-    def welcomes(self, machine: str, facts: Facts) -> bool:
+    def accepts_machine(self, machine: str, facts: Facts) -> bool:
         """Return whether a machine may take part; record the reason if it may not."""
         if facts.trouble:
             why = facts.trouble

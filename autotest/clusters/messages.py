@@ -29,7 +29,7 @@ class AccountTask(NamedTuple):
     trials: int
 
 
-class LookInto(NamedTuple):
+class ExplainTask(NamedTuple):
     """Request to explain a sweep's finding and to run its script, with a time limit in seconds for each."""
 
     finding: SweepFinding
@@ -77,12 +77,12 @@ class SentTask(NamedTuple):
     """A task that is sent to an agent."""
 
     number: int
-    task: Task | Unit | LookInto | AccountTask
+    task: Task | Unit | ExplainTask | AccountTask
     #: The files of the finding that the task continues with, if there is one.
     files: Files
 
 
-class Order(NamedTuple):
+class TaskBatch(NamedTuple):
     """Further tasks for an agent, and for how many seconds it may wait for the next result."""
 
     tasks: Sequence[SentTask]
@@ -93,15 +93,15 @@ class SentResult(NamedTuple):
     """The result of a task, sent back to the driver."""
 
     number: int
-    #: The result of a campaign's task; the cells of a unit of a sweep; the finding of a `LookInto`; or the account of
-    #: an `AccountTask`.
+    #: The result of a campaign's task; the cells of a unit of a sweep; the finding of an `ExplainTask`; or the account
+    #: of an `AccountTask`.
     result: Result | Sequence[tuple[Cell, bool]] | SweepFinding | GradientAccount
     #: The files of the finding, if the result is one.
     files: Files
 
 
 class Report(NamedTuple):
-    """An agent's answer to an `Order`."""
+    """An agent's answer to a `TaskBatch`."""
 
     results: Sequence[SentResult]
     #: Why it cannot continue; "" if it can.
@@ -110,7 +110,7 @@ class Report(NamedTuple):
     late: int = 0
 
 
-class Farewell(NamedTuple):
+class Shutdown(NamedTuple):
     """Notice to an agent that no further message will follow."""
 
 

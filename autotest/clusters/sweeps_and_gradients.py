@@ -12,14 +12,14 @@ from typing import Any, Final, Generic, TypeVar
 
 from autotest.base.errors import AutotestError
 from autotest.clusters.cluster import Cluster, GroupExecutor
-from autotest.clusters.messages import AccountTask, LookInto
+from autotest.clusters.messages import AccountTask, ExplainTask
 from autotest.frameworks.samples import SampleDatabase
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
 from autotest.storage.stored_account import StoredAccount
 from autotest.sweeping.engine import OnCell, SweepEngine
-from autotest.sweeping.explaining import told_as_found
+from autotest.sweeping.explaining import fill_in_texts
 from autotest.sweeping.units import Unit
 
 T = TypeVar("T")
@@ -145,11 +145,11 @@ class SweepOnCluster(SweepEngine):
         end = time.monotonic() + explain
         own = {finding.number: finding for finding in findings if finding.program is not None}
         asked = (
-            LookInto(finding, end - time.monotonic(), verify)
+            ExplainTask(finding, end - time.monotonic(), verify)
             for finding in sorted(own.values(), key=lambda one: one.size)
         )
 
-        def elsewhere(group: str, look: LookInto) -> bool:
+        def elsewhere(group: str, look: ExplainTask) -> bool:
             return group != max(self._cluster.groups, key=lambda one: look.finding.groups.get(one, 0))
 
         try:
@@ -160,7 +160,7 @@ class SweepOnCluster(SweepEngine):
             for finding in own.values():
                 finding.verdict = finding.verdict or (f"no verdict: {error}",)
         finally:
-            told_as_found(findings)
+            fill_in_texts(findings)
 
     def workers(self) -> dict[str, int]:
         """Return each group's number of workers if every group judges all units; empty if only one group takes part."""

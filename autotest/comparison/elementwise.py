@@ -61,7 +61,7 @@ def is_small(expected: Values, actual: Values, rtol: float, atol: float) -> bool
     return _LEAST < _scale(expected, actual) < limit
 
 
-def own_limits(expected: Values, actual: Values, rtol: float, atol: float) -> tuple[float, float]:
+def scaled_limits(expected: Values, actual: Values, rtol: float, atol: float) -> tuple[float, float]:
     """Return ``(rtol, atol)``, with `atol` relative to the greatest element if all elements are small.
 
     This way a side with small numbers differs from a side with only zeros.

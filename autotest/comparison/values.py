@@ -16,8 +16,8 @@ from autotest.comparison.elementwise import (
     differing,
     identical,
     is_small,
-    own_limits,
     passing_tolerance,
+    scaled_limits,
     statistics,
 )
 from autotest.comparison.mismatch import Detail, Mismatch, Stage, Symptom
@@ -87,7 +87,7 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
             return False
         if tolerance.given or not tolerance.by_scale or not is_small(one, other, rtol, atol):
             return True
-        return agree(one, other, *own_limits(one, other, rtol, atol))
+        return agree(one, other, *scaled_limits(one, other, rtol, atol))
     if kind in _PLAIN:
         if expected == actual:
             return True
@@ -113,7 +113,7 @@ def limits(tolerance: Tolerance, expected: TensorValue, actual: TensorValue) -> 
     rtol, atol = tolerance.of(expected.dtype)
     if tolerance.given or not tolerance.by_scale:
         return rtol, atol
-    return own_limits(expected.data, actual.data, rtol, atol)
+    return scaled_limits(expected.data, actual.data, rtol, atol)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
 from autotest.diagnosis.live_modules import unshown, wrong_alone
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
-from autotest.diagnosis.repeating import unrepeatable
+from autotest.diagnosis.reproducibility import unrepeatable
 from autotest.diagnosis.scripted_finding import scripted
 from autotest.diagnosis.shrunk_trial import WholeTrial, failure_of, with_opinion
 from autotest.diagnosis.verdict import HARMLESS, Verdict

@@ -121,7 +121,7 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     names = [mismatch.name for mismatch in found.mismatches]
     raised = found.mismatches[0].detail == "raised"
     results = graph_check.results(divided)
-    tolerance = settings.tolerance.no_more_exact_than(dtype for _, dtype in results)
+    tolerance = settings.tolerance.relaxed_to(dtype for _, dtype in results)
     limits = {name: tolerance.of(dtype) for name, dtype in results}
     compared = [
         ComparedResult(name, *limit, values=settings.check_values and not raised)

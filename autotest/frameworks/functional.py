@@ -24,13 +24,13 @@ from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, Absent, missing
 from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
+from autotest.frameworks.gc_paused import unsearched
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.scripts import through_adapter
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, listed, parent_of, pull, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
-from autotest.frameworks.unsearched import unsearched
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
 
 #: Types that a function of `Functional.spelling` may return in addition to arrays.

@@ -11,10 +11,10 @@ from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import registry
-from autotest.frameworks.asking import AskedElsewhere
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
-from autotest.frameworks.remote import RemoteName, RemoteValue, linked
+from autotest.frameworks.remote_client import AskedElsewhere
+from autotest.frameworks.remote_values import RemoteName, RemoteValue, linked
 from autotest.frameworks.states import Shapes
 from autotest.program import Array, Call, CallKind, Operand, Root, map_operand
 from autotest.program.semantics import reparametrizes

@@ -19,9 +19,9 @@ from autotest.emission import Script
 from autotest.frameworks import scripts
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, missing
+from autotest.frameworks.gc_paused import unsearched
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.signatures import Signatures
-from autotest.frameworks.unsearched import unsearched
 from autotest.program import Array, Operand, Root
 
 #: The dtypes that a tensor may have, by the name that torch and similar frameworks share.

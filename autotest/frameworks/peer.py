@@ -46,7 +46,7 @@ main(NAME, FILES)
 """
 
 
-class PeerGone(Exception):
+class PeerDied(Exception):
     """The process has ended, or did not reply in time; the message says what is known about it.
 
     Attributes:
@@ -120,12 +120,12 @@ class Peer:
         return self._process.pid
 
     def tell(self, message: Any) -> None:
-        """Send `message`, which has no reply. If the process has ended, the next `ask` raises `PeerGone`."""
+        """Send `message`, which has no reply. If the process has ended, the next `ask` raises `PeerDied`."""
         with contextlib.suppress(OSError), self._whole():
             self._write(message, PATIENCE)
 
     def ask(self, message: Any, patience: float = PATIENCE) -> Any:
-        """Send `message` and return the reply; raise `PeerGone` if there is none within `patience` seconds."""
+        """Send `message` and return the reply; raise `PeerDied` if there is none within `patience` seconds."""
         with self._whole():
             try:
                 if not self._begun:
@@ -134,7 +134,7 @@ class Peer:
                 self._write(message, patience)
                 answer = self._answer(patience, "gave no answer")
             except (OSError, EOFError) as error:
-                gone = PeerGone(self._late or self._ended(), self._last_words(), late=bool(self._late))
+                gone = PeerDied(self._late or self._ended(), self._last_words(), late=bool(self._late))
                 self.close()
                 raise gone from error
         if self._asked is not None:

@@ -14,9 +14,9 @@ from types import ModuleType
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.base.options import DEFAULT_PAIR, in_force, said
 from autotest.frameworks.base import Framework
+from autotest.frameworks.gc_paused import unsearched
 from autotest.frameworks.pair import Pair
 from autotest.frameworks.torch_like import TorchLike
-from autotest.frameworks.unsearched import unsearched
 
 #: The entry-point group in which packages register adapters.
 GROUP = "autotest.frameworks"

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks.importing_later import importing_later
+from autotest.frameworks.lazy_imports import importing_later
 
 #: Operators that write out of bounds on the CPU if lengths, targets, pivots or `out=` do not fit. After that, no result
 #: of the process can be trusted. Most mutations of their samples do not fit.

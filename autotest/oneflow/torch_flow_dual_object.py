@@ -79,7 +79,7 @@ def autotest(
         auto_backward="auto" if auto_backward is True and not backward_here else auto_backward and not backward_here,
         rtol=rtol,
         atol=atol,
-        tolerance_is_law=not (isinstance(rtol, _Default) and isinstance(atol, _Default)),
+        tolerance_is_final=not (isinstance(rtol, _Default) and isinstance(atol, _Default)),
         check_graph=False if check_graph == "ValidatedFalse" or include_complex else check_graph,
         check_values=check_allclose,
         check_dtype=check_dtype,

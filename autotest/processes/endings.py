@@ -42,7 +42,7 @@ def killed_for_memory(counters: Path = Path("/proc/vmstat")) -> int:
     return 0
 
 
-def death_by(status: int, killed_before: int | None = None) -> ProcessDeath:
+def death_from_status(status: int, killed_before: int | None = None) -> ProcessDeath:
     """Return the meaning of the exit status of a process that ended before its deadline.
 
     `killed_before` is the value of `killed_for_memory` before the process was started.
@@ -73,7 +73,7 @@ class Pace:
         return min(most, max(self.LEAST, self.TIMES * max(expected, self._longest)))
 
 
-def no_answer(seconds: float) -> ProcessDeath:
+def timeout_death(seconds: float) -> ProcessDeath:
     """Return the description of a process that sent nothing for `seconds`."""
     return ProcessDeath("hang", f"no answer in {seconds:g} s")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autotest.pytest_plugin.summaries import RanTest
     from autotest.report.session import FindingSummary, TestSummary
     from autotest.running.tally import Tally
-    from autotest.sources.called_tests import CollectedAs
+    from autotest.sources.called_tests import TestName
     from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
@@ -51,7 +51,7 @@ class Session:
         self._summaries: list[TestSummary] = []
         self._isolated: IsolatedRunner | None = None
         self._running: pytest.StashKey[TestSummary] = pytest.StashKey()
-        self._names: Mapping[str, CollectedAs] = {}
+        self._names: Mapping[str, TestName] = {}
 
     # -- before the tests -------------------------------------------------------------------------------
 
@@ -115,9 +115,9 @@ class Session:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
         """Fail a test that returns dual tensors but is not decorated: it compared nothing."""
         if not is_autotest(pyfuncitem) and not _takes_examples(pyfuncitem):
-            from autotest.pytest_plugin.undecorated import must_be_decorated
+            from autotest.pytest_plugin.undecorated import fail_if_dual_returned
 
-            pyfuncitem.obj = must_be_decorated(pyfuncitem.obj)
+            pyfuncitem.obj = fail_if_dual_returned(pyfuncitem.obj)
 
     @contextlib.contextmanager
     def _shown(self) -> Iterator[None]:
@@ -304,4 +304,4 @@ def _add_section(report: pytest.TestReport, found: Sequence[FindingSummary], con
     from autotest.report import session
 
     asked = config.getoption("autotest_candidate") or ""
-    report.sections.append(("autotest", session.bring_back(found, report.nodeid, asked)))
+    report.sections.append(("autotest", session.reproduction(found, report.nodeid, asked)))

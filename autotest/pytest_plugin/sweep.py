@@ -16,7 +16,7 @@ from autotest.results import ledger
 from autotest.results.divergence import Divergence
 from autotest.results.sweep import CHECKS, worst
 from autotest.results.sweep_findings import known
-from autotest.sweeping.operators import Operators, Swept
+from autotest.sweeping.operators import OperatorResult, Operators
 from autotest.sweeping.session import SweepPlan
 
 #: Name of the node that contains all operators.
@@ -92,7 +92,7 @@ class Operator(pytest.Item):
         return self.config.rootpath, None, self.name
 
 
-def _summary(name: str, swept: Swept) -> TestSummary:
+def _summary(name: str, swept: OperatorResult) -> TestSummary:
     cells = [row.cell for row in swept.map.rows.values()]
     refused = sum(cell.refused for cell in cells)
     return {
@@ -110,7 +110,7 @@ def _summary(name: str, swept: Swept) -> TestSummary:
     }
 
 
-def _why(swept: Swept, status: str) -> str:
+def _why(swept: OperatorResult, status: str) -> str:
     """Return the reason why an operator could not be judged."""
     for row in swept.map.rows.values():
         if row.cell.absent:

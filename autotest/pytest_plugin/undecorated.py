@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 
-def must_be_decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+def fail_if_dual_returned(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` wrapped so that it fails if it returns a dual object, or a tuple or list with one in it."""
 
     @functools.wraps(function)
@@ -20,10 +20,10 @@ def must_be_decorated(function: Callable[..., Any]) -> Callable[..., Any]:
         dual = getattr(sys.modules.get("autotest.recording.dual"), "DualObject", ())
         parts = returned if type(returned) in (tuple, list) else (returned,)
         if any(isinstance(part, dual) for part in parts):
-            from autotest.sources.places import where_it_is
+            from autotest.sources.source_locations import source_location
 
             said = f"{function.__name__} returned a dual object, and nobody compares it: write @autotest() above it"
-            pytest.fail(f"{where_it_is(function)}: {said}", pytrace=False)
+            pytest.fail(f"{source_location(function)}: {said}", pytrace=False)
         return returned
 
     return function if inspect.iscoroutinefunction(function) else run

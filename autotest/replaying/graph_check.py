@@ -204,7 +204,7 @@ def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], se
         stage: Stage = "backward" if gradient else "forward"
         undefined = record.backward_undefined if gradient else record.is_undefined(slot)
         # Of eager and graph there is no double precision that tells rounding of small numbers from a difference.
-        tolerance = dataclasses.replace(settings.tolerance_at(stage).no_more_exact_than(dtypes), by_scale=False)
+        tolerance = dataclasses.replace(settings.tolerance_at(stage).relaxed_to(dtypes), by_scale=False)
         how = Comparison(
             stage, tolerance, slot, check_values=settings.check_values and not undefined, sides=sides, place=place
         )

@@ -146,7 +146,7 @@ def _by_candidate(items: Sequence[TestSummary]) -> list[str]:
     return lines
 
 
-def bring_back(found: Sequence[FindingSummary], node: str, candidate: str = "") -> str:
+def reproduction(found: Sequence[FindingSummary], node: str, candidate: str = "") -> str:
     """Return a failed test's own section; `candidate` is the value of the run's option for it."""
     lines: dict[str, None] = {}  # ordered and unique: the commands for one trial are listed once
     for one in found:

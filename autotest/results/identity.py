@@ -62,7 +62,7 @@ def identity_of(mismatch: Mismatch, operator: str, program: Program, candidate: 
     return Identity(operator, mismatch.symptom, stage, side, mismatch.key, program.shape_class(), own)
 
 
-def placeless(candidate: str) -> str:
+def without_interpreter(candidate: str) -> str:
     """Return the name of `candidate` without the folder of its interpreter: ``torch`` for ``torch@venv``."""
     return candidate.partition("@")[0]
 
@@ -72,7 +72,7 @@ def known_as(candidate: str) -> str:
 
     The interpreter's folder is left out, so that users with other folder names get the same keys.
     """
-    own = placeless(candidate)
+    own = without_interpreter(candidate)
     return "" if own == DEFAULT_PAIR[1] else own
 
 

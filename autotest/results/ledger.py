@@ -40,7 +40,7 @@ from typing import Any
 from autotest.base.errors import UsageError, nearest
 from autotest.base.versions import within
 from autotest.comparison import Mismatch
-from autotest.results.identity import DEADLY, placeless
+from autotest.results.identity import DEADLY, without_interpreter
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -106,7 +106,7 @@ class LedgerEntry:
             version, reference_version: return the versions of the two sides. They are called only if the entry has a
                 range for that side; an empty version satisfies every range.
         """
-        named = (candidate, placeless(candidate))
+        named = (candidate, without_interpreter(candidate))
         if self.candidate and not any(
             self.candidate == name or fnmatch.fnmatchcase(name, self.candidate) for name in named
         ):
@@ -114,7 +114,7 @@ class LedgerEntry:
         ranges = ((self.versions, version), (self.reference_versions, reference_version))
         return all(not allowed or within(own(), allowed) for allowed, own in ranges)
 
-    def speaks_of(self, test: str) -> bool:
+    def applies_to_test(self, test: str) -> bool:
         """Whether the entry applies to the test with this id."""
         # The id of a test with arguments ends in [arguments], but brackets have another meaning for fnmatch. An entry
         # without arguments applies to all of them.
@@ -142,7 +142,7 @@ class Ledger:
 
     def entries_for(self, test: str) -> list[LedgerEntry]:
         """Return the entries that apply to the test with this id."""
-        return [entry for entry in self.entries if entry.speaks_of(test)]
+        return [entry for entry in self.entries if entry.applies_to_test(test)]
 
     def expects_death(self, test: str, *, error_parity: bool) -> bool:
         """Whether `test` is known to kill its process.

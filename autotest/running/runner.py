@@ -163,7 +163,7 @@ def plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iter
         return
     for pinned, index in test.settings.pinned:
         yield Planned(pinned, index, trial_seed(pinned, test.id, index), stored=True)
-    for record in store.for_test(test.id) if options.remembers else ():
+    for record in store.for_test(test.id) if options.replays_failures else ():
         if record.finding.first.symptom not in DEADLY:
             yield Planned(record.finding.base_seed, record.index, record.seed, stored=True)
     for index in schedule:

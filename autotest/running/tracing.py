@@ -23,11 +23,11 @@ from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import (
     Pace,
     ProcessDeath,
-    death_by,
+    death_from_status,
     killed_for_memory,
     last_words,
     limit_memory,
-    no_answer,
+    timeout_death,
 )
 from autotest.program import Call, Program, serialisation
 from autotest.program.rewriting import chained
@@ -122,7 +122,7 @@ def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> Pr
     while True:
         status = process.status(0.1)
         if status is not None:
-            return death_by(status, killed_before)
+            return death_from_status(status, killed_before)
         now, written = time.monotonic(), _written(folder)
         trial = _text(folder / _INDEX) if written else ""
         if trial != running:
@@ -135,7 +135,7 @@ def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> Pr
         else:
             late = now - since > (deadline if running else START_UP)
         if late:
-            return no_answer(deadline)
+            return timeout_death(deadline)
 
 
 def _written(folder: Path) -> int:

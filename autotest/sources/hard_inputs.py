@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.program import Program
-from autotest.sources.mutated_inputs import inputs, of_few, resized, with_array
+from autotest.sources.mutated_inputs import has_single_elements, inputs, resized, with_array
 
 _Values = np.ndarray[Any, Any]
 #: Changes to the values of every floating input, computed in double precision.
@@ -36,7 +36,7 @@ def hard_inputs(programs: Sequence[Program], count: int) -> Iterator[tuple[str, 
     """
     made = [
         (name, hard)
-        for program in sorted(programs, key=of_few)
+        for program in sorted(programs, key=has_single_elements)
         for name, hard in [*((name, _computed(program, compute)) for name, compute in PLAN.items()), _long(program)]
         if hard is not None
     ]

@@ -30,7 +30,7 @@ def options_for(example: Example, options: Options) -> Options:
     """Return `options` for one example: no earlier failures are retried; only the last is verified and shrunk."""
     if example is Example.NONE:
         return options
-    alone = dataclasses.replace(options, remembers=False)
+    alone = dataclasses.replace(options, replays_failures=False)
     return alone if example is Example.TOLD else dataclasses.replace(alone, verify=False, shrink=0.0)
 
 

@@ -50,7 +50,7 @@ def inputs(program: Program) -> list[int]:
     return [index for index in found if program.arrays[index].data.size <= _LARGEST]
 
 
-def of_few(program: Program) -> bool:
+def has_single_elements(program: Program) -> bool:
     """Whether no small input has more than one element."""
     return max((program.arrays[index].data.size for index in inputs(program)), default=0) <= 1
 

@@ -50,7 +50,7 @@ def _is_input(program: Program, slot: int) -> bool:
     return not written and not any(Ref(slot) in flat(call.kwargs.get("out")) for call in program.calls)
 
 
-def is_left_alone(slot: int, observed: Observed) -> bool:
+def is_in_place_on_reference_only(slot: int, observed: Observed) -> bool:
     """Whether only the reference's value in `slot` is written into and returned by a later call.
 
     This happens if a module or a function with ``inplace=True`` works in place on one side only.
@@ -64,7 +64,7 @@ def is_left_alone(slot: int, observed: Observed) -> bool:
     )
 
 
-def is_told_before(mismatch: Mismatch, mismatches: Sequence[Mismatch], observed: Observed) -> bool:
+def repeats_tuple_item(mismatch: Mismatch, mismatches: Sequence[Mismatch], observed: Observed) -> bool:
     """Whether `mismatch`, of an item taken out of a tuple, repeats a mismatch of that item of the tuple."""
     record = observed.record
     call = record.calls[mismatch.slot] if mismatch.slot < len(record.calls) else None

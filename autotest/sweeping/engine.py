@@ -22,7 +22,7 @@ from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import trail, verifying
 from autotest.sweeping.explaining import explained
 from autotest.sweeping.judged_units import JudgedPart
-from autotest.sweeping.patience import Patience
+from autotest.sweeping.timeouts import TimeoutPolicy
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, OF_ORDINARY, Ended, Unit, after_end, was_counted
 from autotest.sweeping.worker import Databases, SweepListing, list_entries, work
@@ -82,7 +82,7 @@ class SweepEngine:
         server: Server | None = None,
     ) -> None:
         self._jobs = jobs
-        self._patience = Patience(deadline)
+        self._patience = TimeoutPolicy(deadline)
         self._memory = memory
         self._databases = Databases(own, tuple(databases))
         self.server = server or Server(preloaded(own))

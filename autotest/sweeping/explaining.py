@@ -28,7 +28,7 @@ from autotest.program import Program
 from autotest.results.finding import Finding
 from autotest.results.sweep import Check
 from autotest.results.sweep_findings import SweepFinding
-from autotest.sweeping import unseen
+from autotest.sweeping import hidden_differences
 
 #: Seconds for shrinking one program, and for diagnosing one finding in total.
 _SHRINK: Final = 1.0
@@ -110,7 +110,7 @@ def answer(question: Question, pair: Pair) -> Answer:
 def _unseen(question: Question, pair: Pair) -> Answer:
     """Diagnose a difference that a comparison of values does not detect."""
     about = f"autotest sweep, {question.sample}"
-    found = unseen.looked_into(question.check, question.message, about, question.program, pair)
+    found = hidden_differences.looked_into(question.check, question.message, about, question.program, pair)
     script = found.script or "" if found is not None else ""
     text = program_text(question.program, None if found is None else found.divergent)
     return Answer(question.number, (), "", text, script, found)
@@ -176,10 +176,10 @@ def explained(findings: Sequence[SweepFinding], server: Server, jobs: int, secon
     finally:
         for one in explainers:
             one.process.close()
-        told_as_found(findings)
+        fill_in_texts(findings)
 
 
-def told_as_found(findings: Sequence[SweepFinding]) -> None:
+def fill_in_texts(findings: Sequence[SweepFinding]) -> None:
     """Fill in the text of the findings that were not diagnosed."""
     for finding in findings:
         if not finding.text and finding.program is not None:

@@ -16,8 +16,8 @@ from autotest.results.sweep import Cell
 from autotest.sources.harvested import HarvestedCalls
 from autotest.sweeping.counting import count, count_death
 from autotest.sweeping.judging import Judge
-from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.lacking import Lacking
+from autotest.sweeping.sample_cache import SampleCache
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import FIRST, Unit
@@ -51,7 +51,7 @@ def judged(
     pair: Pair,
     database: SampleDatabase,
     trail: Trail | None = None,
-    kept: KeptSamples | None = None,
+    kept: SampleCache | None = None,
     lacking: Lacking | None = None,
 ) -> Iterator[JudgedPart]:
     """Judge the samples of `unit`; only record the absence if the candidate lacks the operator or the dtype."""

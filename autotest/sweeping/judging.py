@@ -27,13 +27,13 @@ from autotest.sweeping import probing
 from autotest.sweeping.accuracy import measured
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.backward import with_backward
-from autotest.sweeping.checks import check_of, follows, has_nonfinite, is_left_alone, is_told_before
+from autotest.sweeping.checks import check_of, follows, has_nonfinite, is_in_place_on_reference_only, repeats_tuple_item
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.trail import Running
 from autotest.sweeping.undefined import Draws, marked
-from autotest.sweeping.vacuous import is_constant, says_nothing
+from autotest.sweeping.vacuous import has_no_defined_element, is_constant
 
 #: Number of crashes with the same argument summary after which such samples are left out, in all cells of the operator.
 KNOWN: Final = 2
@@ -106,7 +106,7 @@ class Judge:
             return found
         plain = marked(program, drawn=drawn)
         found.program = with_backward(plain, expected, gaps=gaps)
-        found.vacuous = says_nothing(found.program, expected) or is_constant(plain, expected)
+        found.vacuous = has_no_defined_element(found.program, expected) or is_constant(plain, expected)
         self._runs(Running.CANDIDATE)
         actual = replay(found.program, pair.candidate)
         if isinstance(actual.error, Absent):
@@ -236,7 +236,7 @@ class Judge:
             found.left_out = (
                 f"{self._pair.sides[0]} refuses it after it has drawn random numbers, and may for these only"
             )
-        elif agreement.mismatches and probing.refuses_otherwise(found.program, expected):
+        elif agreement.mismatches and probing.refusal_is_nondeterministic(found.program, expected):
             found.left_out = f"{self._pair.sides[0]} does not agree with itself"
         elif agreement.mismatches:
             (accepted,) = agreement.mismatches
@@ -287,13 +287,13 @@ class Judge:
         for mismatch in mismatches:
             if not complete and mismatch.stage == "backward" and mismatch.symptom != "exception":
                 continue  # gradients are missing because the candidate stopped before the backward
-            if is_told_before(mismatch, mismatches, observed) or follows(mismatch, mismatches):
+            if repeats_tuple_item(mismatch, mismatches, observed) or follows(mismatch, mismatches):
                 continue
             # The construction of a module with other parameters is enough to show the mismatch.
             unlike = mismatch.symptom == "structure" and mismatch.stage == "build"
             shown = assembled(found.program.calls[: mismatch.slot + 1], found.program.arrays)[0] if unlike else None
             check = check_of(mismatch, found.program)
-            if check in ("value", "nonfinite") and is_left_alone(mismatch.slot, observed):
+            if check in ("value", "nonfinite") and is_in_place_on_reference_only(mismatch.slot, observed):
                 check = "alias"
             # A separate key: a mismatch next to NaN must not hide a mismatch in ordinary numbers.
             where = f" ({SPECIAL})" if check == "gradient" and mismatch.special else ""

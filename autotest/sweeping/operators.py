@@ -9,7 +9,7 @@ from pathlib import Path
 from autotest.frameworks.samples import DatabaseEntry
 from autotest.results.sweep import SweepMap
 from autotest.results.sweep_findings import SweepFinding, findings
-from autotest.sources.found_before import FoundBefore
+from autotest.sources.stored_failures import StoredFailures
 from autotest.sweeping import verifying
 from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.session import SweepPlan, SweepSession
@@ -20,7 +20,7 @@ _EXPLAIN, _VERIFY = 20.0, 60.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Swept:
+class OperatorResult:
     """The outcome of one operator."""
 
     map: SweepMap
@@ -42,7 +42,7 @@ class Operators:
         self.plan = plan
         self._directory = directory
         self._verify = verify
-        self._engine = SweepEngine(1, deadline, memory, [FoundBefore(directory)])
+        self._engine = SweepEngine(1, deadline, memory, [StoredFailures(directory)])
         self._listed: SweepListing | None = None
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class Operators:
             found.setdefault(entry.name, []).append(entry)
         return found
 
-    def swept(self, name: str) -> Swept:
+    def swept(self, name: str) -> OperatorResult:
         """Judge all variants of one operator, diagnose the findings, and keep them."""
         listed = dataclasses.replace(self._all(), entries=self._entries()[name])
         session = SweepSession(self.plan, listed)
@@ -77,4 +77,4 @@ class Operators:
         found = findings(session.map)
         self._engine.look_into(found, _EXPLAIN, _VERIFY if self._verify else 0.0)
         verifying.kept(found, self._directory, self.plan.seed)
-        return Swept(session.map, found)
+        return OperatorResult(session.map, found)

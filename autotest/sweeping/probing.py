@@ -10,7 +10,7 @@ import numpy as np
 from autotest.base.allocator import FILLINGS, unwritten_memory
 from autotest.comparison import TensorValue
 from autotest.diagnosis.agreement import Place
-from autotest.diagnosis.repeating import runs_again
+from autotest.diagnosis.reproducibility import runs_again
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Program
@@ -21,13 +21,13 @@ from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping.backward import results, tensors_in
 from autotest.sweeping.judgement import SampleJudgement
-from autotest.sweeping.surroundings import reads_beyond
+from autotest.sweeping.surroundings import reads_out_of_bounds
 
 #: Elements of the largest result that is written into to detect shared memory.
 _LARGEST: Final = 4096
 
 
-class Unseen(NamedTuple):
+class HiddenDifference(NamedTuple):
     """A difference between two results with equal values."""
 
     check: Check
@@ -40,7 +40,7 @@ class Unseen(NamedTuple):
     operand: int = -1
 
 
-def layouts(observed: Observed) -> Iterator[Unseen]:
+def layouts(observed: Observed) -> Iterator[HiddenDifference]:
     """Yield the results whose strides on the candidate differ from the reference's."""
     pair = observed.record.pair
     for item in observed.pairings:
@@ -65,7 +65,7 @@ def layouts(observed: Observed) -> Iterator[Unseen]:
         )
         if expected != actual:
             message = f"{call.target}: expected strides {expected}, actual {actual} of shape {shape}"
-            yield Unseen("strides", "strides", message, item.slot, item.suffix)
+            yield HiddenDifference("strides", "strides", message, item.slot, item.suffix)
 
 
 def probe(found: SampleJudgement, expected: Replayed, actual: Replayed, pair: Pair) -> None:
@@ -89,7 +89,7 @@ def shapes_kept(program: Program, ran: Replayed) -> frozenset[bool]:
     return frozenset(tuple(ran.framework.shape(tensor)) in shapes for _, _, tensor in results(program, ran))
 
 
-def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) -> list[Unseen] | None:
+def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) -> list[HiddenDifference] | None:
     """Return the results that share memory with an input on one side only; None if that cannot be found out.
 
     This overwrites the values of both replays.
@@ -99,12 +99,12 @@ def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) 
     shared, theirs = (_aliases(program, side) for side in (expected, actual))
     if shared is None or theirs is None:
         return None
-    found: list[Unseen] = []
+    found: list[HiddenDifference] = []
     for how, slot, suffix, operand in sorted(shared ^ theirs):
         having, lacking = pair.sides if (how, slot, suffix, operand) in shared else pair.sides[::-1]
         target = program.calls[slot].target
         message = f"{target}: its result {how} operand {operand} on {having}, not on {lacking}"
-        found.append(Unseen("alias", f"{how} an operand on {having} only", message, slot, suffix, operand))
+        found.append(HiddenDifference("alias", f"{how} an operand on {having} only", message, slot, suffix, operand))
     return found
 
 
@@ -115,10 +115,10 @@ def wavers(program: Program, framework: Framework) -> bool:
     numbers are put next to its inputs, so that reads beyond their ends show.
     """
     repeated = runs_again(program, framework)
-    return any(_apart(once, again) for once, again in repeated) or reads_beyond(program, framework)
+    return any(_apart(once, again) for once, again in repeated) or reads_out_of_bounds(program, framework)
 
 
-def refuses_otherwise(program: Program, refused: Replayed) -> bool:
+def refusal_is_nondeterministic(program: Program, refused: Replayed) -> bool:
     """Whether a framework that `refused` the program accepts it in another run, or gives another reason.
 
     Then uninitialized memory decides, for example because a list of sizes is read beyond its end.

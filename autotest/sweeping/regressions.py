@@ -11,7 +11,7 @@ from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.session import SweepSession
 
 
-def tried_again(
+def without_flaky(
     session: SweepSession, engine: SweepEngine, before: Baseline, asked: Callable[[CellKey], bool], compared: Changes
 ) -> tuple[Changes, list[Change]]:
     """Return `compared` without the cells that are not worse in a second run, and these flaky changes.

@@ -11,10 +11,10 @@ from autotest.program import Program
 from autotest.program.semantics import is_class
 from autotest.results.sweep import CellKey
 from autotest.sources.hard_inputs import hard_inputs
-from autotest.sources.mutated_inputs import of_few
+from autotest.sources.mutated_inputs import has_single_elements
 from autotest.sources.mutations import CONTENTS, PLACES, mutations
 from autotest.sources.special_points import special_points
-from autotest.sweeping.kept_samples import KeptSamples
+from autotest.sweeping.sample_cache import SampleCache
 from autotest.sweeping.units import FIRST, Unit, digest
 
 #: About how many samples of a unit are mutated; into how many mutations in total, by dtype, and for other dtypes.
@@ -31,9 +31,9 @@ _OPTIONED_DTYPES: Final = ("float32", "int64")
 _HARD: Final = 40
 
 
-def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = None) -> Iterator[Sample]:
+def samples(unit: Unit, database: SampleDatabase, kept: SampleCache | None = None) -> Iterator[Sample]:
     """Yield the samples of `unit`; ordinary samples come from the cache `kept` if it has them."""
-    key, kept = unit.key, kept or KeptSamples()
+    key, kept = unit.key, kept or SampleCache()
     if unit.kind == "sample":
         yield from kept.ordinary(unit, database)
         return
@@ -64,14 +64,14 @@ def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = Non
             yield Sample(mutated)
 
 
-def _optioned(unit: Unit, database: SampleDatabase, kept: KeptSamples) -> list[Program]:
+def _optioned(unit: Unit, database: SampleDatabase, kept: SampleCache) -> list[Program]:
     return [sample.program for sample in kept.optioned(unit, database) if sample.program is not None]
 
 
 def _mostly_of_several(programs: Sequence[Program]) -> list[Program]:
     """Return `programs` with those of several elements repeated: mutations of the others soon repeat each other."""
-    few = [program for program in programs if of_few(program)]
-    several = [program for program in programs if not of_few(program)]
+    few = [program for program in programs if has_single_elements(program)]
+    several = [program for program in programs if not has_single_elements(program)]
     times = math.ceil(_SEVERAL * len(few) / len(several)) if several else 1
     return [*(several * max(1, times)), *few]
 

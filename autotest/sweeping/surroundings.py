@@ -22,7 +22,7 @@ _NUMBERS: Final = (-3, 0, 2)
 _MEMORY: Final = frozenset("as_strided as_strided_ as_strided_scatter set_ resize_ resize_as_ storage".split())
 
 
-def reads_beyond(program: Program, framework: Framework) -> bool:
+def reads_out_of_bounds(program: Program, framework: Framework) -> bool:
     """Whether the forward of `program` gives other results if other numbers are stored next to its inputs."""
     if any(call.target in _MEMORY for call in program.calls):
         return False

@@ -16,7 +16,7 @@ from autotest.sweeping.backward import results
 _Values = np.ndarray[Any, Any]
 
 
-def says_nothing(program: Program, expected: Replayed) -> bool:
+def has_no_defined_element(program: Program, expected: Replayed) -> bool:
     """Whether no result of the reference has an element with specified contents."""
     backward = ("backward", "autograd.backward")
     made = [call for call in program.calls if call.kind != "tensor" and call.target not in backward]

@@ -17,8 +17,8 @@ from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
 from autotest.processes.endings import limit_memory
 from autotest.sweeping.coverage import shared_names
 from autotest.sweeping.judged_units import judged
-from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.lacking import Lacking
+from autotest.sweeping.sample_cache import SampleCache
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
 from autotest.sweeping.trail import Trail
@@ -92,7 +92,7 @@ def work(
 ) -> None:
     """Judge the units that are received, until the connection ends."""
     trail = Trail(trail_path)
-    kept = KeptSamples(trail_path.parent)
+    kept = SampleCache(trail_path.parent)
     pair = chosen()
     if memory is not None:
         limit_memory(pair, memory)

@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import generators
-from autotest.base.calling import called_by, misspelt_argument
+from autotest.base.calling import misspelt_argument, misused_function
 from autotest.base.errors import AutotestError, UsageError
 from autotest.comparison.rejection import first_line
 from autotest.recording import tensors
@@ -116,7 +116,7 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
             "oneof(strategy, generator)"
         )
     if isinstance(error, TypeError):
-        named = called_by(error)
+        named = misused_function(error)
         ours = next((getattr(home, named) for home in (tensors, generators) if named in vars(home)), None)
         said = misspelt_argument(error, ours)
         if said is not None:

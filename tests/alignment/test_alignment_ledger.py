@@ -40,4 +40,4 @@ def test_no_reproducer_is_left_over():
 )
 def test_an_entry_with_arguments_speaks_of_these_alone(pattern, test, meant):
     entry = ledger.LedgerEntry(key="k", test=pattern, symptom="value", reason="r")
-    assert entry.speaks_of(test) is meant
+    assert entry.applies_to_test(test) is meant

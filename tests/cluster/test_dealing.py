@@ -13,7 +13,7 @@ import pytest
 from autotest.base.errors import AutotestError
 from autotest.clusters import cluster as cluster_module
 from autotest.clusters.cluster import Cluster
-from autotest.clusters.messages import LookInto, Report, SentResult
+from autotest.clusters.messages import ExplainTask, Report, SentResult
 from autotest.clusters.packing import package
 from autotest.clusters.sweeps_and_gradients import SweepOnCluster, dealt
 from autotest.program import Program
@@ -371,7 +371,7 @@ class _Explaining(Idle):
     """Says of a finding where it was looked into."""
 
     def result(self, task: Any) -> Any:
-        assert isinstance(task, LookInto)
+        assert isinstance(task, ExplainTask)
         task.finding.verdict = (f"looked into on {self.facts.group}",)
         return task.finding
 

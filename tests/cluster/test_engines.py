@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
-from autotest.campaigns.executor import IgnoresEvents
+from autotest.campaigns.executor import NullObserver
 from autotest.campaigns.workers import Workers
 from autotest.cli.executors import Prepared
 from autotest.clusters.agent import Agent
@@ -77,7 +77,7 @@ def test_a_campaign_on_agents_in_processes_comes_to_what_one_here_comes_to(tmp_p
         progress = progress_of(collect([Path("test_two.py")]), 7)
         with contextlib.closing(executor):
             executor.prepare()
-            Campaign(progress, Plan(7, trials=12), executor, IgnoresEvents()).run()
+            Campaign(progress, Plan(7, trials=12), executor, NullObserver()).run()
         # How many trials die before a call is set aside, or are under way then, depends on who is asked when.
         dead = {identity: times for identity, times in progress.seen.items() if identity.symptom in DEADLY}
         assert sum(test.died for test in progress.tests) == sum(dead.values())

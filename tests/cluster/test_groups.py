@@ -14,7 +14,7 @@ import pytest
 from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
-from autotest.campaigns.executor import IgnoresEvents
+from autotest.campaigns.executor import NullObserver
 from autotest.campaigns.history import History
 from autotest.campaigns.round_robin import run_in_turns
 from autotest.cli import fuzz_groups
@@ -183,7 +183,7 @@ def campaigns(**trouble: BaseException | None) -> dict[str, Campaign]:
     made = {}
     for name, error in trouble.items():
         progress = CampaignProgress(7, [TestProgress(RELU)])
-        made[name] = Campaign(progress, Plan(7, trials=50), _Executor(error), IgnoresEvents())
+        made[name] = Campaign(progress, Plan(7, trials=50), _Executor(error), NullObserver())
     return made
 
 
@@ -227,7 +227,7 @@ def test_a_campaign_of_groups_goes_on_where_each_of_them_was(tmp_path):
             cluster.prepare()
             begun = CampaignsOfHistory(history, CampaignShard((1, 1), each=True), resume=trials > 5)
             begun(progress_of(collected, 7))
-            whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=trials), IgnoresEvents(), begun)
+            whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=trials), NullObserver(), begun)
         assert failure is None
         assert {name: part.accepted for name, part in whole.groups.items()} == dict.fromkeys(there, trials)
     # Machines that were not there before begin with the first trial.
@@ -257,6 +257,6 @@ def test_a_group_whose_first_machine_comes_late_has_a_campaign_of_its_own(tmp_pa
         cluster.prepare()
         threads.there["late"] = (1, lambda: Comes(group=CUDA))
         begun = CampaignsOfHistory(history, CampaignShard((1, 1), each=True), resume=False)
-        whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=4), IgnoresEvents(), begun)
+        whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=4), NullObserver(), begun)
     assert failure is None
     assert {name: part.accepted for name, part in whole.groups.items()} == {CPU: 4, CUDA: 4}

@@ -49,8 +49,8 @@ def test_an_entry_covers_what_it_describes_and_nothing_else(tmp_path):
 
 def test_a_tests_arguments_do_not_matter_to_the_glob():
     entry = LedgerEntry("k", "test_a.py::test_b", "value", "r")
-    assert entry.speaks_of("test_a.py::test_b['sum', keepdim=True]")
-    assert not entry.speaks_of("test_a.py::test_bc")
+    assert entry.applies_to_test("test_a.py::test_b['sum', keepdim=True]")
+    assert not entry.applies_to_test("test_a.py::test_bc")
 
 
 def test_ledgers_beside_the_test_and_above_it_apply_up_to_the_projects_root(tmp_path):

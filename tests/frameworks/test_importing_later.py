@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autotest.frameworks.importing_later import Later, importing_later
+from autotest.frameworks.lazy_imports import Later, importing_later
 
 PARTS = """
 def double(x):
@@ -109,7 +109,7 @@ def test_a_database_that_needs_what_was_put_off_is_imported_with_it(monkeypatch:
         return name
 
     monkeypatch.setattr(torch_testing, "_SELDOM", ("no_module_yet",))
-    monkeypatch.setattr("autotest.frameworks.importing_later._installed", lambda name: True)
+    monkeypatch.setattr("autotest.frameworks.lazy_imports._installed", lambda name: True)
     monkeypatch.setattr(torch_testing.importlib, "import_module", import_module)
     assert torch_testing.internal.__wrapped__("some_database") == "torch.testing._internal.some_database"
     assert tried == [True, False]

@@ -17,8 +17,8 @@ from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.gradient_flow import flow, suspects
 from autotest.frameworks import Pair, framework, interpreter, peer, speaking_torch, wire
-from autotest.frameworks.asking import AT_ONCE
 from autotest.frameworks.failures import CandidateDied, CandidateHung
+from autotest.frameworks.remote_client import AT_ONCE
 from autotest.program import Array
 from autotest.sweeping.judging import Judge
 from autotest.trials.trial import perform, settle

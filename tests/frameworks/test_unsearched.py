@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from autotest.frameworks.gc_paused import unsearched
 from autotest.frameworks.namespace import Namespace
-from autotest.frameworks.unsearched import unsearched
 
 NOTING = """
 import gc
@@ -20,7 +20,7 @@ SEARCHED = gc.isenabled()
 __version__ = "1"
 """
 AT_THE_END = """
-from autotest.frameworks.unsearched import unsearched
+from autotest.frameworks.gc_paused import unsearched
 
 class Told:
     def __del__(self):

@@ -10,9 +10,9 @@ import pytest
 from autotest.base.errors import StoreUnwritable
 from autotest.base.settings import Settings
 from autotest.campaigns import campaign
-from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
-from autotest.campaigns.executor import IgnoresEvents
+from autotest.campaigns.diagnosis_queue import DiagnosisQueue
+from autotest.campaigns.executor import NullObserver
 from autotest.campaigns.plan import DEATHS_ALLOWED
 from autotest.report.campaign import summary
 from autotest.results.identity import Identity
@@ -83,7 +83,7 @@ def found(task, identity):
     return Found("key", identity, task.where, task.index, "place", verified, "", "message", "report")
 
 
-class Silent(IgnoresEvents):
+class Silent(NullObserver):
     def __init__(self):
         self.announced = []
         self.told = []
@@ -486,7 +486,7 @@ def test_what_ends_a_campaign_by_mistake_is_noted_and_raised():
 def test_a_death_gets_a_script_before_others_are_made_smaller():
     identities = [VALUE._replace(symptom="crash", message=str(number)) for number in range(3)]
     tasks = [DiagnoseDeath(Where(Path("t.py"), "a", 0), 1, identity, "", thorough=False) for identity in identities]
-    agenda = Agenda()
+    agenda = DiagnosisQueue()
     for task in tasks:
         agenda.seen(task)
     done = []
@@ -499,7 +499,7 @@ def test_a_death_gets_a_script_before_others_are_made_smaller():
 
 
 def test_a_hang_is_looked_into_before_other_deaths_since_that_takes_long():
-    agenda = Agenda()
+    agenda = DiagnosisQueue()
     for operator, symptom in (("sinh", "crash"), ("cosh", "crash"), ("atan", "hang")):
         identity = Identity(operator, symptom, "forward", "candidate", "", "")
         task = DiagnoseDeath(Where(Path("t.py"), operator, 0), 1, identity, "", thorough=False)

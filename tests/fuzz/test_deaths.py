@@ -18,7 +18,7 @@ from autotest.frameworks import chosen, registry
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
-from autotest.processes.endings import death_by, last_words, no_answer
+from autotest.processes.endings import death_from_status, last_words, timeout_death
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import FatalCall, Identity, death_of
 from autotest.results.ledger import Ledger
@@ -45,7 +45,7 @@ CALLS = (
     Call("function", "sinh", (Ref(0),), {}, 1),
 )
 DIED = TracedTrial(
-    death_by(-signal.SIGABRT),
+    death_from_status(-signal.SIGABRT),
     Program(CALLS, (Array(np.ones(2, np.float32), "float32"),)),
     "x.cpp:1] Check failed: 1 == 2",
 )
@@ -104,7 +104,7 @@ def test_what_could_not_be_kept_in_its_place_is_proved_all_the_same(settle, tmp_
 
 
 def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):
-    settle(TracedTrial(no_answer(20), DIED.program, ""))
+    settle(TracedTrial(timeout_death(20), DIED.program, ""))
     (entry,) = Store(tmp_path / "kept").list()
     assert entry.finding.first.symptom == "hang"
     assert 'print("imported", flush=True)' in entry.finding.script
@@ -112,7 +112,7 @@ def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):
 
 def test_how_long_a_hang_was_waited_for_makes_no_other_finding_of_it():
     call = FatalCall("atan", "hang", "forward", "candidate")
-    one, other = (death_of(call, no_answer(wait).how, "") for wait in (2, 20))
+    one, other = (death_of(call, timeout_death(wait).how, "") for wait in (2, 20))
     assert one == other
 
 
@@ -197,7 +197,7 @@ def test_a_script_forks_where_both_frameworks_can_be_and_starts_an_interpreter_w
 
 
 def test_what_hangs_is_shown_by_an_interpreter_since_a_fork_may_hang_by_itself(settle, tmp_path):
-    settle(TracedTrial(no_answer(20), DIED.program, ""))
+    settle(TracedTrial(timeout_death(20), DIED.program, ""))
     (entry,) = Store(tmp_path / "kept").list()
     assert "os.fork()" not in entry.finding.script
 
@@ -260,7 +260,7 @@ def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_dead
         conditions = Conditions(tmp_path, check_errors=True, deadline=day)
         where = Where(file, "test_hanging.py::test_hanging", 0)
         traced = trace(where, Attempt(range(1)), conditions, server, hangs=True)
-        assert traced.death == no_answer(day)
+        assert traced.death == timeout_death(day)
         assert traced.program.calls[-1].target == "atan"
         smaller = crashing.shrink(traced.program, chosen(), server, options=ProbeOptions(day), seconds=60.0, hangs=True)
     assert [call.target for call in smaller.program.calls] == ["float32", "atan"]

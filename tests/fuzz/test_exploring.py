@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autotest.campaigns import exploring
-from autotest.campaigns.worker_trails import doing
+from autotest.campaigns.worker_breadcrumbs import doing
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb

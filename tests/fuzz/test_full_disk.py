@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import StoreUnwritable
-from autotest.campaigns import worker_trails
+from autotest.campaigns import worker_breadcrumbs
 from autotest.campaigns.history import History
-from autotest.processes.endings import death_by
+from autotest.processes.endings import death_from_status
 from autotest.results.progress import CampaignProgress
 
 SUITE = """
@@ -65,11 +65,11 @@ def test_a_trail_that_finds_no_room_is_kept_elsewhere_and_found_there(disk, leav
     place, log = disk / "campaign-7" / "0.crumb", disk / "worker.log"
     place.parent.mkdir()
     leave(8192)
-    trail = worker_trails.trail_at(place)
+    trail = worker_breadcrumbs.trail_at(place)
     assert trail is not None
     trail.test(Path("test_x.py"), "test_x.py::test_it", 7)
     trail.trial(3)
-    death = worker_trails.death_told_by(place, log, death_by(-6))
+    death = worker_breadcrumbs.read_death(place, log, death_from_status(-6))
     assert (death.index, death.how) == (3, "SIGABRT")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["disk"]
 
@@ -77,7 +77,7 @@ def test_a_trail_that_finds_no_room_is_kept_elsewhere_and_found_there(disk, leav
 def test_no_trail_where_no_disk_has_room(disk, leave, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(disk))
     leave(8192)
-    assert worker_trails.trail_at(disk / "0.crumb") is None
+    assert worker_breadcrumbs.trail_at(disk / "0.crumb") is None
 
 
 def begin_often(history: History) -> None:

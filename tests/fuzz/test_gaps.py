@@ -10,8 +10,8 @@ import pytest
 from autotest.base.settings import Settings
 from autotest.campaigns import exploring
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
-from autotest.campaigns.executor import IgnoresEvents
-from autotest.campaigns.gaps import ATTEMPTS, Gaps, closes_gap, taken
+from autotest.campaigns.coverage_gaps import ATTEMPTS, CoverageGaps, closes_gap, taken
+from autotest.campaigns.executor import NullObserver
 from autotest.processes.client import Server
 from autotest.report.campaign import summary
 from autotest.results.coverage import FLOATING, TRIALS, gaps, merged
@@ -49,7 +49,7 @@ class OneAtATime:
 
 def run(plan, executor):
     progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
-    Campaign(progress, plan, executor, IgnoresEvents()).run()
+    Campaign(progress, plan, executor, NullObserver()).run()
     return progress
 
 
@@ -90,7 +90,7 @@ def test_where_trials_are_counted_they_keep_their_order():
 
 def test_a_test_that_closes_a_gap_is_one_that_finds_something():
     test = TestProgress(Where(Path("t.py"), "a", 0), unrewarded=7)
-    account = Gaps({})
+    account = CoverageGaps({})
     account.take(test, {"relu": {TRIALS: 1, FLOATING: 1, "positive": 1}})
     assert test.unrewarded == 7
     account.take(test, {"relu": {TRIALS: 1, FLOATING: 1, "large": 1}})

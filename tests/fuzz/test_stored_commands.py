@@ -196,8 +196,8 @@ def test_a_ledger_entry_says_in_which_tests_it_holds(command, tmp_path, kept):
     assert ended.output.endswith("is expected from now on, in *::test_operator\n")
     for ledger, speaks in ((one, False), (any_of_them, True)):
         (entry,) = read(ledger)
-        assert entry.speaks_of("twenty_six.py::test_operator[name='relu']")
-        assert entry.speaks_of("twenty_six.py::test_operator[name='exp']") == speaks
+        assert entry.applies_to_test("twenty_six.py::test_operator[name='relu']")
+        assert entry.applies_to_test("twenty_six.py::test_operator[name='exp']") == speaks
 
 
 LARGEST = """

@@ -12,7 +12,7 @@ import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns import workers as workers_module
-from autotest.campaigns.worker_trails import trail_at
+from autotest.campaigns.worker_breadcrumbs import trail_at
 from autotest.campaigns.workers import (
     _LOST,
     _LOST_AT_START,
@@ -26,7 +26,7 @@ from autotest.campaigns.workers import (
 )
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server, ServerLost
-from autotest.processes.endings import death_by
+from autotest.processes.endings import death_from_status
 from autotest.results.identity import Identity
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Ran, Where
 
@@ -84,7 +84,7 @@ def test_a_death_is_told_although_the_server_ends_before_another_worker_is_asked
     pool = Workers(Conditions(tmp_path), 1, server)
     worker = pool._workers[0] = _Worker(types.SimpleNamespace(close=lambda: None), tmp_path / "log")
     worker.task = Explore(Where(tmp_path / "test_relu.py", "test_relu", 0), range(1), 0.1)
-    assert pool._buried(0, death_by(-signal.SIGSEGV)).how == "SIGSEGV"
+    assert pool._replace_dead_worker(0, death_from_status(-signal.SIGSEGV)).how == "SIGSEGV"
     assert pool._workers == {}
 
 
@@ -214,9 +214,9 @@ def test_a_test_has_its_own_deadline(waiting, test, seconds):
 
 def test_what_is_no_trial_has_the_time_that_any_test_has(waiting):
     pool, worker = waiting("quick")
-    assert list(pool._given_up(0)) == []  # it imports the test file, or sets up
+    assert list(pool._handle_timeout(0)) == []  # it imports the test file, or sets up
     assert worker.seconds == 20.5
-    ((_, death),) = pool._given_up(0)
+    ((_, death),) = pool._handle_timeout(0)
     assert (death.symptom, death.index) == ("hang", None)
 
 
@@ -225,7 +225,7 @@ def test_a_trial_that_takes_longer_than_its_test_allows_hangs(waiting, tmp_path)
     trail = Breadcrumb(pool._crumb(0))
     trail.test(tmp_path / "t.py", "quick", 0)
     trail.trial(1)
-    ((_, death),) = pool._given_up(0)
+    ((_, death),) = pool._handle_timeout(0)
     assert (death.symptom, death.index) == ("hang", 1)
     assert "2 s" in death.how
     trail.close()
@@ -237,9 +237,9 @@ def test_a_trial_whose_calls_have_returned_is_judged_as_long_as_that_takes(waiti
     trail.test(tmp_path / "t.py", "plain", 0)
     trail.trial(1)
     trail.judging()
-    assert list(pool._given_up(0)) == []
+    assert list(pool._handle_timeout(0)) == []
     assert worker.seconds == 20.5 + DIAGNOSIS
-    ((_, death),) = pool._given_up(0)  # not for ever: it may hang in a replay
+    ((_, death),) = pool._handle_timeout(0)  # not for ever: it may hang in a replay
     assert (death.symptom, death.index) == ("hang", 1)
     trail.close()
 
@@ -251,7 +251,7 @@ def test_the_next_trial_has_the_time_of_its_own_again(waiting, tmp_path):
     trail.trial(1)
     trail.judging()
     trail.trial(2)
-    ((_, death),) = pool._given_up(0)
+    ((_, death),) = pool._handle_timeout(0)
     assert (death.symptom, death.index) == ("hang", 2)
     trail.close()
 
@@ -273,7 +273,7 @@ def test_a_death_is_told_with_what_its_worker_had_run_before_of_whatever_tests(t
     trail = trail_at(pool._crumb(0))
     trail.test(tmp_path / "t.py", "b", 0)
     trail.trial(14)
-    death = pool._buried(0, death_by(-signal.SIGABRT))
+    death = pool._replace_dead_worker(0, death_from_status(-signal.SIGABRT))
     assert death.index == 14
     assert death.before == (ran("a", 10, 13), ran("a", 10, 12), ran("b", 10, 14))
 
@@ -289,7 +289,7 @@ def test_a_death_in_a_fork_of_a_worker_is_its_answer(tmp_path):
     pool._workers[0] = _Worker(Answering(), tmp_path / "log", ready=True)
     task = Explore(Where(tmp_path / "t.py", "t", 0), range(3), 0.4)
     pool.start(task)
-    assert list(pool._heard(0)) == [(task, died)]
+    assert list(pool._handle_message(0)) == [(task, died)]
     assert pool._workers[0].ran == ()
 
 

@@ -163,7 +163,7 @@ def differs(candidate, place):
 
 def test_of_each_candidate_that_differs_its_own_script_is_told_and_their_trial_once():
     found = [differs("one", "a"), differs("two", "b")]
-    assert session.bring_back(found, "test_it.py::test_it", "one,two").splitlines() == [
+    assert session.reproduction(found, "test_it.py::test_it", "one,two").splitlines() == [
         "reproducer  python a/repro.py",
         "kept in     a",
         "reproducer  python b/repro.py",

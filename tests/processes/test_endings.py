@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from autotest.processes import endings
-from autotest.processes.endings import Pace, ProcessDeath, death_by, killed_for_memory, room_to_judge
+from autotest.processes.endings import Pace, ProcessDeath, death_from_status, killed_for_memory, room_to_judge
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_hangs_is_known_by_how_long_others_take(took, expected, patience):
 )
 def test_who_killed_a_process_is_said_only_where_it_is_known(monkeypatch, status, killed, death):
     monkeypatch.setattr(endings, "killed_for_memory", lambda: killed)
-    assert death_by(status, 7) == death
+    assert death_from_status(status, 7) == death
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,16 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 
 from autotest.clusters.engine import Lost, Machine
-from autotest.clusters.messages import Facts, Farewell, Order, Package, Report, SentResult, SentTask, digest_of_library
+from autotest.clusters.messages import (
+    Facts,
+    Package,
+    Report,
+    SentResult,
+    SentTask,
+    Shutdown,
+    TaskBatch,
+    digest_of_library,
+)
 from autotest.results.tasks import Explore, Explored, Result, Task, Vanished
 
 #: A function that turns a message to an agent into its answer. If it raises, the agent ends.
@@ -29,10 +38,10 @@ class Idle:
         self._under_way: list[tuple[float, SentTask]] = []
 
     def answer(self, message: bytes) -> bytes:
-        asked: Package | Order | Farewell = pickle.loads(message)
+        asked: Package | TaskBatch | Shutdown = pickle.loads(message)
         if isinstance(asked, Package):
             return pickle.dumps(self.facts)
-        if isinstance(asked, Order):
+        if isinstance(asked, TaskBatch):
             now = time.monotonic()
             self._under_way += [(now + self._seconds, one) for one in asked.tasks]
             time.sleep(max(0.0, min(asked.seconds, min((due for due, _ in self._under_way), default=now) - now)))

@@ -16,7 +16,7 @@ from autotest.frameworks import Framework, Pair, framework
 from autotest.frameworks.samples import DatabaseEntry, Sample, SampleDatabase, SampleKind
 from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping.judged_units import judged
-from autotest.sweeping.kept_samples import KeptSamples
+from autotest.sweeping.sample_cache import SampleCache
 from autotest.sweeping.units import Unit, units
 from tests.support.faulty import FaultyTorch
 
@@ -40,7 +40,7 @@ def _made(kind: SampleKind, database: str, key: CellKey, seed: int) -> Sequence[
     return tuple(found)
 
 
-class MadeOnce(KeptSamples):
+class MadeOnce(SampleCache):
     """Keeps the ordinary samples of a cell for the units that are made of them, as a folder does for workers."""
 
     def ordinary(self, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:

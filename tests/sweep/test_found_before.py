@@ -13,7 +13,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks.samples import DatabaseEntry
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.finding import Finding
-from autotest.sources.found_before import FoundBefore
+from autotest.sources.stored_failures import StoredFailures
 from autotest.storage.store import Store
 from autotest.sweeping.session import SweepPlan, SweepSession
 from autotest.sweeping.worker import SweepListing
@@ -47,7 +47,7 @@ def test_a_failure_belongs_into_the_cell_of_its_operator(
     tmp_path: Path, kind: str, target: str, cell: tuple[str, str, str]
 ) -> None:
     keep(tmp_path, program(kind, target))
-    database = FoundBefore(tmp_path)
+    database = StoredFailures(tmp_path)
     (entry,) = database.entries()
     assert (entry.name, entry.forms[0], entry.dtypes[0]) == cell
     (sample,) = database.samples(*cell, "found", 0)  # type: ignore[arg-type]
@@ -59,11 +59,11 @@ def test_a_damaged_failure_costs_itself_only(tmp_path: Path) -> None:
     keep(tmp_path, program("method", "relu"))
     (keep(tmp_path, program("function", RELU)) / "program.json").write_text("{")
     (tmp_path / "failures" / "stray").mkdir()
-    assert [entry.name for entry in FoundBefore(tmp_path).entries()] == ["relu"]
+    assert [entry.name for entry in StoredFailures(tmp_path).entries()] == ["relu"]
 
 
 def test_nothing_was_found_before_where_there_is_no_store(tmp_path: Path) -> None:
-    assert FoundBefore(tmp_path / "nowhere").entries() == []
+    assert StoredFailures(tmp_path / "nowhere").entries() == []
 
 
 def test_it_makes_no_cells_of_its_own(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_it_makes_no_cells_of_its_own(tmp_path: Path) -> None:
         "operators", "exp", "", "elementwise", ("function",), ("float32",), ("sample",), {}, mutated=False
     )
     double = dataclasses.replace(own, name="sin", dtypes=("float64",))
-    listed = SweepListing(("torch", "mine"), {}, [*FoundBefore(tmp_path).entries(), own, double], [], [])
+    listed = SweepListing(("torch", "mine"), {}, [*StoredFailures(tmp_path).entries(), own, double], [], [])
     session = SweepSession(SweepPlan(), listed)
     assert [(unit.database, str(unit.key), unit.kind) for unit in session.units if unit.kind == "found"] == [
         ("found before", "exp/function/float32", "found")

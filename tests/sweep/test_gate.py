@@ -16,7 +16,7 @@ from autotest.results.sweep_format import as_data, baseline
 from autotest.results.sweep_gate import Changes, changes
 from autotest.sweeping.engine import OnCell
 from autotest.sweeping.journal import name_of
-from autotest.sweeping.regressions import tried_again
+from autotest.sweeping.regressions import without_flaky
 from autotest.sweeping.session import SweepPlan, SweepSession
 from autotest.sweeping.units import Unit
 from autotest.sweeping.worker import SweepListing
@@ -162,7 +162,7 @@ def against(
         made.run(engine)
     compared = changes(made.map, old, lambda key: chosen(str(key)), made.unfinished)
     if len(runs) > 1:
-        compared, flaky = tried_again(made, engine, old, lambda key: chosen(str(key)), compared)
+        compared, flaky = without_flaky(made, engine, old, lambda key: chosen(str(key)), compared)
         return compared, [str(change.key) for change in flaky]
     return compared, []
 

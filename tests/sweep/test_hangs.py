@@ -13,8 +13,8 @@ from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.judged_units import judged_samples
-from autotest.sweeping.patience import Patience
 from autotest.sweeping.sampling import samples
+from autotest.sweeping.timeouts import TimeoutPolicy
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import HANGS, Ended, Unit, after_end, units
 from tests.sweep.planted import TORCH, databases, entries
@@ -29,11 +29,11 @@ def unit_of(operator: str, **changes: object) -> Unit:
 
 
 def test_the_first_sample_without_an_answer_is_waited_for_as_long_as_it_takes_to_call_it_a_hang() -> None:
-    assert Patience(20.0).of(unit_of("sort"), Running.CANDIDATE) == 20.0
+    assert TimeoutPolicy(20.0).of(unit_of("sort"), Running.CANDIDATE) == 20.0
 
 
 def test_samples_beside_one_that_gave_no_answer_are_waited_for_as_long_as_their_operator_takes() -> None:
-    patience = Patience(20.0)
+    patience = TimeoutPolicy(20.0)
     hung = unit_of("sort", ended={1: HANG})
     assert patience.of(hung, Running.CANDIDATE) == 3.0
     patience.took(unit_of("sort:stable"), 0.4)
@@ -44,7 +44,7 @@ def test_samples_beside_one_that_gave_no_answer_are_waited_for_as_long_as_their_
 
 
 def test_an_operator_that_gave_no_answer_in_several_cells_is_waited_for_no_more() -> None:
-    patience = Patience(20.0)
+    patience = TimeoutPolicy(20.0)
     for _ in range(4):
         assert patience.of(unit_of("sort"), Running.CANDIDATE) == 20.0
         patience.told(unit_of("sort"), HANG, 20.0)
@@ -53,7 +53,7 @@ def test_an_operator_that_gave_no_answer_in_several_cells_is_waited_for_no_more(
 
 
 def test_a_fork_that_gives_no_answer_is_not_waited_for_and_no_other_is_made_for_the_operator() -> None:
-    patience = Patience(20.0)
+    patience = TimeoutPolicy(20.0)
     forked = unit_of("sort", ended={1: HANG._replace(hung=False)})
     assert forked.in_forks
     assert (
@@ -77,7 +77,7 @@ def test_after_a_few_hangs_the_rest_of_a_unit_is_only_counted() -> None:
 
 
 def test_the_reference_is_waited_for_as_long_as_its_operator_takes_and_what_it_gives_up_accuses_nobody() -> None:
-    patience = Patience(20.0)
+    patience = TimeoutPolicy(20.0)
     assert patience.of(unit_of("sort"), Running.REFERENCE) == 3.0
     told = patience.told(unit_of("sort"), HANG._replace(running=Running.REFERENCE), 3.0)
     assert (told.how, told.early) == ("the reference gave no answer in 3 s", True)
@@ -87,7 +87,7 @@ def test_the_reference_is_waited_for_as_long_as_its_operator_takes_and_what_it_g
 
 
 def test_an_operator_whose_samples_were_not_made_in_time_is_not_waited_for_as_long_in_other_cells() -> None:
-    patience = Patience(20.0)
+    patience = TimeoutPolicy(20.0)
     assert patience.making(unit_of("sort")) > 20.0
     patience.gave_up_making(unit_of("sort"))
     assert patience.making(unit_of("sort")) == 3.0
@@ -154,7 +154,7 @@ def test_samples_that_cannot_be_made_in_time_cost_one_wait_for_all_units_of_thei
     monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
-    monkeypatch.setattr("autotest.sweeping.patience._MAKING", 2.0)
+    monkeypatch.setattr("autotest.sweeping.timeouts._MAKING", 2.0)
     database = Unending()
     unmade = list(units(database.entries(), lambda key: True, 0))
     cells = {unit.kind: Cell() for unit in unmade}

@@ -10,8 +10,8 @@ import pytest
 
 from autotest.frameworks.samples import Sample
 from autotest.results.sweep import CellKey
-from autotest.sweeping import kept_samples
-from autotest.sweeping.kept_samples import KeptSamples
+from autotest.sweeping import sample_cache
+from autotest.sweeping.sample_cache import SampleCache
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.units import Unit
 from tests.sweep.planted import databases
@@ -38,7 +38,7 @@ def unit(kind: str) -> Unit:
 
 @pytest.fixture(autouse=True)
 def all_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_samples, "_LONG", -1.0)
+    monkeypatch.setattr(sample_cache, "_LONG", -1.0)
 
 
 def same(one: list[Sample], other: list[Sample]) -> bool:
@@ -50,7 +50,7 @@ def test_samples_are_made_once_for_all_units_and_workers(tmp_path: Path) -> None
     plain = {kind: list(samples(unit(kind), database)) for kind in ("sample", "mutation", "hard")}
     assert database.made == 3
     for kind in ("sample", "mutation", "hard", "sample"):
-        worker = KeptSamples(tmp_path)
+        worker = SampleCache(tmp_path)
         assert len(list(samples(unit(kind), database, worker))) == len(plain[kind]) > 0
     assert database.made == 4
     (file,) = tmp_path.iterdir()
@@ -59,9 +59,9 @@ def test_samples_are_made_once_for_all_units_and_workers(tmp_path: Path) -> None
 
 def test_what_cannot_be_kept_or_read_is_made_again(tmp_path: Path) -> None:
     database = Counted()
-    nowhere = KeptSamples(tmp_path / "missing")
+    nowhere = SampleCache(tmp_path / "missing")
     assert len(list(samples(unit("sample"), database, nowhere))) > 0
-    kept = KeptSamples(tmp_path)
+    kept = SampleCache(tmp_path)
     expected = list(samples(unit("sample"), database, kept))
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"")

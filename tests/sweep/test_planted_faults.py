@@ -15,7 +15,7 @@ from autotest.program.rewriting import tensor_call
 from autotest.results.sweep import Cell
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.probing import wavers
-from autotest.sweeping.surroundings import reads_beyond
+from autotest.sweeping.surroundings import reads_out_of_bounds
 from tests.support.faulty import FaultyTorch
 from tests.sweep.planted import FAULTS, TORCH, failing, fault, other_every_time, swept
 
@@ -213,7 +213,7 @@ def test_a_reference_whose_result_is_infinity_times_what_lies_beyond_is_no_evide
 
     array = Array(np.ones(3, "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
-    assert reads_beyond(Program(calls, (array,)), fault("exp", one_further))
+    assert reads_out_of_bounds(Program(calls, (array,)), fault("exp", one_further))
 
 
 @pytest.mark.parametrize("shape", [(2,), (0,), ()], ids=str)
@@ -223,5 +223,5 @@ def test_a_reference_that_reads_beyond_its_inputs_is_no_evidence(shape: tuple[in
 
     array = Array(np.ones(shape, "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
-    assert reads_beyond(Program(calls, (array,)), fault("exp", one_further))
-    assert not reads_beyond(Program(calls, (array,)), TORCH)
+    assert reads_out_of_bounds(Program(calls, (array,)), fault("exp", one_further))
+    assert not reads_out_of_bounds(Program(calls, (array,)), TORCH)

@@ -13,7 +13,7 @@ from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.results.finding import Finding
 from autotest.results.sweep import Check
-from autotest.sweeping.unseen import looked_into
+from autotest.sweeping.hidden_differences import looked_into
 from tests.sweep.planted import TORCH, lies_otherwise
 
 CALLS = {

@@ -10,8 +10,8 @@ from typing import Any
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import Absent, CandidateDied, CandidateHung
-from autotest.frameworks.peer import PATIENCE, START, Peer, PeerGone
-from autotest.frameworks.remote import RemoteValue
+from autotest.frameworks.peer import PATIENCE, START, Peer, PeerDied
+from autotest.frameworks.remote_values import RemoteValue
 from autotest.frameworks.states import StateDiffers
 from autotest.frameworks.wire import LARGE, RemoteFailure
 from autotest.program import Array
@@ -62,7 +62,7 @@ class AskedElsewhere(Framework):
             self._close = weakref.finalize(self, peer.close)
             try:
                 answer, _ = peer.ask(((), (), ("read", ())), PATIENCE)
-            except PeerGone as gone:
+            except PeerDied as gone:
                 if self._met:
                     raise self._died(gone) from gone
                 self._missing = _not_served(self.inner, self.python, gone)
@@ -74,7 +74,7 @@ class AskedElsewhere(Framework):
             self._peer, self._met = peer, True
         return self._peer
 
-    def _died(self, gone: PeerGone) -> CandidateDied:
+    def _died(self, gone: PeerDied) -> CandidateDied:
         self.deaths += 1
         self._peer = None
         return (CandidateHung if gone.late else CandidateDied)(f"{self.name}: {gone}")
@@ -90,7 +90,7 @@ class AskedElsewhere(Framework):
         self._sent = False
         try:
             answer, failed = peer.ask((*self._taken(), question), self.patience or PATIENCE)
-        except PeerGone as gone:
+        except PeerDied as gone:
             raise self._died(gone) from gone
         self._failed |= failed
         if type(answer) is RemoteFailure:
@@ -158,7 +158,7 @@ class AskedElsewhere(Framework):
         return None
 
 
-def _not_served(inner: str, python: str, gone: PeerGone) -> str:
+def _not_served(inner: str, python: str, gone: PeerDied) -> str:
     """Return the message that says why `python` cannot serve `inner`, and what to do about it."""
     needed, words = f"{inner.partition(':')[0]} and NumPy", gone.last_words
     if "is too old" in words:  # the message of `START`

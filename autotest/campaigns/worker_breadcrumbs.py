@@ -44,7 +44,7 @@ def forget(place: Path, log: Path) -> None:
             file.unlink()
 
 
-def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
+def read_death(place: Path, log: Path, died: ProcessDeath) -> Death:
     """Return what the breadcrumb file and the log tell about a death, and remove both files."""
     position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
     words = ""
@@ -71,4 +71,4 @@ def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
     )
 
 
-__all__ = ["death_told_by", "doing", "forget", "trail_at"]
+__all__ = ["doing", "forget", "read_death", "trail_at"]

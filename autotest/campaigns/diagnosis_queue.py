@@ -10,7 +10,7 @@ from autotest.results.tasks import Diagnose, DiagnoseDeath, Found
 Diagnosis = Diagnose | DiagnoseDeath
 
 
-class Agenda:
+class DiagnosisQueue:
     """The queues of failures between their first observation and their last diagnosis."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Agenda:
         """Return the next task that examines a stored finding further; None if there is none."""
         return next((queue.popleft() for queue in (self._dead, self._kept, self._large) if queue), None)
 
-    def in_a_hurry(self) -> Diagnosis | None:
+    def next_unshrunk(self) -> Diagnosis | None:
         """Return the next task without shrinking, or None if there is none.
 
         It is for the overtime of a campaign, which is enough for a script that is seen to fail, but not to shrink it.

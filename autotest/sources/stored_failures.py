@@ -16,7 +16,7 @@ from autotest.program import Program, Ref, operator_of
 from autotest.program.serialisation import from_json, unpack_arrays
 
 
-class FoundBefore:
+class StoredFailures:
     """A database of the programs of the failures below `directory`, by the cell that they belong to.
 
     An entry that cannot be read is skipped here; `autotest list` reports it.

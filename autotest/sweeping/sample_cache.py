@@ -20,7 +20,7 @@ _LONG: Final = 0.05
 _LARGEST: Final = 1 << 22
 
 
-class KeptSamples:
+class SampleCache:
     """A cache of the samples of cells, in a folder shared by the workers of a sweep; without a folder, no cache."""
 
     def __init__(self, folder: Path | None = None) -> None:

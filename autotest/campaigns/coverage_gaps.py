@@ -34,7 +34,7 @@ _CLOSED_BY: Final = MappingProxyType(
 )
 
 
-class Gaps:
+class CoverageGaps:
     """The inputs that operators were given, and the choice of trials that close the gaps among them."""
 
     def __init__(self, covered: Coverage) -> None:
@@ -87,4 +87,4 @@ def taken(waiting: list[range], place: int) -> range:
     raise IndexError(f"fewer than {place} more trials are waiting")
 
 
-__all__ = ["COUNTED", "WINDOW", "Gaps", "closes_gap", "taken"]
+__all__ = ["COUNTED", "WINDOW", "CoverageGaps", "closes_gap", "taken"]

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 
-def where_it_is(function: Callable[..., Any]) -> str:
+def source_location(function: Callable[..., Any]) -> str:
     """Return the file and line of a function, such as ``test_x.py:12``, its decorators included."""
     code = inspect.unwrap(function).__code__
     return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
 
-def where_it_returns(function: Callable[..., Any]) -> str:
+def return_location(function: Callable[..., Any]) -> str:
     """Return the file and line of a function's only ``return`` with a value, or else of its beginning."""
     written = inspect.unwrap(function)
     file = Path(inspect.getfile(written)).name
@@ -37,7 +37,7 @@ def _returns(node: ast.AST) -> Iterator[ast.Return]:
             yield from _returns(child)
 
 
-def loses_its_name(function: Any, around: Mapping[str, Any]) -> str | None:
+def redefinition_warning(function: Any, around: Mapping[str, Any]) -> str | None:
     """Return a warning if `function` replaces an earlier test of the same name in the namespace `around`.
 
     Return None otherwise. `around` contains the names defined so far in the class or module of the function.

@@ -18,7 +18,7 @@ from autotest.replaying.replay import replay
 from autotest.results.finding import Finding
 from autotest.results.sweep import Check
 from autotest.sweeping import probing
-from autotest.sweeping.probing import Unseen
+from autotest.sweeping.probing import HiddenDifference
 
 #: Checks other than of values -> the symptoms by which other reports call them.
 SYMPTOMS: Final[dict[Check, Symptom]] = {"strides": "strides", "alias": "alias", "repeat": "nondeterminism"}
@@ -36,22 +36,22 @@ def looked_into(check: Check, message: str, about: str, program: Program, pair: 
     return dataclasses.replace(found, script=_script(found, shown, pair))
 
 
-def _shown(check: Check, program: Program, pair: Pair) -> Unseen | None:
+def _shown(check: Check, program: Program, pair: Pair) -> HiddenDifference | None:
     expected, actual = (replay(program, side) for side in (pair.reference, pair.candidate))
     if expected.error is not None or actual.error is not None:
         return None
-    found: Sequence[Unseen] | None
+    found: Sequence[HiddenDifference] | None
     if check == "strides":
         found = [*probing.layouts(observe(record_of(program, pair, expected, actual)))]
     elif check == "alias":
         found = probing.aliases(program, expected, actual, pair)
     else:
         place = probing.wavering(actual, replay(program, pair.candidate))
-        found = [] if place is None else [Unseen(check, "", "", *place)]
+        found = [] if place is None else [HiddenDifference(check, "", "", *place)]
     return found[0] if found else None
 
 
-def _script(finding: Finding, shown: Unseen, pair: Pair) -> str | None:
+def _script(finding: Finding, shown: HiddenDifference, pair: Pair) -> str | None:
     program, check, name = finding.program, shown.check, finding.first.name
     if program is None or pair.candidate.translates:
         return None

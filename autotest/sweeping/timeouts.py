@@ -17,7 +17,7 @@ _IN_VAIN: Final = 4
 _MAKING: Final = 30.0
 
 
-class Patience:
+class TimeoutPolicy:
     """Knows how long the samples of each operator take.
 
     If the wait was shorter than the deadline, a missing answer is not a hang: the sample is reported as left out, or

@@ -13,12 +13,12 @@ from autotest.results.progress import TestProgress
 from autotest.results.tasks import Where
 
 #: A test that still finds something new gets this many times the time of one that does not; every test gets some.
-FAVOUR = 4.0
+REWARD_FACTOR = 4.0
 #: Number of tasks without anything new after which a test no longer counts as finding something.
 PATIENCE = 3
 
 
-class Turns:
+class TestScheduler:
     """Priority queue of the tests of a campaign that have trials left.
 
     It is a heap because a campaign with a thousand workers takes a test from it many times a second.
@@ -63,6 +63,6 @@ class Turns:
     def _enter(self, where: Where) -> None:
         test = self._tests[where]
         self._numbers[where] += 1
-        share = test.seconds / (FAVOUR if test.unrewarded < PATIENCE else 1.0)
+        share = test.seconds / (REWARD_FACTOR if test.unrewarded < PATIENCE else 1.0)
         entry = (self._running[where], share, self._ranks[where], self._numbers[where], where)
         heapq.heappush(self._heap, entry)

@@ -13,9 +13,9 @@ from autotest.campaigns.coverage_gaps import COUNTED, WINDOW, CoverageGaps, take
 from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.campaigns.diagnosis_queue import Diagnosis, DiagnosisQueue
 from autotest.campaigns.executor import Executor, Observer, SaveProgress
+from autotest.campaigns.exploration_scheduler import ExplorationScheduler
 from autotest.campaigns.pinned import PinnedTrials
 from autotest.campaigns.plan import Plan
-from autotest.campaigns.test_scheduler import TestScheduler
 from autotest.results import ledger
 from autotest.results.identity import DEADLY, FatalCall, Identity, death_of
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -75,7 +75,7 @@ class Campaign:
         self._pinned = PinnedTrials(progress.tests, plan)
         self._by_where = self._pinned.by_where | {test.where: test for test in progress.tests}
         self._gaps = CoverageGaps(progress.covered)
-        self._turns = TestScheduler(progress.tests, plan.base_seed, self._has_more)
+        self._turns = ExplorationScheduler(progress.tests, plan.base_seed, self._has_more)
         #: The running tasks and their start times, by the task object's `id`: exploring tasks, and all others.
         self._exploring: dict[int, tuple[Explore, float]] = {}
         self._diagnosing: dict[int, tuple[Diagnosis, float]] = {}

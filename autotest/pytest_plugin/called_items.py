@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from autotest.sources.called_tests import TestName, labels
+from autotest.sources.called_tests import CollectedName, labels
 from autotest.sources.with_fixtures import direct_arguments
 
 
-def names(items: Sequence[pytest.Item]) -> dict[str, TestName]:
+def names(items: Sequence[pytest.Item]) -> dict[str, CollectedName]:
     """Return the name of each of some autotests, by its node id."""
     plain = {item.nodeid: _called(item) for item in items}
     needed = labels((called.file, called.name) for called in plain.values())
@@ -28,7 +28,7 @@ def names(items: Sequence[pytest.Item]) -> dict[str, TestName]:
     return named
 
 
-def renamed(named: Mapping[str, TestName]) -> list[str]:
+def renamed(named: Mapping[str, CollectedName]) -> list[str]:
     """Return a line for each test whose name was changed because another test has the same name."""
     return [
         f"{node} is called {called.label or called.file.name}::{called.name}"
@@ -39,14 +39,14 @@ def renamed(named: Mapping[str, TestName]) -> list[str]:
     ]
 
 
-def _called(item: pytest.Item) -> TestName:
+def _called(item: pytest.Item) -> CollectedName:
     owners = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     name = getattr(item, "originalname", None) or item.name
     positions = getattr(getattr(item, "callspec", None), "indices", {})
     shown = {argument: f"{argument}{position}" for argument, position in positions.items()}
     fixtures = frozenset(getattr(item, "fixturenames", ())) - direct_arguments(item.iter_markers("parametrize"))
     function = getattr(item, "function", None)
-    return TestName(function, item.path, ".".join([*owners, name]), arguments=shown, fixtures=fixtures)
+    return CollectedName(function, item.path, ".".join([*owners, name]), arguments=shown, fixtures=fixtures)
 
 
 def _arguments(item: pytest.Item) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autotest.pytest_plugin.summaries import RanTest
     from autotest.report.session import FindingSummary, TestSummary
     from autotest.running.tally import Tally
-    from autotest.sources.called_tests import TestName
+    from autotest.sources.called_tests import CollectedName
     from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
@@ -51,7 +51,7 @@ class Session:
         self._summaries: list[TestSummary] = []
         self._isolated: IsolatedRunner | None = None
         self._running: pytest.StashKey[TestSummary] = pytest.StashKey()
-        self._names: Mapping[str, TestName] = {}
+        self._names: Mapping[str, CollectedName] = {}
 
     # -- before the tests -------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from generators import TRIAL_BITS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TestName:
+class CollectedName:
     """The name of a test, given by the place where a collector found it. The test may be written elsewhere."""
 
     #: The object that the collector found: the decorated function, or a wrapper around it.
@@ -63,11 +63,11 @@ def _shown(value: Any, label: str | None = None) -> str:
     return text if " at 0x" not in text else label or "object"
 
 
-_collected: ContextVar[TestName | None] = ContextVar("autotest_called", default=None)
+_collected: ContextVar[CollectedName | None] = ContextVar("autotest_called", default=None)
 
 
 @contextlib.contextmanager
-def collected_as(called: TestName | None) -> Iterator[None]:
+def collected_as(called: CollectedName | None) -> Iterator[None]:
     """Inside the block, use the collector's name `called` for its test; None changes nothing."""
     if called is None:
         yield
@@ -79,7 +79,9 @@ def collected_as(called: TestName | None) -> Iterator[None]:
         _collected.reset(token)
 
 
-def current_name(run: Callable[..., Any], written: Callable[..., Any], file: Path, args: tuple[Any, ...]) -> TestName:
+def current_name(
+    run: Callable[..., Any], written: Callable[..., Any], file: Path, args: tuple[Any, ...]
+) -> CollectedName:
     """Return the name of the decorated function `run` during a call with `args`.
 
     If no collector has set a name with `collected_as`, the name is looked up in the class of the object that a method
@@ -97,12 +99,12 @@ def current_name(run: Callable[..., Any], written: Callable[..., Any], file: Pat
     owner = owner_of(run, args)
     if owner is None:
         name = _global_name(run, written) or written.__qualname__.rpartition("<locals>.")[2]
-        return TestName(run, file, name)
+        return CollectedName(run, file, name)
     wanted = getattr(args[0], "_testMethodName", "")
     attribute = _attribute(owner, run, wanted) or written.__name__
     module = sys.modules.get(owner.__module__)
     home = getattr(module, "__file__", None)
-    return TestName(run, path_of(home) if home else file, f"{class_name(owner)}.{attribute}")
+    return CollectedName(run, path_of(home) if home else file, f"{class_name(owner)}.{attribute}")
 
 
 def owner_of(run: Callable[..., Any], args: tuple[Any, ...]) -> type | None:

@@ -17,7 +17,7 @@ from typing import Any
 from autotest.base.errors import SkipsItself, UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
-from autotest.sources.called_tests import TestName, collected_as, labels, leads_to
+from autotest.sources.called_tests import CollectedName, collected_as, labels, leads_to
 from autotest.sources.importing import load
 from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark
 from autotest.sources.with_fixtures import call_with_fixtures
@@ -34,7 +34,7 @@ class Collected:
     settings: Settings
     #: Runs the test with its set-up and tear-down.
     body: Callable[[], None] = dataclasses.field(repr=False, compare=False)
-    called: TestName | None = dataclasses.field(default=None, repr=False, compare=False)
+    called: CollectedName | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def call(self) -> None:
         """Run the test under its collected name.
@@ -57,7 +57,7 @@ class Collected:
         return self.id if self.called is None else self.called.name
 
     def renamed(self, id: str, **changes: Any) -> Collected:  # noqa: A002 - the test's id is called so everywhere
-        """Return the same test under another id, with `changes` to the fields of its `TestName`."""
+        """Return the same test under another id, with `changes` to the fields of its `CollectedName`."""
         assert self.called is not None
         return dataclasses.replace(self, id=id, called=dataclasses.replace(self.called, **changes))
 
@@ -170,7 +170,7 @@ def _listed(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
             if issubclass(value, unittest.TestCase) or name.startswith("Test"):
                 yield from _in_class(value, file, name, marks)
         elif _settings(value) is not None and (value.__module__ == module.__name__ or _belongs_here(name, value)):
-            yield from _expanded(TestName(value, file, name), None, marks)
+            yield from _expanded(CollectedName(value, file, name), None, marks)
 
 
 def _belongs_here(name: str, test: Any) -> bool:
@@ -193,7 +193,7 @@ def _in_class(owner: type, file: Path, called: str, marks: list[Any]) -> Iterato
         if plain and inspect.isclass(function) and name.startswith("Test"):
             yield from _in_class(function, file, f"{called}.{name}", marks)
         elif name.startswith("test") and _settings(function) is not None:
-            yield from _expanded(TestName(function, file, f"{called}.{name}"), (owner, name), marks)
+            yield from _expanded(CollectedName(function, file, f"{called}.{name}"), (owner, name), marks)
 
 
 def _settings(value: Any) -> Settings | None:
@@ -201,7 +201,7 @@ def _settings(value: Any) -> Settings | None:
     return found if isinstance(found, Settings) and callable(value) else None
 
 
-def _expanded(called: TestName, place: tuple[type, str] | None, outer: list[Any]) -> Iterator[Collected | LeftOut]:
+def _expanded(called: CollectedName, place: tuple[type, str] | None, outer: list[Any]) -> Iterator[Collected | LeftOut]:
     function, file = called.function, called.file
     marks = [*outer, *marks_of(function)]
     original = inspect.unwrap(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autotest.campaigns.test_scheduler import PATIENCE, REWARD_FACTOR, TestScheduler
+from autotest.campaigns.exploration_scheduler import PATIENCE, REWARD_FACTOR, ExplorationScheduler
 from autotest.results.progress import TestProgress
 from autotest.results.tasks import Where
 
@@ -14,7 +14,7 @@ def new(count: int) -> list[TestProgress]:
 
 
 def test_every_test_has_its_turn_before_one_has_two():
-    turns = TestScheduler(new(5), 0, lambda test: True)
+    turns = ExplorationScheduler(new(5), 0, lambda test: True)
     first = [turns.next().where.test for _ in range(5)]
     assert sorted(first) == [f"test_{number}" for number in range(5)]
     assert first != [f"test_{number}" for number in range(5)]  # not in the order of the file
@@ -24,7 +24,7 @@ def test_every_test_has_its_turn_before_one_has_two():
 def test_the_one_that_had_least_time_comes_first_and_one_that_finds_something_gets_more():
     idle, finds = new(2)
     idle.unrewarded = PATIENCE
-    turns = TestScheduler([idle, finds], 0, lambda test: True)
+    turns = ExplorationScheduler([idle, finds], 0, lambda test: True)
     for _ in range(500):
         test = turns.next()
         test.seconds += 1.0
@@ -35,7 +35,9 @@ def test_the_one_that_had_least_time_comes_first_and_one_that_finds_something_ge
 def test_what_has_nothing_left_is_passed_over_until_something_of_it_comes_back():
     one, other = new(2)
     other.broken = "yes"
-    turns = TestScheduler([one, other], 0, lambda test: not test.broken and (bool(test.returned) or test.next < 1))
+    turns = ExplorationScheduler(
+        [one, other], 0, lambda test: not test.broken and (bool(test.returned) or test.next < 1)
+    )
     assert turns.next() is one
     one.next = 1
     assert turns.next() is None
@@ -48,6 +50,6 @@ def test_a_test_is_run_twice_at_once_only_when_all_others_are_being_run():
     small = new(3)
     small[0].seconds = 0.0
     small[1].seconds = small[2].seconds = 100.0
-    turns = TestScheduler(small, 0, lambda test: True)
+    turns = ExplorationScheduler(small, 0, lambda test: True)
     assert {turns.next().where.test for _ in range(3)} == {"test_0", "test_1", "test_2"}
     assert turns.next() is small[0]

@@ -18,7 +18,7 @@ REWARD_FACTOR = 4.0
 PATIENCE = 3
 
 
-class TestScheduler:
+class ExplorationScheduler:
     """Priority queue of the tests of a campaign that have trials left.
 
     It is a heap because a campaign with a thousand workers takes a test from it many times a second.

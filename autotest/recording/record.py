@@ -161,7 +161,7 @@ class Record:
             self.undefined.add(id(value))
 
     def spread_undefined(self, slot: int, owner: Any) -> None:
-        """Mark the result of call `slot` as undefined if it read undefined contents, and tensors that it fills as defined.
+        """Mark the result of call `slot` as undefined if it read undefined contents, and what it fills as defined.
 
         Args:
             slot: slot of a recorded call.

@@ -266,7 +266,8 @@ class Recorder(LiveRecord):
         try:
             actual = self._on_candidate(call, expected, lambda: operations.actual(actual_owner))
         except BaseException:
-            self.pair.operation("exit", "").expected(expected_owner)  # Python does not, as `enter` raises
+            # The reference is entered already, and Python calls no `__exit__` if `__enter__` raises.
+            self.pair.operation("exit", "").expected(expected_owner)
             raise
         self.recording_gradients = self.records_gradients()
         if expected is expected_owner or expected is None:

@@ -1,4 +1,4 @@
-"""The namespace of a whole framework, for ``.reference`` and ``.candidate`` of a dual namespace."""
+"""One side of the dual namespace ``torch`` itself: the namespace of a whole framework."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _has_special_inputs(record: Record) -> bool:
 
 
 def has_special_numbers(array: Array) -> bool:
-    """Return whether `array` contains NaN, an infinity, a subnormal number, or a number whose square overflows its dtype.
+    """Return whether `array` contains NaN, an infinity, a subnormal number, or a number whose square overflows.
 
     -0.0 is not special: it changes only the sign of a zero, or an infinity where the reference has no finite number
     either.

@@ -19,7 +19,7 @@ MOST = 10
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OptimizerStep:
-    """One step: its slot, the optimizer's slot, the optimizer's tensors, and the values of these and of their gradients."""
+    """The inputs of one step: its slot, the optimizer's slot, its tensors, and their values and gradients before it."""
 
     slot: int
     owner: int

@@ -13,7 +13,7 @@ _PARAMETER = "nn.Parameter"
 
 
 def filled_with(calls: Sequence[Call], values: Sequence[Any], tensors: Any, slot: int) -> set[int]:
-    """Return the slots that become defined together with `slot`: the same tensor, bases that it covers, and their views.
+    """Return the slots that become defined together with `slot`: the same tensor, bases it covers, and their views.
 
     Args:
         calls: the calls of a program.

@@ -18,7 +18,7 @@ def pair_outside() -> Pair:
 
 
 def agree_now(recorder: Recorder, slot: int) -> None:
-    """Compare the plain values that call `slot` returned; no end of a trial will compare them later.
+    """Compare the plain values that call `slot` returned at once, because no trial compares them later.
 
     Raises:
         Divergence: the sides disagree, and the value is not undefined.

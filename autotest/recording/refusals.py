@@ -53,7 +53,7 @@ def not_for_a_report() -> None:
     """Raise `TypeError` if pytest iterates over a dual object to show it, because a trial must not record that.
 
     Raises:
-        TypeError: the caller is pytest's assertion rewriting.
+        TypeError: the caller is a module of ``_pytest.assertion``, which formats failed assertions.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

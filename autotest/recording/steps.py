@@ -49,11 +49,12 @@ def keep_step(record: Record, optimizer: Any, operand: Operand) -> None:
 
 
 def may_be_of_a_step(record: Record, mismatches: Sequence[Mismatch]) -> bool:
-    """Return whether an optimizer made a step, and no mismatch is in a value that was computed before it."""
+    """Return whether an optimizer made a step, and all mismatches are in numbers that the step may have changed."""
     if not record.steps:
         return False
     calls = record.calls
-    # The tensor that a parameter was made from, and the base of a view of it, contain the values after the step.
+    # The tensor that a parameter was made from, its bases, and views of a parameter share the parameter's memory:
+    # they contain the values after the step.
     parameters: set[int] = set()
     for call in reversed(calls):
         if call.target == "nn.Parameter" or (call.slot in parameters and may_share_memory(call)):

@@ -15,7 +15,7 @@ _PLAIN = (bool, int, float)
 
 
 class KnownRefusal(Exception):
-    """The candidate refused a call, which is a known refusal; `slot` contains the value that replaces its result."""
+    """The candidate refused a call, and the refusal is known; `slot` contains the value that replaces the result."""
 
     def __init__(self, slot: int) -> None:
         self.slot = slot

@@ -1,4 +1,4 @@
-"""What a trial produced on either side, read once and compared."""
+"""Reads the results of a trial on both sides, once, and compares them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from autotest.recording.special_values import marked, wanted
 
 @dataclasses.dataclass(slots=True)
 class Observed:
-    """A record that has run, with neither side read yet."""
+    """A record of calls that have run, with the pairs of values to compare, before any value is read."""
 
     record: Record
     pairings: list[Pairing]
-    #: How many results (inputs do not count) there are, and how many gradients the reference has.
+    #: The number of results, without inputs, and the number of gradients that the reference has.
     compared: int
     gradients: int
-    #: What the reference's side of the pairings holds, once it was read to be compared.
+    #: The reference's values of `pairings`; empty until `compare` has read them.
     expected: Sequence[Any] = ()
 
     @property
     def elements(self) -> int:
-        """How many numbers the reference's tensors hold: as long as this lives, the record keeps them alive."""
+        """Number of elements in the reference's tensors, which the record keeps alive as long as this object exists."""
         reference = self.record.pair.reference
         types = reference.tensor_types
         return reference.numel([pairing.expected for pairing in self.pairings if type(pairing.expected) in types])
@@ -51,26 +51,26 @@ _expected, _actual = operator.attrgetter("expected"), operator.attrgetter("actua
 
 
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
-    """The mismatches that count of everything that `record` holds."""
+    """Compare both sides of `record`; return the mismatches that count under `settings`."""
     return wanted(compare([observe(record)], settings)[0], settings)
 
 
 def observe(record: Record) -> Observed:
-    """Find out what there is to compare."""
+    """Pair the values of both sides of `record`, without reading them."""
     paired = pair_up(record)
     return Observed(record, paired.pairings, paired.results, paired.gradients + _read_gradients(record))
 
 
 def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatch]]:
-    """Read both sides of some trials of one pair, waiting for each side once; all mismatches of each of them."""
+    """Read both sides of `trials`, which share one pair, waiting for each side once; return each trial's mismatches."""
     pair, pairings = trials[0].record.pair, [*chain.from_iterable(trial.pairings for trial in trials)]
     try:
         read = freezing(pair.candidate, [*map(_actual, pairings)])
     except (AdapterWrong, CandidateDied):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
+    except Exception as error:  # noqa: BLE001 - any exception here comes from the candidate
         return _unreadable(trials, settings, error)
-    # An asynchronous candidate works meanwhile.
+    # An asynchronous candidate computes while the reference is read.
     expected = freeze(pair.reference, [*map(_expected, pairings)])
     try:
         actual = read()
@@ -92,7 +92,10 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
 
 
 def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
-    """What is said of call `slot`, of which the candidate told only when it was read that it failed."""
+    """Return the mismatches of a trial in which the candidate reported the failure of call `slot` only when read.
+
+    If the candidate lacks the operator, the record is rejected instead and the list is empty.
+    """
     name = operator_of(record.calls, slot)
     if isinstance(error, Absent):
         record.rejection = Rejection(name, NO_NAME, str(error))
@@ -110,10 +113,14 @@ def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
 
 
 def _unreadable(trials: Sequence[Observed], settings: Settings, error: Exception) -> list[list[Mismatch]]:
-    """An asynchronous framework reports when it is read what went wrong in a call made long before."""
+    """Return the mismatches of each trial after a read of the candidate raised `error`.
+
+    An asynchronous framework reports the failure of a call only when a later result is read. Several trials are
+    therefore compared again one by one, to find the trial that the error belongs to.
+    """
     if len(trials) > 1:
         found = [compare([trial], settings)[0] for trial in trials]
-        # Told once, it may not be told again: then it is not known whose it was, and the last trial has it.
+        # The framework may report an error only once. Then its trial is unknown, and the last trial gets the error.
         if any(mismatch.name == "results" for mismatches in found for mismatch in mismatches):
             return found
         return [*found[:-1], [*found[-1], _unread(trials[-1], error)]]
@@ -143,7 +150,7 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
     ]
     if not suspicious and not record.mismatches:
         return []
-    # Names and messages are worked out only now that somebody will read them.
+    # Computed only now, because names and messages are needed only if there is a mismatch.
     named = names(record.snapshot())
     found: list[Mismatch] = []
     for index in suspicious:
@@ -164,18 +171,18 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
 
 
 def _of_operand(record: Record, mismatch: Mismatch) -> Mismatch:
-    """`mismatch`, which says as which operand its leaf was read where it is about the gradient of one."""
+    """Return `mismatch` with `operand` set to the operand as which its leaf was first used, if it was used."""
     use = first_use(record.calls, mismatch.slot)
     return mismatch if use is None else dataclasses.replace(mismatch, operand=use[1])
 
 
 def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:
-    """`found` in program order: what the forward gave, then gradients, then what an optimizer made of these."""
+    """Return `found` in program order: results of the forward pass, gradients, values that an optimizer changed."""
     end = len(recorder.calls)
     pushed = max((call.slot for call in recorder.calls if is_backward(call)), default=end)
     step = next((call.slot for call in recorder.calls if is_step(call)), end)
     if step < pushed:
-        step = end  # the gradients that are there at the end come after that step
+        step = end  # the gradients compared at the end were computed after that step
 
     def place(mismatch: Mismatch) -> tuple[bool, bool, int]:
         slot, gradient = mismatch.slot, mismatch.stage == "backward"
@@ -186,7 +193,7 @@ def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:
 
 
 def _is_trained(recorder: Record, value: Any) -> bool:
-    """Whether an optimizer may have written into `value`, or into something in it."""
+    """Whether an optimizer may have written into `value` or one of its items."""
     reference = recorder.pair.reference
     if isinstance(value, (tuple, list)):
         return any(_is_trained(recorder, item) for item in value)
@@ -196,7 +203,7 @@ def _is_trained(recorder: Record, value: Any) -> bool:
 
 
 def _read_gradients(recorder: Record) -> int:
-    """How many gradients the body itself took hold of, so that they are compared as results."""
+    """Return the number of gradients that the body read itself, which are compared as results."""
     if not give_gradients(recorder.calls):
         return 0
     taken = [recorder.expected[call.slot] for call in recorder.calls if gives_gradients(call)]

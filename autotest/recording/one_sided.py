@@ -1,4 +1,4 @@
-"""Writes down that one side accepts a call which the other refuses."""
+"""Records that one side accepts a call and the other side refuses it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from autotest.recording.record import Record, stage_of
 
 
 def only_reference_accepts(record: Record, slot: int, function: Any, error: Exception) -> None:
-    """The candidate refused the call at `slot` with `error`; `function` is what it was asked, or `ABSENT`.
+    """Record that the candidate refused the call at `slot` with `error`.
 
-    A candidate that only translates names rejects the trial where it has none for this call; else it is a mismatch.
+    This is a mismatch. But if the candidate only translates names and has none for this call, or raised `Absent`, the
+    trial is rejected.
+
+    Args:
+        record: the record, with the call written.
+        slot: slot of the refused call.
+        function: the candidate's callable, or `ABSENT` if the candidate has none.
+        error: the exception that the candidate raised.
     """
     reference, candidate = record.pair.sides
     target = operator_of(record.calls, slot)
@@ -35,7 +42,7 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
 
 
 def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:
-    """The reference refused the call at `slot` with `error`, and the candidate did not: a mismatch."""
+    """Record a mismatch: the reference refused the call at `slot` with `error`, and the candidate accepted it."""
     reference, candidate = record.pair.sides
     kind, target = record.calls[slot].kind, record.calls[slot].target
     reason = f"{type(error).__name__}: {first_line(error)}"

@@ -1,4 +1,4 @@
-"""Gives a class the special methods of Python's operators, each of them one call of the `operator` module."""
+"""Adds the special methods of Python's operators to a class, each as one call of the `operator` module."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _OTHER = ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne", "ge
 
 
 def install(owner: type, call: Callable[[Any, str, tuple[Any, ...]], Any]) -> None:
-    """Let `owner`'s operators be ``call(self, name, operands)``, with the operands as they were written.
+    """Define the operators of `owner` as ``call(self, name, operands)``, with the operands in their written order.
 
-    But ``value | nothing()`` is the choice whether to give the value at all.
+    The exception is ``value | nothing()``, a generator that chooses whether the argument is passed at all.
     """
 
     def forward(name: str) -> Callable[..., Any]:
@@ -26,7 +26,7 @@ def install(owner: type, call: Callable[[Any, str, tuple[Any, ...]], Any]) -> No
         return lambda self, other: call(self, name, (other, self))
 
     def alternative(self: Any, other: Any) -> Any:
-        # Of no argument and a tensor no operator is made: it is a choice, as of no argument and a generator.
+        # `tensor | nothing()` is no call of the operator: it is a choice, like `generator | nothing()`.
         return oneof(self, other) if type(other) is nothing else call(self, "or_", (self, other))
 
     for name in (*_BINARY, *_OTHER):
@@ -36,4 +36,4 @@ def install(owner: type, call: Callable[[Any, str, tuple[Any, ...]], Any]) -> No
         setattr(owner, f"__r{special}__", reflected(name))
         if hasattr(operator, f"i{special}"):
             setattr(owner, f"__i{special}__", forward(f"i{special}"))
-    setattr(owner, "__or__", alternative)  # noqa: B010 - mypy takes a class's own for that of all classes
+    setattr(owner, "__or__", alternative)  # noqa: B010 - mypy would take `owner.__or__` for `type.__or__`

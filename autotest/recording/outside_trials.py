@@ -1,4 +1,4 @@
-"""Outside of any trial: which pair dual objects belong to, and comparing at once what nobody compares later."""
+"""Outside of any trial: the pair that dual objects belong to, and the immediate comparison of plain values."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from autotest.frameworks import Pair, all_chosen
 from autotest.recording.recorder import Recorder
 from autotest.results.divergence import Divergence
 
-__tracebackhide__ = of_the_test  # as in the recorder
+__tracebackhide__ = of_the_test  # as in recorder.py
 
 
 def pair_outside() -> Pair:
-    """The pair that the environment asks for, the first of several: nobody handed one to code outside of trials."""
+    """Return the pair that the environment selects, the first of several; code outside of trials is given no pair."""
     return all_chosen()[0]
 
 
 def agree_now(recorder: Recorder, slot: int) -> None:
-    """Raise `Divergence` when the sides disagree in the plain value that call `slot` returned."""
+    """Compare the plain values that call `slot` returned at once, because no trial compares them later.
+
+    Raises:
+        Divergence: the sides disagree, and the value is not undefined.
+    """
     how = Comparison("forward", Tolerance(), slot, sides=recorder.pair.sides)
     found = compare_values(recorder.calls[slot].target, recorder.expected[slot], recorder.actual[slot], how)
     if found and not recorder.is_undefined(slot):

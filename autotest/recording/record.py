@@ -1,4 +1,4 @@
-"""The straight list of calls that a program is made of, while it is being made."""
+"""The list of calls of a program while it is recorded."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from autotest.program.semantics import (
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.undefined import filled_with, spoilt_with
 
-# What a NamedTuple's own constructor does, at half the cost: every call of every trial makes one.
+# Creates a NamedTuple at half the cost of its constructor; every call of every trial creates one.
 _made = tuple.__new__
 
 
 class Record:
-    """The log of one program, with the live values of both sides.
+    """The recorded calls of one program, with the live values of both sides.
 
-    `expected[i]` and `actual[i]` are what call `i` returned. They are kept until the record goes, so that
-    `id` of any of them identifies it for as long as it matters.
+    `expected[i]` and `actual[i]` are the results of call `i` on the reference and on the candidate. The record keeps
+    them alive as long as it exists, so that their ids stay unique.
     """
 
     __slots__ = (
@@ -65,67 +65,72 @@ class Record:
         self.arrays: list[Array] = []
         self.expected: list[Any] = []
         self.actual: list[Any] = []
-        #: Divergences that show when a call is made; the others are found when the trial is over.
+        #: Mismatches found while calls run; all others are found at the end of the trial.
         self.mismatches: list[Mismatch] = []
-        #: Why the reference refused, once it has.
+        #: Why the trial is rejected, such as a refusal by the reference; None if it is not.
         self.rejection: Rejection | None = None
-        #: Why the program cannot be run again without the test body, if so.
+        #: Why the program cannot be replayed without the test body; None if it can.
         self.opaque: str | None = None
-        #: ids of the reference's tensors whose contents are undefined, slots that hold anything computed from
-        #: such, and whether one of them was backpropagated.
+        #: ids of the reference's tensors with undefined contents, the slots of values computed from such tensors, and
+        #: whether a backward pass ran through one of them.
         self.undefined: set[int] = set()
         self.undefined_slots: set[int] = set()
         self.backward_undefined = False
-        #: Keeps what no call returned alive for as long as its id is noted here: another object may get it otherwise.
+        #: Keeps objects alive that no call returned but whose ids are stored here; otherwise an id might be reused.
         self.held: list[Any] = []
-        #: ids of the reference's parameters and buffers that both sides hold alike, and of modules that draw.
+        #: ids of the reference's parameters and buffers that have equal values on both sides, and of modules that draw
+        #: random numbers.
         self.synced: set[int] = set()
         self.random_modules: set[int] = set()
-        #: id of a buffer of the test -> the candidate's own, since what two frameworks save is not the same.
+        #: id of a buffer of the test -> the candidate's buffer, because two frameworks save different bytes.
         self.twins: dict[int, io.BytesIO] = {}
-        #: The path of a file that the test saved -> what each side's own of it is called.
+        #: Path of a file that the test saved -> the name of each side's own copy of it.
         self.files: dict[str, str] = {}
-        #: id of what was imported from another record, or of that record -> slot here.
+        #: id of an object imported from another record, or of that record -> slot in this record.
         self.imported: dict[int, int] = {}
         self.modules = ModuleTable()
-        #: What steps of optimizers were given, the first of them.
+        #: The inputs of the first optimizer steps, as `autotest.recording.steps.OptimizerStep`.
         self.steps: list[Any] = []
-        #: The path of the module whose forward is running.
+        #: Path of the module whose forward is running; None outside of any.
         self.scope: Scope | None = None
 
     def next_call(
         self, kind: CallKind, target: str, args: tuple[Operand, ...], kwargs: dict[str, Operand], note: str = ""
     ) -> Call:
-        """The call that is to be written down next."""
+        """Return the next call, with the next slot, without recording it."""
         return _made(Call, (kind, target, args, kwargs, len(self.calls), note, self.scope))
 
     def write(self, call: Call, expected: Any, actual: Any) -> int:
-        """Write the next call down with its results; returns its slot."""
+        """Record the next call with its results; return its slot."""
         self.calls.append(call)
         self.expected.append(expected)
         self.actual.append(actual)
         return call.slot
 
     def capture(self, array: Array) -> Captured:
-        """Keep `array` as one of the program's inputs."""
+        """Add `array` to the program's inputs; return the operand that refers to it."""
         self.arrays.append(array)
         return Captured(len(self.arrays) - 1)
 
     def program(self) -> Program:
-        """What was recorded so far; raises `NotReplayable` when something in it is not data."""
+        """Return the program recorded so far.
+
+        Raises:
+            NotReplayable: the program contains something that is not data.
+        """
         if self.opaque is not None:
             raise NotReplayable(self.opaque)
         return self.snapshot()
 
     def snapshot(self) -> Program:
-        """What was recorded so far, to be read and named; it may not be replayable."""
+        """Return the program recorded so far for reading and naming; it may not be replayable."""
         undefined = [slot for slot in range(len(self.calls)) if self.is_undefined(slot)]
         return Program(tuple(self.calls), tuple(self.arrays), frozenset(undefined))
 
-    # -- contents that nobody specifies -----------------------------------------------------------------
+    # -- undefined contents -----------------------------------------------------------------------------
 
     def is_undefined(self, slot: int) -> bool:
-        """Whether the contents of what call `slot` returned, or of something in it, are undefined."""
+        """Return whether the result of call `slot`, or one of its items, has undefined contents."""
         if not (self.undefined or self.undefined_slots):
             return False
         return slot in self.undefined_slots or self._holds_undefined(self.expected[slot])
@@ -136,7 +141,7 @@ class Record:
         return id(value) in self.undefined
 
     def gradients_undefined(self) -> set[int]:
-        """The slots whose gradients are undefined: of all that undefined contents were computed from, and of these."""
+        """Return the slots with undefined gradients: undefined values, and all values that these were computed from."""
         if not self.backward_undefined:
             return set()
         found = {slot for slot in range(len(self.calls)) if self.is_undefined(slot)}
@@ -147,7 +152,7 @@ class Record:
         return found
 
     def mark_undefined(self, slot: int, value: Any) -> None:
-        """Note that call `slot` returned `value` with contents that nobody specifies."""
+        """Mark `value`, the result of call `slot`, and its items as undefined."""
         self.undefined_slots.add(slot)
         if isinstance(value, (tuple, list)):
             for item in value:
@@ -156,7 +161,12 @@ class Record:
             self.undefined.add(id(value))
 
     def spread_undefined(self, slot: int, owner: Any) -> None:
-        """What call `slot` computed from undefined contents is undefined, unless the call fills it anew."""
+        """Mark the result of call `slot` as undefined if it read undefined contents, and what it fills as defined.
+
+        Args:
+            slot: slot of a recorded call.
+            owner: on the reference, the object whose method was called; None for a function.
+        """
         call, expected = self.calls[slot], self.expected[slot]
         called = is_module_call(call) and isinstance(owner, self.pair.reference.module_types)
         draws = called and id(owner) in self.random_modules and self.pair.reference.draws(owner)
@@ -165,7 +175,7 @@ class Record:
             self._define(filled, call)
             read.discard(filled)
         if call.target == "getitem" and read and isinstance(self.expected[call.args[0].slot], (tuple, list)):
-            read = {slot}  # one of several values may be undefined, and the others not
+            read = {slot}  # of several values, only some may be undefined
         pushed = self.backward_undefined and (is_step(call) or clips_gradients(call))
         if not (
             draws
@@ -181,15 +191,15 @@ class Record:
             for spoilt in spoilt_with(self.calls, self.expected, types, call.args[0].slot):
                 self.mark_undefined(spoilt, self.expected[spoilt])
         if called and self.pair.reference.is_training(owner):
-            self._hold_undefined(self.pair.reference.buffers(owner).values())  # such as running means
+            self._hold_undefined(self.pair.reference.buffers(owner).values())  # for example running means
         if is_step(call):
             self._hold_undefined(self.pair.reference.optimized(owner))
         self.mark_undefined(slot, expected)
 
     def _define(self, filled: int, by: Call) -> None:
-        """The contents of what call `filled` returned are known since the call `by`, whatever they were."""
+        """Mark the result of call `filled` as defined, because the call `by` replaced its contents."""
         types = self.pair.reference.tensor_types
-        # Other data are other memory: what shares that which a tensor had stays as it is.
+        # Assigning `x.data` gives the tensor other memory: values that share its old memory are not affected.
         moved = by.kind == "setattr"
         same = {at for at, value in enumerate(self.expected) if value is self.expected[filled]} if moved else ()
         for slot in same or filled_with(self.calls, self.expected, types, filled):
@@ -203,7 +213,7 @@ class Record:
 
 
 def _filled(call: Call) -> list[int]:
-    """The slots whose contents `call` defines, whatever they held."""
+    """Return the slots whose contents `call` defines, regardless of their old contents."""
     read = [ref.slot for ref in refs(call)]
     if read and (fills(call) or _assigns_all(call) or (call.kind == "setattr" and call.target == "data")):
         return read[:1]
@@ -219,7 +229,7 @@ def _assigns_all(call: Call) -> bool:
 
 
 def stage_of(kind: CallKind, target: str, function: Any) -> Stage:
-    """Where in a test a call stands, of `function` on one side."""
+    """Return the stage of a call; `function` is the callable of one side, used to recognize classes."""
     if target.rpartition(".")[2] in ("backward", "grad") and kind in ("method", "function"):
         return "backward"
     return "build" if kind == "function" and isinstance(function, type) else "forward"

@@ -1,4 +1,4 @@
-"""Runs each call on both sides and writes it down."""
+"""Runs each call on both sides and records it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_know
 from autotest.recording.watching import watching
 from autotest.results.divergence import Divergence
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# Errors caused by the test are shown at the line of the test, so pytest hides the frames of this module for them.
 __tracebackhide__ = of_the_test
 
-#: Calls, apart from `with` statements, after which gradients may be recorded or not.
+#: Names of calls, apart from `with` statements, that may switch the recording of gradients on or off.
 _CHANGES_RECORDING = frozenset(("set_grad_enabled", "inference_mode", "no_grad", "enable_grad", "_set_grad_enabled"))
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -36,12 +36,12 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 _current: ContextVar[Recorder | None] = ContextVar("autotest_recorder", default=None)
 
 
-#: The recorder of the trial that is running in this context, if one is.
+#: Returns the recorder of the trial that is running in this context; None if no trial is.
 current: Final[Callable[[], Recorder | None]] = _current.get
 
 
 class recording:
-    """``with recording(recorder):`` makes `recorder` the current one until the block is left."""
+    """Context manager: ``with recording(recorder):`` makes `recorder` the current one inside the block."""
 
     __slots__ = ("_recorder", "_token")
 
@@ -57,18 +57,18 @@ class recording:
 
 
 class Lowerable(Protocol):
-    """A dual object, as far as the recorder needs to know it."""
+    """The part of a dual object that the recorder needs."""
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
-        """What stands for it in a call: on the reference, on the candidate, in the program."""
+        """Return the values that represent it in a call: on the reference, on the candidate, in the program."""
 
 
 class Recorder(LiveRecord):
-    """Does what a test body does, on both sides, and records it.
+    """Runs the calls of a test body on both sides, and records them.
 
     Args:
         pair: the two frameworks.
-        check_errors: try on the candidate what the reference refuses.
+        check_errors: whether a call that the reference refuses also runs on the candidate, which should refuse it too.
     """
 
     __slots__ = (
@@ -88,21 +88,21 @@ class Recorder(LiveRecord):
         super().__init__(pair)
         self.check_errors = check_errors
         watch = watching()
-        #: Who is told of each call before a side is asked for it, see `autotest.recording.watching`.
+        #: Called before each side runs a call, see `autotest.recording.watching`.
         self.about_to: Callable[[Recorder, Side, Call], None] = _unwatched if watch is None else watch.about_to
         self.running = ""
-        #: Whether the plan, and not the test, has chosen large sizes, so that results may be too large to go on with.
+        #: Whether the plan, not the test, chose large sizes. The trial then ends at a result that is too large.
         self.limited = False
-        #: Calls that both sides refused where the body expected that.
+        #: Number of calls that both sides refused, as the body expected.
         self.refused = 0
-        #: Other tests that the body called, each of which ran trials of its own.
+        #: Names of other tests that the body called, each of which ran its own trials.
         self.other_tests: list[str] = []
         self.records_gradients = pair.reference.records_gradients
-        #: Whether gradients are recorded, as far as calls of this record changed that.
+        #: Whether gradients should be recorded, according to the calls of this record.
         self.recording_gradients = True
-        #: What the body gets for a plain value that it reads, out of both sides'.
+        #: Selects the plain value that the body reads, from the values of both sides.
         self.as_read: Callable[[Any, Any], Any] = _as_the_reference
-        #: Whether a refusal of the candidate is known, so that the trial goes on after it.
+        #: Whether a refusal by the candidate is known, so that the trial continues after it.
         self.is_known_refusal: Callable[[Mismatch], bool] = none_is_known
 
     # -- calls ------------------------------------------------------------------------------------------
@@ -115,9 +115,14 @@ class Recorder(LiveRecord):
         kwargs: Mapping[str, Any],
         owner: tuple[Any, Any, Operand] | None = None,
     ) -> int:
-        """Lower the arguments once, run the reference and then the candidate, write it down; returns the slot.
+        """Lower the arguments once, run the reference and then the candidate, and record the call; return its slot.
 
-        `owner` is the object whose method is called, on the reference, on the candidate and in the program.
+        Args:
+            kind: kind of the call.
+            target: name of the called function, method or operator.
+            args: positional arguments, without `owner`.
+            kwargs: keyword arguments.
+            owner: the object whose method is called, on the reference, on the candidate and in the program.
         """
         hooks = self.modules.gradient_hooks
         if hooks is not None:
@@ -145,16 +150,16 @@ class Recorder(LiveRecord):
         return slot
 
     def _by_reference(self, call: Call, given: LoweredArguments, operations: Both, kwargs: Mapping[str, Any]) -> Any:
-        """What the reference returns; where it refuses, the candidate may be asked too, and the trial ends."""
+        """Return the reference's result. If it refuses, the candidate may run the call too, and the trial ends."""
         self.about_to(self, "reference", call)
         if self.running:
             raise mistakes.called_back(self.running, call.target)
         if self.records_gradients() is not self.recording_gradients:
             raise mistakes.gradients_off(call.target, self.pair.reference.name)
         try:
-            self.running = call.target  # a framework that calls the test's own code back must not find dual calls in it
+            self.running = call.target  # code of the test that the framework calls back must not make dual calls
             expected = operations.expected(*given.expected, **given.expected_named)
-        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+        except Exception as error:  # noqa: BLE001 - the framework may raise any exception
             self.running = ""
             optional = [key for key, value in kwargs.items() if may_be_left_out(value)]
             error = mistakes.with_nearest_keyword(error, self.pair, call, given.expected)
@@ -171,12 +176,12 @@ class Recorder(LiveRecord):
         return expected
 
     def _by_candidate(self, call: Call, given: LoweredArguments, operation: Any, expected: Any) -> Any:
-        """What the candidate returns for a call to which the reference returned `expected`."""
+        """Return the candidate's result of a call for which the reference returned `expected`."""
         self.about_to(self, "candidate", call)
         try:
             self.running = call.target
             return operation(*given.actual, **given.actual_named)
-        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+        except Exception as error:  # noqa: BLE001 - the framework may raise any exception
             self.running = ""
             slot = self.write(call, expected, None)
             one_sided.only_reference_accepts(self, slot, self._lacks(slot, operation, given.actual), error)
@@ -189,30 +194,34 @@ class Recorder(LiveRecord):
     def method(
         self, name: str, owner: tuple[Any, Any, Operand], args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> int:
-        """Call the method `name` of what `owner` is on either side; the candidate may lack it. Returns the slot."""
+        """Call the method `name` of `owner` on both sides, also if the candidate lacks it; return the slot."""
         return self.call("method", name, args, kwargs, owner)
 
     def _keep_copy(self, slot: int) -> None:
-        """Copy what `slot` holds on both sides, by a call like any other, so that every replay looks at it too."""
+        """Copy the value in `slot` on both sides, by a recorded call, so that every replay compares the copy too."""
         made = self.method("clone", (self.expected[slot], self.actual[slot], Ref(slot)))
         self.calls[made] = self.calls[made]._replace(note=NOTE)
 
     def _lacks(self, slot: int, operation: Any, args: Sequence[Any]) -> Any:
-        """`operation`, or `ABSENT` where the candidate's owner has no such method."""
+        """Return `operation`, or `ABSENT` if the call is of a method that the candidate's object lacks."""
         kind, name = self.calls[slot].kind, self.calls[slot].target
         method = kind == "method" and name != "__call__"
         return ABSENT if method and not self.pair.candidate.provides(kind, name, args[0]) else operation
 
     def operate(self, name: str, operands: Sequence[Any]) -> int:
-        """A function of the `operator` module (``add``, ``getitem``, ``iadd``, ...) on both sides."""
+        """Run a function of the `operator` module (``add``, ``iadd``, ...) on both sides; return the slot."""
         return self.call("operator", name, operands, {})
 
     def builtin(self, name: str, operand: Any) -> int:
-        """A builtin of one argument (``len``, ``bool``, ``list``, ...) on both sides."""
+        """Run a builtin of one argument (``len``, ``bool``, ``list``, ...) on both sides; return the slot."""
         return self.call("builtin", name, (operand,), {})
 
     def getattr(self, owner: Lowerable, name: str) -> int:
-        """Read an attribute on both sides. That the reference lacks it is the test's own mistake."""
+        """Read the attribute `name` on both sides; return the slot.
+
+        Raises:
+            AttributeError: the reference lacks the attribute, which is a mistake of the test.
+        """
         expected_owner, actual_owner, operand = owner._lower(self)
         operations = self.pair.operation("getattr", name)
         try:
@@ -227,7 +236,7 @@ class Recorder(LiveRecord):
         return slot
 
     def setattr(self, owner: Lowerable, name: str, value: Any) -> None:
-        """Assign an attribute on both sides."""
+        """Assign the attribute `name` on both sides; do nothing if a generator drew that `value` is left out."""
         expected_owner, actual_owner, operand = owner._lower(self)
         one, other, recorded = lower(self, value, lambda: None)
         if one is generators.NOTHING:
@@ -240,7 +249,7 @@ class Recorder(LiveRecord):
         call = self.next_call("setattr", name, (operand, recorded), {})
         try:
             operations.expected(expected_owner, one)
-        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+        except Exception as error:  # noqa: BLE001 - the framework may raise any exception
             self._refused(call, error, attempt)
             self.end(error)
         self._on_candidate(call, None, attempt)
@@ -249,7 +258,7 @@ class Recorder(LiveRecord):
             self.spread_undefined(slot, None)
 
     def enter(self, owner: Lowerable) -> int:
-        """Enter a context manager on both sides."""
+        """Enter a context manager on both sides; return the slot."""
         expected_owner, actual_owner, operand = owner._lower(self)
         operations = self.pair.operation("enter", "")
         expected = operations.expected(expected_owner)
@@ -257,54 +266,55 @@ class Recorder(LiveRecord):
         try:
             actual = self._on_candidate(call, expected, lambda: operations.actual(actual_owner))
         except BaseException:
-            self.pair.operation("exit", "").expected(expected_owner)  # `with` leaves only what was entered
+            # The reference is entered already, and Python calls no `__exit__` if `__enter__` raises.
+            self.pair.operation("exit", "").expected(expected_owner)
             raise
         self.recording_gradients = self.records_gradients()
         if expected is expected_owner or expected is None:
-            expected = actual = ABSENT  # whatever the candidate's returns: keeping it would keep it entered
+            expected = actual = ABSENT  # storing the candidate's result would keep the context entered
         return self.write(call, expected, actual)
 
     def exit(self, owner: Lowerable, details: tuple[Any, ...]) -> None:
-        """Leave a context manager on both sides, also when the body is being left by an exception."""
+        """Leave a context manager on both sides, also if an exception leaves the body; `details` describes it."""
         expected_owner, actual_owner, operand = owner._lower(self)
         operations = self.pair.operation("exit", "")
         try:
-            # Last in, first out: two sides in one framework restore what each of them found.
+            # Last in, first out: if both sides are one framework, each restores the state that it found.
             operations.actual(actual_owner, *details)
         finally:
             operations.expected(expected_owner, *details)
             self.recording_gradients = self.records_gradients()
         self.write(self.next_call("exit", "", (operand,), {}), None, None)
         if type(operand) is Ref:
-            # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.
+            # A `with` statement drops its context manager, and OneFlow's no_grad ends only when it is destroyed.
             self.expected[operand.slot] = self.actual[operand.slot] = ABSENT
 
     def _on_candidate(self, call: Call, expected: Any, action: Callable[[], Any]) -> Any:
         self.about_to(self, "candidate", call)
         try:
             return action()
-        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+        except Exception as error:  # noqa: BLE001 - the framework may raise any exception
             one_sided.only_reference_accepts(self, self.write(call, expected, None), action, error)
             self.end(error)
 
     # -- tensors and modules ----------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, requires_grad: bool = False, device: str = "cpu", note: str = "") -> int:
-        """A new leaf tensor of the same contents on both sides."""
+        """Create a leaf tensor with the contents of `array` on both sides; return the slot."""
         kwargs: dict[str, Operand] = {"requires_grad": requires_grad, "device": device}
         call = self.next_call("tensor", array.dtype, (self.capture(array),), kwargs, note)
         expected = self.pair.reference.tensor(array, device=device, requires_grad=requires_grad)
         self.about_to(self, "candidate", call)
         try:
             actual = self.pair.candidate.tensor(array, device=device, requires_grad=requires_grad)
-        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+        except Exception as error:  # noqa: BLE001 - the framework may raise any exception
             slot = self.write(call, expected, None)
             one_sided.only_reference_accepts(self, slot, self.pair.candidate.tensor, error)
             self.end(error)
         return self.write(call, expected, actual)
 
     def _settle_contents(self, slot: int, contents: KnownContents) -> None:
-        """Give random numbers that are data to both sides alike, and mark other contents as undefined."""
+        """Copy random numbers that are data from the reference to the candidate; mark undefined contents as such."""
         expected, actual = self.expected[slot], self.actual[slot]
         if contents is KnownContents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
             return
@@ -312,15 +322,17 @@ class Recorder(LiveRecord):
             self.mark_undefined(slot, expected)
             return
         array = self.pair.reference.values([expected])[0].as_array()
-        with contextlib.suppress(Exception):  # of another shape or dtype: the comparison will say so
+        with contextlib.suppress(Exception):  # a different shape or dtype is reported by the comparison
             self.pair.candidate.overwrite(actual, array)
         note = f"drawn by {self.pair.reference.name}"
         self.write(self.next_call("overwrite", "", (Ref(slot), self.capture(array)), {}, note), None, None)
 
     def end(self, error: Exception | None = None) -> NoReturn:
-        """Leave the test body, because nothing that follows would mean anything.
+        """Leave the test body, because the results of later calls would be meaningless.
 
-        Outside of any trial nobody waits for that: the reference's own exception, or a `Divergence`, is raised.
+        Raises:
+            TrialEnd: this recorder belongs to the running trial.
+            Divergence: outside of any trial, if there is a mismatch; otherwise `error` itself is raised.
         """
         if current() is self:
             raise TrialEnd from error
@@ -329,20 +341,31 @@ class Recorder(LiveRecord):
         assert error is not None
         raise error
 
-    # -- what the reference refuses ---------------------------------------------------------------------
+    # -- calls that the reference refuses ---------------------------------------------------------------
 
     def _refused(self, call: Call, error: Exception, attempt: Callable[[], Any], optional: Sequence[str] = ()) -> None:
-        """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
+        """Handle the reference's refusal of `call`: reject the trial, or check that the candidate refuses too.
+
+        Args:
+            call: the refused call, which is not recorded yet.
+            error: the exception that the reference raised.
+            attempt: runs the same call on the candidate.
+            optional: keywords whose generators may leave them out.
+
+        Raises:
+            Exception: the error, if the test caused it, if it expected it and the candidate refused too, or if code of
+                a framework made the call.
+        """
         target = call.target
         if is_mistake(error, optional):
             raise made_by_the_test(error) from None
         if (misuse := mistakes.misuse(error, target, self.pair)) is not None:
             raise misuse from None
         if refusals.inside_of(self.pair.packages):
-            raise error  # of something that was given a dual object and could not take it
+            raise error  # from framework code that was given a dual object and cannot handle it
         expected = current() is self and refusals.is_expected()
         if not expected:
-            # A module is known by its class.
+            # A call of a module is reported under the name of its class.
             owner = self.calls[call.args[0].slot] if is_module_call(call) and type(call.args[0]) is Ref else call
             operator = owner.target if is_class(owner) else target
             self.rejection = Rejection(operator, type(error).__name__, str(error), refusals.place(self.pair.packages))
@@ -352,7 +375,7 @@ class Recorder(LiveRecord):
         try:
             self.pair.candidate.known(attempt())
             self.pair.candidate.synchronize()
-        except Exception:  # noqa: BLE001 - refusing, in whatever way, is what is hoped for
+        except Exception:  # noqa: BLE001 - any refusal is the desired result
             if expected:
                 self.refused += 1
                 raise made_by_the_test(error) from None

@@ -1,4 +1,4 @@
-"""A whole framework, where a dual namespace itself is asked for one side."""
+"""One side of the dual namespace ``torch`` itself: the namespace of a whole framework."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autotest.frameworks import Pair
 
 
 class SideNamespace:
-    """Side 0 or 1 of a pair, by the names that test bodies use."""
+    """Looks up the names that test bodies use in one framework of a pair: 0 is the reference, 1 the candidate."""
 
     def __init__(self, pair: Pair, side: int) -> None:
         self.framework = (pair.reference, pair.candidate)[side]

@@ -1,4 +1,4 @@
-"""Keeps what an optimizer's step is about to be given, and tells whether what differs may be what a step made."""
+"""Records the inputs of optimizer steps, and decides whether mismatches may come from such a step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from autotest.program import Operand, Ref, refs
 from autotest.program.semantics import OPERATIONS, is_class, may_share_memory
 from autotest.recording.record import Record
 
-#: Steps of one trial that are kept, at most.
+#: The maximum number of optimizer steps that are recorded in one trial.
 MOST = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OptimizerStep:
-    """One step: its slot, that of the optimizer, the optimizer's tensors, and what they and their gradients held."""
+    """The inputs of one step: its slot, the optimizer's slot, its tensors, and their values and gradients before it."""
 
     slot: int
     owner: int
@@ -29,7 +29,13 @@ class OptimizerStep:
 
 
 def keep_step(record: Record, optimizer: Any, operand: Operand) -> None:
-    """Note the step that `optimizer` of the reference is going to make with the next call of `record`."""
+    """Store the inputs of the step that the next call of `record` runs.
+
+    Args:
+        record: the record of the trial.
+        optimizer: the reference's optimizer.
+        operand: the operand that refers to the optimizer in the program.
+    """
     reference = record.pair.reference
     tensors = reference.optimized(optimizer)
     if not tensors or type(operand) is not Ref or len(record.steps) >= MOST:
@@ -43,11 +49,12 @@ def keep_step(record: Record, optimizer: Any, operand: Operand) -> None:
 
 
 def may_be_of_a_step(record: Record, mismatches: Sequence[Mismatch]) -> bool:
-    """Whether an optimizer stepped, and nothing differs that was computed before."""
+    """Return whether an optimizer made a step, and all mismatches are in numbers that the step may have changed."""
     if not record.steps:
         return False
     calls = record.calls
-    # What a parameter is made of, and a view of one, hold what the step has made of it.
+    # The tensor that a parameter was made from, its bases, and views of a parameter share the parameter's memory:
+    # they contain the values after the step.
     parameters: set[int] = set()
     for call in reversed(calls):
         if call.target == "nn.Parameter" or (call.slot in parameters and may_share_memory(call)):

@@ -1,4 +1,4 @@
-"""Goes on after a call that the candidate is known to refuse, with what the reference computed on both sides."""
+"""Continues after a call that the candidate is known to refuse, with the reference's result on both sides."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ from autotest.program import Call, Ref
 from autotest.program.semantics import asked_in_place, in_place, is_class
 from autotest.recording.lowering import LiveRecord
 
-#: The note of inputs that stand for what a call gives.
+#: Note of the calls that replace a refused call by the result of the reference.
 NOTE = "as the reference computes it"
 _PLAIN = (bool, int, float)
 
 
 class KnownRefusal(Exception):
-    """The candidate refused a call, as is known; what stands for its result is in `slot`."""
+    """The candidate refused a call, and the refusal is known; `slot` contains the value that replaces the result."""
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
 
 
 def none_is_known(mismatch: Mismatch) -> bool:
-    """What a trial does that ends with the first call that the candidate refuses."""
+    """Return False: no refusal is known, so the trial ends with the first call that the candidate refuses."""
     return False
 
 
 def force(recorder: LiveRecord, slot: int, expected: Any) -> None:
-    """Take back call `slot`, the last one, and its mismatch; raises `KnownRefusal` with what stands for `expected`.
+    """Replace call `slot`, the last one, by the reference's result `expected`, and remove its mismatch.
 
-    Returns, and nothing is taken back, where nothing can stand for that.
+    If no value can replace the result, return and leave the record unchanged.
+
+    Raises:
+        KnownRefusal: the call is replaced; the exception has the slot of the replacement.
     """
     call, mismatch = recorder.calls[slot], recorder.mismatches[-1]
     given = (recorder.expected[slot], recorder.actual[slot])
@@ -73,7 +76,7 @@ def _instead(recorder: LiveRecord, call: Call, expected: Any) -> int | None:
 
 
 def _input(recorder: LiveRecord, expected: Any) -> int | None:
-    """An input that holds what the reference's tensor `expected` does."""
+    """Record an input with the values of the reference's tensor `expected`; return its slot, or None if it cannot."""
     pair = recorder.pair
     if not isinstance(expected, pair.reference.tensor_types):
         return None
@@ -81,13 +84,13 @@ def _input(recorder: LiveRecord, expected: Any) -> int | None:
     array, grad = value.as_array(), bool(value.requires_grad)
     try:
         pair.candidate.tensor(array, device=value.device, requires_grad=grad)
-    except Exception:  # noqa: BLE001 - a dtype that it does not have, perhaps: then nothing stands for this
+    except Exception:  # noqa: BLE001 - for example a dtype that it lacks: there is no replacement then
         return None
     return recorder.tensor(array, requires_grad=grad, device=value.device, note=NOTE)
 
 
 def _overwritten(recorder: LiveRecord, slot: int) -> int | None:
-    """The tensor in `slot`, which the reference has written into, and on the candidate's side alike."""
+    """Overwrite the candidate's tensor in `slot` with the reference's, which the call wrote into; None if it cannot."""
     pair = recorder.pair
     expected, actual = recorder.expected[slot], recorder.actual[slot]
     if not isinstance(expected, pair.reference.tensor_types) or not isinstance(actual, pair.candidate.tensor_types):
@@ -95,7 +98,7 @@ def _overwritten(recorder: LiveRecord, slot: int) -> int | None:
     array = pair.reference.values([expected])[0].as_array()
     try:
         pair.candidate.overwrite(actual, array)
-    except Exception:  # noqa: BLE001 - of another shape, perhaps: then nothing stands for this
+    except Exception:  # noqa: BLE001 - for example a different shape: there is no replacement then
         return None
     recorder.write(recorder.next_call("overwrite", "", (Ref(slot), recorder.capture(array)), {}, NOTE), None, None)
     return slot

@@ -1,4 +1,4 @@
-"""Factories of dual tensors, and the generators that must know the frameworks."""
+"""Factories of dual tensors, and the generators that depend on the frameworks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from autotest.recording.mistakes import device_missing
 from autotest.recording.outside_trials import pair_outside
 from autotest.recording.recorder import Recorder, current
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# Errors caused by the test are shown at the line of the test, so pytest hides the frames of this module for them.
 __tracebackhide__ = of_the_test
 
-# Generators that are built here are the test's doing: their errors name its line.
+# Generators built in this module are arguments of the test: their errors name the line of the test.
 __generators_hide__ = True
 
 
@@ -42,30 +42,31 @@ def random_tensor(
     layout: Any = None,
     device: Any = "cpu",
 ) -> Value:
-    """A dual tensor of anything that the test does not rule out. Every argument may be a generator.
+    """Return a random dual tensor; every argument may be a generator.
 
-    What is left out is open: within the twenty trials of a test it is drawn over all it may be, plain things first.
+    An argument that is left out is open: over the twenty trials of a test its values are drawn from all possible ones,
+    simple ones first.
 
     Args:
         ndim: rank; when open, 0 to 4.
-        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions; when open, 1, 2 to 6, one past multiples of 8
-            and of 16, and in some trials so many that the tensor has a few thousand elements. Tensors of one trial
-            for which the same is asked have one shape, or shapes that broadcast together.
+        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions; when open, 1, 2 to 6, one more than a multiple
+            of 8 or 16, and in some trials sizes that give the tensor a few thousand elements. Tensors of one trial that
+            are drawn with the same arguments have the same shape, or shapes that broadcast together.
         low, high: bounds of the contents, ``low <= x < high``. When open, numbers of every sign and magnitude, and in
-            some trials NaN, infinities, -0.0, subnormal and the greatest numbers. Integers of which only `high` is
-            given start at 0.
+            some trials NaN, infinities, -0.0, subnormal numbers and the largest numbers of the dtype. If only `high` is
+            given for integers, `low` is 0.
         dtype: a name such as ``"float32"``, or a dtype of a framework; ``float``, ``int`` and ``bool`` mean float32,
             int64 and bool. When open, float32, and float64 in some trials; half precision too in the thorough profile.
-        requires_grad: whether the tensor is a leaf that requires grad; left out, if it is of a floating dtype. A
-            generator's is ignored for integers and booleans.
-        shape: the whole shape at once, instead of `ndim` and the dimensions.
+        requires_grad: whether the tensor is a leaf that requires grad; when left out, it does if its dtype is floating
+            or complex. A value drawn by a generator is ignored for integers and booleans.
+        shape: the whole shape, instead of `ndim` and the dimensions.
         contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.
         layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`; when open, any of
-            them. A tensor that is not contiguous is a view, made by recorded calls, and still a leaf.
-        device: where to put it.
+            them. A non-contiguous tensor is a view, created by recorded calls, and still a leaf.
+        device: device of the tensor on both sides.
 
     Raises:
-        generators.GeneratorError: for bounds or sizes that cannot be met, and for arguments that contradict each other.
+        generators.GeneratorError: the bounds or sizes cannot be met, or arguments contradict each other.
     """
     if isinstance(ndim, (tuple, list)):
         raise generators.GeneratorError(
@@ -83,9 +84,9 @@ def random_tensor(
             layout=layout,
         )
     except generators.GeneratorError as error:
-        error.args = (str(error).replace("random_array(", "random_tensor("),)  # which the test wrote
+        error.args = (str(error).replace("random_array(", "random_tensor("),)  # the function that the test called
         raise
-    except (MemoryError, ValueError) as error:  # NumPy has either for arrays that nothing can hold
+    except (MemoryError, ValueError) as error:  # NumPy raises either if an array is too large
         raise generators.GeneratorError(f"random_tensor(...): {error}; draw smaller dimensions") from None
     grad = True if requires_grad is None else _gradient_wanted(requires_grad, drawn, dtype, contents)
     recorder = current()
@@ -104,24 +105,24 @@ def random_tensor(
 def choice_tensor(
     a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
 ) -> Value:
-    """A dual tensor of picks out of `a`, in the meaning of ``numpy.random.choice``.
+    """Return a dual tensor of random elements of `a`, like ``numpy.random.choice``.
 
     Args:
-        a: what to pick from: a sequence, an array of one dimension, or a whole number, which stands for ``range(a)``.
-        size: the tensor's shape, a whole number for one dimension, or None for a single pick of shape ``()``.
-        replace: whether an element may be picked again.
-        p: the chance of each element, with sum 1; all alike when None.
-        dtype: as of `random_tensor`.
+        a: the population: a sequence, a one-dimensional array, or an int `n`, which means ``range(n)``.
+        size: shape of the tensor; an int for one dimension, None for a single element of shape ``()``.
+        replace: whether an element may be chosen more than once.
+        p: the probability of each element, with sum 1; None for equal probabilities.
+        dtype: as for `random_tensor`.
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
 
     Raises:
-        generators.GeneratorError: `p` is not so, there is not enough to pick from, or `dtype` does not hold it.
+        generators.GeneratorError: `p` is invalid, `a` has too few elements, or `dtype` cannot represent an element.
     """
     try:
         array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=dtype)
         return from_drawn(array.value(), _value(requires_grad), "cpu")
     except generators.GeneratorError as error:
-        error.args = (str(error).replace("choice_array", "choice_tensor"),)  # which the test wrote
+        error.args = (str(error).replace("choice_array", "choice_tensor"),)  # the function that the test called
         raise
 
 
@@ -135,17 +136,17 @@ def broadcast_tensors(
     ndim: Any = None,
     layout: Any = None,
 ) -> tuple[Value, ...]:
-    """`n` dual tensors whose shapes broadcast together, in every way in which they can.
+    """Return `n` random dual tensors whose shapes broadcast together.
 
-    Sizes of 1 stand where another has more, and leading dimensions are left out.
+    The shapes differ by dimensions of size 1 and by missing leading dimensions.
 
     Args:
         n: how many tensors.
-        low, high, dtype, requires_grad, layout: of each tensor, as of `random_tensor`.
-        ndim: rank of the shape that all of them broadcast to; when open, 0 to 4.
+        low, high, dtype, requires_grad, layout: applied to each tensor, as for `random_tensor`.
+        ndim: rank of the common broadcast shape; when open, 0 to 4.
 
     Raises:
-        generators.GeneratorError: as `random_tensor` does, and for an `n` that is no number of tensors.
+        generators.GeneratorError: as for `random_tensor`, or `n` is no valid number of tensors.
     """
     return tuple(
         random_tensor(shape=shape, low=low, high=high, dtype=dtype, requires_grad=requires_grad, layout=layout)
@@ -154,7 +155,13 @@ def broadcast_tensors(
 
 
 def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Value:
-    """A dual tensor holding a drawn array, laid out as it says."""
+    """Return a dual tensor with the values and the layout of `drawn`.
+
+    Args:
+        drawn: the drawn array.
+        requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
+        device: device of the tensor on both sides.
+    """
     recorder = current() or Recorder(pair_outside())
     grad = bool(requires_grad) and drawn.dtype in DIFFERENTIABLE
     if drawn.layout == "contiguous":
@@ -167,9 +174,10 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Val
 
 
 def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, details: tuple[Any, ...]) -> int:
-    """The slot of a recorded call of `target` on what is in `slot`.
+    """Record a call of `target` on the value in `slot`, with the arguments `details`; return its slot.
 
-    Half of all inputs are made so, of plain arguments that nothing is to be drawn or lowered for.
+    Half of all inputs are created by such calls. This path is short because their arguments are plain values: nothing
+    is drawn or lowered.
     """
     call = recorder.next_call(kind, target, (Ref(slot), *details), {}, LAYOUT)
     expected_of, actual_of = recorder.pair.operation(kind, target)
@@ -177,7 +185,7 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
     try:
         expected = expected_of(recorder.expected[slot], *details)
         actual = actual_of(recorder.actual[slot], *details)
-    except Exception:  # noqa: BLE001 - whatever it is, a call like any other says whose it is
+    except Exception:  # noqa: BLE001 - the ordinary call below reports which side failed
         value = Value(recorder, slot)
         owner = value._lower(recorder)
         made = (
@@ -191,7 +199,11 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
 
 
 def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, contents: Any) -> bool:
-    """Whether the tensor of `drawn` is to require grad, as the test says; raises where it can not, or is no answer."""
+    """Return whether the test requests a gradient for the tensor of `drawn`.
+
+    Raises:
+        generators.GeneratorError: a tensor of this fixed dtype has no gradient, or the argument is no bool.
+    """
     if requires_grad is True and drawn.dtype not in DIFFERENTIABLE and not _is_drawn(dtype, contents):
         raise generators.GeneratorError(
             f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, for there is no gradient "
@@ -204,7 +216,7 @@ def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, co
 
 
 def _dtype(given: Any) -> Any:
-    """A dtype of the dual torch as the reference's own, which has a name; anything else as it is."""
+    """Return the reference's dtype, which has a name, for a dtype of the dual torch; return other values unchanged."""
     if not isinstance(given, Symbol):
         return given
     recorder = current()
@@ -212,7 +224,7 @@ def _dtype(given: Any) -> Any:
 
 
 def _is_drawn(*given: Any) -> bool:
-    """Whether any of these is a generator, so that not every trial has what one has."""
+    """Whether an argument is a generator, so that its value varies between trials."""
     return any(isinstance(generators.as_generator(item), generators.Generator) for item in given)
 
 
@@ -222,7 +234,7 @@ def _value(item: Any) -> Any:
 
 
 class random_device(generators.Generator):
-    """The name of a device type that both frameworks can use here: ``"cpu"``, or ``"cuda"`` where both have it."""
+    """Generator of the name of a device type that both frameworks can use: ``"cpu"``, or ``"cuda"`` if both have it."""
 
     __slots__ = ()
 

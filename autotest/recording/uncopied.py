@@ -1,4 +1,4 @@
-"""What a dual object refuses: to be copied, pickled, or inherited from."""
+"""Base class of dual objects that forbids copying, pickling and subclassing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any, NoReturn
 
 from autotest.base.errors import UsageError, made_by_the_test, of_the_test
 
-__tracebackhide__ = of_the_test  # as in the recorder
+__tracebackhide__ = of_the_test  # as in recorder.py
 
 
 class Uncopied:
-    """Raises, with what to write instead, where Python asks for a copy, a pickle or a subclass."""
+    """Raises an error that says what to write instead if the object is copied, pickled or used as a base class."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Who is told of each call before either side is asked to make it, since the process may die of it."""
+"""The observer that is notified before either side runs a call, because the call may crash the process."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from autotest.program import Call
 
 
 class Watch(Protocol):
-    """Is told by each recorder that is made while it watches."""
+    """Is notified by every recorder that is created while it is set."""
 
     def about_to(self, recorder: Any, side: Side, call: Call) -> None:
-        """`side` is asked for `call` now: first the reference, where it is no input, and then the candidate.
+        """Notify that `side` is about to run `call`: first the reference, unless it is an input, then the candidate.
 
-        May end the trial, by noting a rejection and raising `TrialEnd`.
+        May end the trial: set the rejection of `recorder` and raise `TrialEnd`.
         """
 
 
 _watch: ContextVar[Watch | None] = ContextVar("autotest_watch", default=None)
 
 
-#: Who watches in this context.
+#: Returns the observer set in this context; None if there is none.
 watching: Final[Callable[[], Watch | None]] = _watch.get
 
 
 @contextlib.contextmanager
 def watched(watch: Watch) -> Iterator[None]:
-    """Let `watch` be told of the calls of every recorder that is made inside the block."""
+    """Notify `watch` of the calls of every recorder that is created inside the block."""
     token = _watch.set(watch)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a trial produced on either side, read once and compared."""
+"""The results of a trial on both sides, which are read once and compared."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from autotest.recording.special_values import marked, wanted
 
 @dataclasses.dataclass(slots=True)
 class Observed:
-    """A record that has run, with neither side read yet."""
+    """A finished record, with neither side read yet."""
 
     record: Record
     pairings: list[Pairing]
-    #: How many results (inputs do not count) there are, and how many gradients the reference has.
+    #: Number of results to compare (inputs do not count), and number of gradients that the reference has.
     compared: int
     gradients: int
-    #: What the reference's side of the pairings holds, once it was read to be compared.
+    #: The reference's values of the pairings, set when the trial is compared.
     expected: Sequence[Any] = ()
 
     @property
     def elements(self) -> int:
-        """How many numbers the reference's tensors hold: as long as this lives, the record keeps them alive."""
+        """Number of elements of the reference's tensors, which stay in memory while this object exists."""
         reference = self.record.pair.reference
         types = reference.tensor_types
         return reference.numel([pairing.expected for pairing in self.pairings if type(pairing.expected) in types])
@@ -51,18 +51,18 @@ _expected, _actual = operator.attrgetter("expected"), operator.attrgetter("actua
 
 
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
-    """The mismatches that count of everything that `record` holds."""
+    """Return all mismatches of `record` that the settings count."""
     return wanted(compare([observe(record)], settings)[0], settings)
 
 
 def observe(record: Record) -> Observed:
-    """Find out what there is to compare."""
+    """Find everything to compare in `record`."""
     paired = pair_up(record)
     return Observed(record, paired.pairings, paired.results, paired.gradients + _read_gradients(record))
 
 
 def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatch]]:
-    """Read both sides of some trials of one pair, waiting for each side once; all mismatches of each of them."""
+    """Return all mismatches of each trial. All trials have the same pair, and each side is waited for once."""
     pair, pairings = trials[0].record.pair, [*chain.from_iterable(trial.pairings for trial in trials)]
     try:
         read = freezing(pair.candidate, [*map(_actual, pairings)])
@@ -70,7 +70,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
         return _unreadable(trials, settings, error)
-    # An asynchronous candidate works meanwhile.
+    # An asynchronous candidate computes while the reference is read.
     expected = freeze(pair.reference, [*map(_expected, pairings)])
     try:
         actual = read()
@@ -92,7 +92,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
 
 
 def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
-    """What is said of call `slot`, of which the candidate told only when it was read that it failed."""
+    """Return the mismatches of a record whose candidate reported only on reading that call `slot` failed."""
     name = operator_of(record.calls, slot)
     if isinstance(error, Absent):
         record.rejection = Rejection(name, NO_NAME, str(error))
@@ -110,10 +110,11 @@ def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
 
 
 def _unreadable(trials: Sequence[Observed], settings: Settings, error: Exception) -> list[list[Mismatch]]:
-    """An asynchronous framework reports when it is read what went wrong in a call made long before."""
+    """Return the mismatches after reading failed: an asynchronous framework reports failed calls only then."""
     if len(trials) > 1:
         found = [compare([trial], settings)[0] for trial in trials]
-        # Told once, it may not be told again: then it is not known whose it was, and the last trial has it.
+        # A failure may be reported only once. If no trial shows it again, its trial is unknown, and the last one gets
+        # it.
         if any(mismatch.name == "results" for mismatches in found for mismatch in mismatches):
             return found
         return [*found[:-1], [*found[-1], _unread(trials[-1], error)]]
@@ -143,7 +144,7 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
     ]
     if not suspicious and not record.mismatches:
         return []
-    # Names and messages are worked out only now that somebody will read them.
+    # Names and messages are computed only here, because only mismatches need them.
     named = names(record.snapshot())
     found: list[Mismatch] = []
     for index in suspicious:
@@ -164,18 +165,18 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
 
 
 def _of_operand(record: Record, mismatch: Mismatch) -> Mismatch:
-    """`mismatch`, which says as which operand its leaf was read where it is about the gradient of one."""
+    """Return `mismatch` with the operand as which its leaf was first read, if the leaf was read."""
     use = first_use(record.calls, mismatch.slot)
     return mismatch if use is None else dataclasses.replace(mismatch, operand=use[1])
 
 
 def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:
-    """`found` in program order: what the forward gave, then gradients, then what an optimizer made of these."""
+    """Return `found` in program order: results of the forward, then gradients, then results of an optimizer's step."""
     end = len(recorder.calls)
     pushed = max((call.slot for call in recorder.calls if is_backward(call)), default=end)
     step = next((call.slot for call in recorder.calls if is_step(call)), end)
     if step < pushed:
-        step = end  # the gradients that are there at the end come after that step
+        step = end  # the final gradients were computed after that step
 
     def place(mismatch: Mismatch) -> tuple[bool, bool, int]:
         slot, gradient = mismatch.slot, mismatch.stage == "backward"
@@ -186,7 +187,7 @@ def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:
 
 
 def _is_trained(recorder: Record, value: Any) -> bool:
-    """Whether an optimizer may have written into `value`, or into something in it."""
+    """Return whether an optimizer may have written into `value`, or into a part of it."""
     reference = recorder.pair.reference
     if isinstance(value, (tuple, list)):
         return any(_is_trained(recorder, item) for item in value)
@@ -196,7 +197,7 @@ def _is_trained(recorder: Record, value: Any) -> bool:
 
 
 def _read_gradients(recorder: Record) -> int:
-    """How many gradients the body itself took hold of, so that they are compared as results."""
+    """Return the number of gradients that the body itself read, which are compared as results."""
     if not give_gradients(recorder.calls):
         return 0
     taken = [recorder.expected[call.slot] for call in recorder.calls if gives_gradients(call)]

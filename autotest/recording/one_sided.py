@@ -1,4 +1,4 @@
-"""Writes down that one side accepts a call which the other refuses."""
+"""Records that one side accepts a call which the other side refuses."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from autotest.recording.record import Record, stage_of
 
 
 def only_reference_accepts(record: Record, slot: int, function: Any, error: Exception) -> None:
-    """The candidate refused the call at `slot` with `error`; `function` is what it was asked, or `ABSENT`.
+    """Record that the candidate refused the call at `slot`.
 
-    A candidate that only translates names rejects the trial where it has none for this call; else it is a mismatch.
+    This is a mismatch. It is a rejection instead if a candidate that only translates names has no name for this call.
+
+    Args:
+        record: the record of the trial.
+        slot: the slot of the call, which is written.
+        function: the candidate's function that was called, or `ABSENT`.
+        error: the exception that the candidate raised.
     """
     reference, candidate = record.pair.sides
     target = operator_of(record.calls, slot)
@@ -35,7 +41,7 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
 
 
 def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:
-    """The reference refused the call at `slot` with `error`, and the candidate did not: a mismatch."""
+    """Record the mismatch that the candidate accepts the call at `slot`, which the reference refused with `error`."""
     reference, candidate = record.pair.sides
     kind, target = record.calls[slot].kind, record.calls[slot].target
     reason = f"{type(error).__name__}: {first_line(error)}"

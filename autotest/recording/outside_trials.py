@@ -1,4 +1,4 @@
-"""Outside of any trial: which pair dual objects belong to, and comparing at once what nobody compares later."""
+"""Code outside of any trial: the pair that dual objects belong to, and the immediate comparison of plain values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __tracebackhide__ = of_the_test  # as in the recorder
 
 
 def pair_outside() -> Pair:
-    """The pair that the environment asks for, the first of several: nobody handed one to code outside of trials."""
+    """Return the pair that the environment selects, the first of several. Code outside of trials is given no pair."""
     return all_chosen()[0]
 
 
 def agree_now(recorder: Recorder, slot: int) -> None:
-    """Raise `Divergence` when the sides disagree in the plain value that call `slot` returned."""
+    """Raise `Divergence` if the two sides returned different plain values from call `slot`."""
     how = Comparison("forward", Tolerance(), slot, sides=recorder.pair.sides)
     found = compare_values(recorder.calls[slot].target, recorder.expected[slot], recorder.actual[slot], how)
     if found and not recorder.is_undefined(slot):

@@ -1,4 +1,4 @@
-"""Finds, in the record of a trial, the pairs of objects that should be alike on both sides."""
+"""Finds the pairs of objects in the record of a trial that must be equal on both sides."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from autotest.program.semantics import written as written_by
 from autotest.recording.record import Record
 from autotest.recording.undefined import spoilt_with
 
-#: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
+#: Kinds of calls whose result cannot differ: inputs, assignments, and bookkeeping of the record.
 _SILENT = frozenset(("load_state", "overwrite", "setattr", "enter", "exit"))
-#: Methods and operators that put modules into another.
+#: Methods and operators that put a module into another one.
 _PUTTING = frozenset("add_module register_module append insert extend update setitem".split())
 
 
 class Pairing(NamedTuple):
-    """Two objects that should be alike: `name` follows the slot's own name."""
+    """Two objects that must be equal. `suffix` is appended to the name of the slot."""
 
     slot: int
     suffix: str
@@ -34,16 +34,16 @@ class Pairing(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """All pairs of a record in program order; how many results of calls there are, and how many gradients."""
+    """All pairs of a record in program order, the number of results of calls, and the number of gradients."""
 
     pairings: list[Pairing]
     results: int
-    #: Those that the reference has.
+    #: Number of gradients that the reference has.
     gradients: int
 
 
 def pair_up(record: Record) -> Paired:
-    """Everything to compare."""
+    """Return everything in `record` that has to be compared."""
     pairs = _Pairs(record)
     pairs.add_all(_holders_last(record))
     found = pairs.found
@@ -53,12 +53,15 @@ def pair_up(record: Record) -> Paired:
     return Paired(found, pairs.results, pairs.gradients)
 
 
-#: What a NamedTuple's own constructor does, at half the cost: every tensor of a trial is paired.
+#: Builds a NamedTuple at half the cost of its own constructor. Every tensor of a trial needs one.
 _made = tuple.__new__
 
 
 def _have_strides(record: Record, item: Pairing) -> bool:
-    """Whether both sides of a pair are tensors of one shape, whose layout in memory is no choice of autograd's."""
+    """Return whether a pair is two tensors of one shape whose strides are specified.
+
+    Autograd chooses the strides of gradients, so these do not count.
+    """
     reference, candidate = record.pair.reference, record.pair.candidate
     if item.stage != "forward" or not isinstance(item.expected, reference.tensor_types):
         return False
@@ -68,7 +71,7 @@ def _have_strides(record: Record, item: Pairing) -> bool:
 
 
 def _strides(record: Record, item: Pairing) -> Pairing:
-    """The strides of both sides, along dimensions of more than one element: along others they mean nothing."""
+    """Return the pair of strides along dimensions with more than one element. Other strides have no effect."""
 
     def steps(framework: Framework, tensor: Any) -> tuple[int, ...]:
         shape = framework.shape(tensor)
@@ -81,10 +84,10 @@ def _strides(record: Record, item: Pairing) -> Pairing:
 
 
 class _Pairs:
-    """The pairs found so far, and what must not become a pair twice.
+    """The pairs found until now, and the objects that must not be paired again.
 
-    Several calls may return the same object, and a module holds tensors that a call returned: each is compared once,
-    where it was met first.
+    Several calls may return the same object, and a module may contain tensors that a call returned. Each object is
+    compared once, at its first occurrence.
     """
 
     __slots__ = (
@@ -107,19 +110,20 @@ class _Pairs:
         self.record = record
         self.reference, self.candidate = record.pair.reference, record.pair.candidate
         self.found: list[Pairing] = []
-        #: How many results of calls, and how many gradients of the reference, are among them.
+        #: Number of results of calls, and of the reference's gradients, among the pairs.
         self.results = 0
         self.gradients = 0
-        #: ids of both sides' objects that have been paired.
+        #: ids of the objects of both sides that are paired.
         self.seen: set[tuple[int, int]] = set()
-        #: ids of the candidate's tensors whose gradient is paired: a call may return a leaf that the reference copies.
+        #: ids of the candidate's tensors whose gradient is paired. A call may return the candidate's leaf itself where
+        #: the reference returns a copy.
         self.graded: set[int] = set()
         self.gradients_undefined = record.gradients_undefined()
-        # The rule is that everything is specified: then no slot needs to be asked about.
+        # Usually everything is specified, and then no slot has to be checked.
         self.specified = not (record.undefined or record.undefined_slots)
         self.failed: Collection[int] = ()
         self.written: Collection[int] = ()
-        #: Where the candidate's backward failed, its missing gradients are no findings of their own.
+        #: False if the candidate's backward failed: its missing gradients are then no separate findings.
         self.pushed_back = True
         if record.mismatches:
             self.failed = {mismatch.slot for mismatch in record.mismatches}
@@ -127,7 +131,7 @@ class _Pairs:
             self.pushed_back = not any(mismatch.stage == "backward" for mismatch in record.mismatches)
 
     def add_all(self, returned: Iterable[tuple[Call, Any, Any]]) -> None:
-        """Pair what calls have returned on either side."""
+        """Pair the results of calls, given as the call, the reference's result and the candidate's."""
         types, failed, written, seen = self.reference.tensor_types, self.failed, self.written, self.seen
         for call, expected, actual in returned:
             kind = call.kind
@@ -137,7 +141,7 @@ class _Pairs:
                 if not (expected is None and is_backward(call)):
                     self._add(call, expected, actual)
                 continue
-            # A tensor, the commonest: with the least that has to be asked.
+            # A tensor, the most common result: only the necessary checks.
             self.results += kind != "tensor" and call.note != LAYOUT
             identity = id(expected), id(actual)
             if identity in seen or (written and id(expected) in written):
@@ -150,7 +154,7 @@ class _Pairs:
                 self._gradient_of(slot, expected, actual)
 
     def _add(self, call: Call, expected: Any, actual: Any) -> None:
-        """Pair what `call` gave where that is no tensor of the usual class."""
+        """Pair the results of `call` if they are not tensors of the usual class."""
         is_result = call.kind != "tensor" and call.note != LAYOUT and not is_backward(call)
         if isinstance(expected, PLAIN):
             self.results += is_result
@@ -163,7 +167,7 @@ class _Pairs:
             if self.pushed_back:
                 self._gradient_of(call.slot, expected, actual)
         elif isinstance(expected, self.reference.module_types):
-            self._module(call.slot, expected, actual)  # its state is no result by itself
+            self._module(call.slot, expected, actual)  # the state of a module does not count as a result
         elif is_data(self.reference, expected):
             self.results += is_result
             self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
@@ -180,12 +184,12 @@ class _Pairs:
 
     def _plain(self, call: Call, expected: Any, actual: Any) -> None:
         if call.target == "type":
-            # A framework says "torch.FloatTensor", and the other calls it otherwise because of itself.
+            # The type names differ in the framework's own prefix, as in "torch.FloatTensor". Only the rest is compared.
             expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))
         self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
 
     def _gradient_of(self, slot: int, expected: Any, actual: Any) -> None:
-        """Pair the gradients of a tensor, if either side has one."""
+        """Pair the gradients of a tensor if either side has one."""
         if self.reference.holds_gradient(expected):
             gradient = self.reference.gradient(expected)
         elif (
@@ -218,19 +222,22 @@ class _Pairs:
             self._pair(slot, f".{name}", Missing(), actual[name], True)
 
     def _gradient(self, slot: int, suffix: str, expected: Any, actual: Any) -> None:
-        """Pair the gradient `expected` of a tensor of the reference with that of `actual`, the candidate's tensor."""
+        """Pair `expected`, a gradient of the reference, with the gradient of the candidate's tensor `actual`."""
         candidate = self.candidate
         gradient = candidate.gradient(actual) if isinstance(actual, candidate.tensor_types) else None
         defined = slot not in self.gradients_undefined
         if expected is not None:
             self.gradients += 1
-            self.seen.add((id(expected), id(gradient)))  # what a body reads as `x.grad` is this, and no other result
+            self.seen.add((id(expected), id(gradient)))  # what a body reads as `x.grad` is no other result
         self.found.append(_made(Pairing, (slot, f"{suffix}.grad", "backward", expected, gradient, defined)))
 
 
 def _holders_last(record: Record) -> Iterable[tuple[Call, Any, Any]]:
-    """The calls and what they gave on either side. What is in modules that only hold others is told of where it was
-    made; then come those that nothing holds."""
+    """Return the calls with their results on both sides, in the order for pairing.
+
+    A holder is a module that only contains others. Holders come last, so that a module in one is reported at the call
+    that made it. A holder that is in another module is left out.
+    """
     calls = record.calls
     if not make_holders(calls):
         return zip(calls, record.expected, record.actual, strict=True)
@@ -244,15 +251,15 @@ def _holders_last(record: Record) -> Iterable[tuple[Call, Any, Any]]:
 
 
 def _holds(call: Call) -> bool:
-    """Whether `call` puts modules into another."""
+    """Return whether `call` puts modules into another module."""
     return call.kind == "setattr" or is_class(call) or call.target in _PUTTING
 
 
 def _written_by(recorder: Record, failed: Collection[int]) -> set[int]:
-    """ids of the reference's tensors that a call has written into which failed on the candidate, by itself or through
-    a view.
+    """Return the ids of the reference's tensors that the calls in `failed` wrote into, directly or by a view.
 
-    That the candidate's are as they were is no finding beside the failure.
+    These calls failed on the candidate. Its tensors are unchanged, which is part of the failure and no finding of its
+    own.
     """
     written: set[int] = set()
     calls, values, types = recorder.calls, recorder.expected, recorder.pair.reference.tensor_types
@@ -264,7 +271,7 @@ def _written_by(recorder: Record, failed: Collection[int]) -> set[int]:
         if is_module_call(call) and isinstance(operands[0], recorder.pair.reference.module_types):
             written |= {id(buffer) for buffer in recorder.pair.reference.buffers(operands[0]).values()}
         if call.kind == "overwrite":
-            continue  # this library's own doing: that it fails says something of the value which was to be replaced
+            continue  # this library's own call: its failure is about the value that it was to replace
         for ref in written_by(call):
             written |= {id(values[same]) for same in spoilt_with(calls, values, types, ref.slot)}
         if reparametrizes(call) or any(map(recorder.pair.reference.works_in_place, operands)):
@@ -273,10 +280,10 @@ def _written_by(recorder: Record, failed: Collection[int]) -> set[int]:
 
 
 def is_data(framework: Framework, value: Any) -> bool:
-    """Whether `value` holds something to compare: containers of tensors and plain values, dtypes, sizes."""
+    """Return whether `value` is, or contains, something to compare: a tensor, plain value, dtype or size."""
     if isinstance(value, dict):
         if "params" in value or "param_groups" in value:
-            return False  # how an optimizer keeps its settings is its own matter: what a body reads of it is compared
+            return False  # how an optimizer keeps its settings may differ; values that a body reads are compared
         value = list(value.values())
     if isinstance(value, (tuple, list)):
         return not value or any(is_data(framework, item) for item in value)

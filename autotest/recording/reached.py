@@ -1,4 +1,4 @@
-"""Asks the reference which tensors a gradient reaches, and leaves no trace of having asked."""
+"""Computes on the reference which tensors a gradient reaches, without side effects."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from autotest.recording.record import Record
 
 
 def reached(record: Record, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-    """The gradients of the reference's `outputs` by its `inputs`, None for what nothing depends on.
+    """Return the gradients of the reference's `outputs` by its `inputs`; None for an input that they do not depend on.
 
-    Tensors that retain their gradients collect this one, too, on the reference alone: it is taken from them again.
+    Tensors that retain their gradients would also collect this one, on the reference only. Their gradients are
+    restored.
     """
     reference = record.pair.reference
     told = [call.args[0].slot for call in record.calls if call.target == "retain_grad"]

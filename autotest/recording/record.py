@@ -1,4 +1,4 @@
-"""The straight list of calls that a program is made of, while it is being made."""
+"""The calls of a program and their results, while the program is recorded."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from autotest.program.semantics import (
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.undefined import filled_with, spoilt_with
 
-# What a NamedTuple's own constructor does, at half the cost: every call of every trial makes one.
+# Builds a NamedTuple at half the cost of its own constructor. Every call of every trial builds one.
 _made = tuple.__new__
 
 
 class Record:
     """The log of one program, with the live values of both sides.
 
-    `expected[i]` and `actual[i]` are what call `i` returned. They are kept until the record goes, so that
-    `id` of any of them identifies it for as long as it matters.
+    `expected[i]` and `actual[i]` are the results of call `i`. The record keeps them alive, so that the `id` of a result
+    identifies it while the record exists.
     """
 
     __slots__ = (
@@ -65,42 +65,44 @@ class Record:
         self.arrays: list[Array] = []
         self.expected: list[Any] = []
         self.actual: list[Any] = []
-        #: Divergences that show when a call is made; the others are found when the trial is over.
+        #: Mismatches found while a call is made. The others are found by the comparison at the end of the trial.
         self.mismatches: list[Mismatch] = []
-        #: Why the reference refused, once it has.
+        #: Why the reference refused a call, or None.
         self.rejection: Rejection | None = None
-        #: Why the program cannot be run again without the test body, if so.
+        #: Why the program cannot be run without the test body, or None if it can.
         self.opaque: str | None = None
-        #: ids of the reference's tensors whose contents are undefined, slots that hold anything computed from
-        #: such, and whether one of them was backpropagated.
+        #: ids of the reference's tensors with undefined contents; slots of results computed from undefined contents;
+        #: and whether a gradient was pushed back from one of them.
         self.undefined: set[int] = set()
         self.undefined_slots: set[int] = set()
         self.backward_undefined = False
-        #: Keeps what no call returned alive for as long as its id is noted here: another object may get it otherwise.
+        #: Keeps objects alive that no call returned and whose ids are stored here. Otherwise another object could get
+        #: the same id.
         self.held: list[Any] = []
-        #: ids of the reference's parameters and buffers that both sides hold alike, and of modules that draw.
+        #: ids of the reference's parameters and buffers that have the same contents on both sides; ids of modules that
+        #: draw random numbers.
         self.synced: set[int] = set()
         self.random_modules: set[int] = set()
-        #: id of a buffer of the test -> the candidate's own, since what two frameworks save is not the same.
+        #: id of a buffer of the test -> the candidate's own buffer, because the two frameworks save different bytes.
         self.twins: dict[int, io.BytesIO] = {}
-        #: The path of a file that the test saved -> what each side's own of it is called.
+        #: Path of a file that the test saved -> the name of each side's own copy.
         self.files: dict[str, str] = {}
-        #: id of what was imported from another record, or of that record -> slot here.
+        #: id of a value imported from another record, or id of that record -> slot in this record.
         self.imported: dict[int, int] = {}
         self.modules = ModuleTable()
-        #: What steps of optimizers were given, the first of them.
+        #: The first steps of optimizers in the trial, with their inputs. See `autotest.recording.steps`.
         self.steps: list[Any] = []
-        #: The path of the module whose forward is running.
+        #: Path of the module whose forward is running, or None.
         self.scope: Scope | None = None
 
     def next_call(
         self, kind: CallKind, target: str, args: tuple[Operand, ...], kwargs: dict[str, Operand], note: str = ""
     ) -> Call:
-        """The call that is to be written down next."""
+        """Return the call to write next. It gets the next free slot."""
         return _made(Call, (kind, target, args, kwargs, len(self.calls), note, self.scope))
 
     def write(self, call: Call, expected: Any, actual: Any) -> int:
-        """Write the next call down with its results; returns its slot."""
+        """Write the next call with its results, and return its slot."""
         self.calls.append(call)
         self.expected.append(expected)
         self.actual.append(actual)
@@ -112,20 +114,20 @@ class Record:
         return Captured(len(self.arrays) - 1)
 
     def program(self) -> Program:
-        """What was recorded so far; raises `NotReplayable` when something in it is not data."""
+        """Return the program recorded until now. Raises `NotReplayable` if it contains something that is not data."""
         if self.opaque is not None:
             raise NotReplayable(self.opaque)
         return self.snapshot()
 
     def snapshot(self) -> Program:
-        """What was recorded so far, to be read and named; it may not be replayable."""
+        """Return the program recorded until now, to read it or to name its values. It may not be replayable."""
         undefined = [slot for slot in range(len(self.calls)) if self.is_undefined(slot)]
         return Program(tuple(self.calls), tuple(self.arrays), frozenset(undefined))
 
-    # -- contents that nobody specifies -----------------------------------------------------------------
+    # -- undefined contents -----------------------------------------------------------------------------
 
     def is_undefined(self, slot: int) -> bool:
-        """Whether the contents of what call `slot` returned, or of something in it, are undefined."""
+        """Return whether the result of call `slot`, or a part of it, has undefined contents."""
         if not (self.undefined or self.undefined_slots):
             return False
         return slot in self.undefined_slots or self._holds_undefined(self.expected[slot])
@@ -136,7 +138,7 @@ class Record:
         return id(value) in self.undefined
 
     def gradients_undefined(self) -> set[int]:
-        """The slots whose gradients are undefined: of all that undefined contents were computed from, and of these."""
+        """Return the slots with undefined gradients: values with undefined contents, and all values they depend on."""
         if not self.backward_undefined:
             return set()
         found = {slot for slot in range(len(self.calls)) if self.is_undefined(slot)}
@@ -147,7 +149,7 @@ class Record:
         return found
 
     def mark_undefined(self, slot: int, value: Any) -> None:
-        """Note that call `slot` returned `value` with contents that nobody specifies."""
+        """Note that the result `value` of call `slot` has contents that no specification fixes."""
         self.undefined_slots.add(slot)
         if isinstance(value, (tuple, list)):
             for item in value:
@@ -156,7 +158,14 @@ class Record:
             self.undefined.add(id(value))
 
     def spread_undefined(self, slot: int, owner: Any) -> None:
-        """What call `slot` computed from undefined contents is undefined, unless the call fills it anew."""
+        """Mark the result of call `slot` as undefined if it depends on undefined contents.
+
+        Contents that the call overwrites completely become defined.
+
+        Args:
+            slot: the call, which has been written.
+            owner: the reference's object whose method was called, or None.
+        """
         call, expected = self.calls[slot], self.expected[slot]
         called = is_module_call(call) and isinstance(owner, self.pair.reference.module_types)
         draws = called and id(owner) in self.random_modules and self.pair.reference.draws(owner)
@@ -165,7 +174,7 @@ class Record:
             self._define(filled, call)
             read.discard(filled)
         if call.target == "getitem" and read and isinstance(self.expected[call.args[0].slot], (tuple, list)):
-            read = {slot}  # one of several values may be undefined, and the others not
+            read = {slot}  # one item of a tuple may be undefined while the others are defined
         pushed = self.backward_undefined and (is_step(call) or clips_gradients(call))
         if not (
             draws
@@ -187,9 +196,9 @@ class Record:
         self.mark_undefined(slot, expected)
 
     def _define(self, filled: int, by: Call) -> None:
-        """The contents of what call `filled` returned are known since the call `by`, whatever they were."""
+        """Note that call `by` gave the tensor in slot `filled` defined contents."""
         types = self.pair.reference.tensor_types
-        # Other data are other memory: what shares that which a tensor had stays as it is.
+        # Assigning `.data` gives the tensor other memory. Values that share its old memory stay as they are.
         moved = by.kind == "setattr"
         same = {at for at, value in enumerate(self.expected) if value is self.expected[filled]} if moved else ()
         for slot in same or filled_with(self.calls, self.expected, types, filled):
@@ -203,7 +212,7 @@ class Record:
 
 
 def _filled(call: Call) -> list[int]:
-    """The slots whose contents `call` defines, whatever they held."""
+    """Return the slots whose contents `call` defines completely, whatever they were before."""
     read = [ref.slot for ref in refs(call)]
     if read and (fills(call) or _assigns_all(call) or (call.kind == "setattr" and call.target == "data")):
         return read[:1]
@@ -211,7 +220,7 @@ def _filled(call: Call) -> list[int]:
 
 
 def _assigns_all(call: Call) -> bool:
-    """Whether `call` is ``x[:] = ...``, ``x[...] = ...`` and the like."""
+    """Return whether `call` is ``x[:] = ...``, ``x[...] = ...`` or similar."""
     if call.kind != "operator" or call.target != "setitem":
         return False
     key = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
@@ -219,7 +228,7 @@ def _assigns_all(call: Call) -> bool:
 
 
 def stage_of(kind: CallKind, target: str, function: Any) -> Stage:
-    """Where in a test a call stands, of `function` on one side."""
+    """Return the stage of a test that a call belongs to. `function` is the called object on one side."""
     if target.rpartition(".")[2] in ("backward", "grad") and kind in ("method", "function"):
         return "backward"
     return "build" if kind == "function" and isinstance(function, type) else "forward"

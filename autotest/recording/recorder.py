@@ -1,4 +1,4 @@
-"""Runs each call on both sides and writes it down."""
+"""The recorder: runs each call on both sides and writes it to the record."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_know
 from autotest.recording.watching import watching
 from autotest.results.divergence import Divergence
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# Hides the frames of this module from pytest's traceback of an error made by the test, which then ends at the test.
 __tracebackhide__ = of_the_test
 
-#: Calls, apart from `with` statements, after which gradients may be recorded or not.
+#: Calls, other than `with` statements, that may switch the recording of gradients on or off.
 _CHANGES_RECORDING = frozenset(("set_grad_enabled", "inference_mode", "no_grad", "enable_grad", "_set_grad_enabled"))
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -36,12 +36,12 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 _current: ContextVar[Recorder | None] = ContextVar("autotest_recorder", default=None)
 
 
-#: The recorder of the trial that is running in this context, if one is.
+#: Returns the recorder of the trial that runs in this context, or None.
 current: Final[Callable[[], Recorder | None]] = _current.get
 
 
 class recording:
-    """``with recording(recorder):`` makes `recorder` the current one until the block is left."""
+    """Context manager that makes `recorder` the current one: ``with recording(recorder): ...``."""
 
     __slots__ = ("_recorder", "_token")
 
@@ -57,18 +57,18 @@ class recording:
 
 
 class Lowerable(Protocol):
-    """A dual object, as far as the recorder needs to know it."""
+    """The part of a dual object's interface that the recorder needs."""
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
-        """What stands for it in a call: on the reference, on the candidate, in the program."""
+        """Return the object on the reference, the object on the candidate, and the operand in the program."""
 
 
 class Recorder(LiveRecord):
-    """Does what a test body does, on both sides, and records it.
+    """Makes the calls of a test body on both sides, and records them.
 
     Args:
         pair: the two frameworks.
-        check_errors: try on the candidate what the reference refuses.
+        check_errors: whether to try a call on the candidate, too, if the reference refuses it.
     """
 
     __slots__ = (
@@ -88,21 +88,22 @@ class Recorder(LiveRecord):
         super().__init__(pair)
         self.check_errors = check_errors
         watch = watching()
-        #: Who is told of each call before a side is asked for it, see `autotest.recording.watching`.
+        #: Notified of each call before a side makes it. See `autotest.recording.watching`.
         self.about_to: Callable[[Recorder, Side, Call], None] = _unwatched if watch is None else watch.about_to
         self.running = ""
-        #: Whether the plan, and not the test, has chosen large sizes, so that results may be too large to go on with.
+        #: Whether the plan, and not the test, chose large sizes. Results may then be too large to continue with.
         self.limited = False
-        #: Calls that both sides refused where the body expected that.
+        #: Number of calls that both sides refused inside a block of the test that expects an exception.
         self.refused = 0
-        #: Other tests that the body called, each of which ran trials of its own.
+        #: Names of other tests that the body called. Each of them ran trials of its own.
         self.other_tests: list[str] = []
         self.records_gradients = pair.reference.records_gradients
-        #: Whether gradients are recorded, as far as calls of this record changed that.
+        #: Whether gradients are recorded, as set by the calls of this record.
         self.recording_gradients = True
-        #: What the body gets for a plain value that it reads, out of both sides'.
+        #: Takes the plain values that the reference and the candidate returned, and returns the one that the test body
+        #: gets.
         self.as_read: Callable[[Any, Any], Any] = _as_the_reference
-        #: Whether a refusal of the candidate is known, so that the trial goes on after it.
+        #: Whether a mismatch is a known refusal by the candidate. The trial then continues after the call.
         self.is_known_refusal: Callable[[Mismatch], bool] = none_is_known
 
     # -- calls ------------------------------------------------------------------------------------------
@@ -115,9 +116,18 @@ class Recorder(LiveRecord):
         kwargs: Mapping[str, Any],
         owner: tuple[Any, Any, Operand] | None = None,
     ) -> int:
-        """Lower the arguments once, run the reference and then the candidate, write it down; returns the slot.
+        """Lower the arguments once, run the call on the reference and then on the candidate, and record it.
 
-        `owner` is the object whose method is called, on the reference, on the candidate and in the program.
+        Args:
+            kind: kind of the call.
+            target: name of the function, method or operator.
+            args: positional arguments, as the test body gave them.
+            kwargs: keyword arguments, as the test body gave them.
+            owner: the object whose method is called: on the reference, on the candidate, and in the program. None
+                otherwise.
+
+        Returns:
+            The slot of the result.
         """
         hooks = self.modules.gradient_hooks
         if hooks is not None:
@@ -145,14 +155,14 @@ class Recorder(LiveRecord):
         return slot
 
     def _by_reference(self, call: Call, given: LoweredArguments, operations: Both, kwargs: Mapping[str, Any]) -> Any:
-        """What the reference returns; where it refuses, the candidate may be asked too, and the trial ends."""
+        """Return the reference's result. If the reference refuses, try the candidate if required, and end the trial."""
         self.about_to(self, "reference", call)
         if self.running:
             raise mistakes.called_back(self.running, call.target)
         if self.records_gradients() is not self.recording_gradients:
             raise mistakes.gradients_off(call.target, self.pair.reference.name)
         try:
-            self.running = call.target  # a framework that calls the test's own code back must not find dual calls in it
+            self.running = call.target  # code of the test that the framework calls back must not make dual calls
             expected = operations.expected(*given.expected, **given.expected_named)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             self.running = ""
@@ -171,7 +181,7 @@ class Recorder(LiveRecord):
         return expected
 
     def _by_candidate(self, call: Call, given: LoweredArguments, operation: Any, expected: Any) -> Any:
-        """What the candidate returns for a call to which the reference returned `expected`."""
+        """Return the candidate's result of a call for which the reference returned `expected`."""
         self.about_to(self, "candidate", call)
         try:
             self.running = call.target
@@ -189,30 +199,34 @@ class Recorder(LiveRecord):
     def method(
         self, name: str, owner: tuple[Any, Any, Operand], args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> int:
-        """Call the method `name` of what `owner` is on either side; the candidate may lack it. Returns the slot."""
+        """Call the method `name` of `owner` on both sides, and return the slot. The candidate may lack the method."""
         return self.call("method", name, args, kwargs, owner)
 
     def _keep_copy(self, slot: int) -> None:
-        """Copy what `slot` holds on both sides, by a call like any other, so that every replay looks at it too."""
+        """Copy the tensor in `slot` on both sides, by a recorded call, so that every replay compares it too."""
         made = self.method("clone", (self.expected[slot], self.actual[slot], Ref(slot)))
         self.calls[made] = self.calls[made]._replace(note=NOTE)
 
     def _lacks(self, slot: int, operation: Any, args: Sequence[Any]) -> Any:
-        """`operation`, or `ABSENT` where the candidate's owner has no such method."""
+        """Return `operation`, or `ABSENT` if the candidate's object has no such method."""
         kind, name = self.calls[slot].kind, self.calls[slot].target
         method = kind == "method" and name != "__call__"
         return ABSENT if method and not self.pair.candidate.provides(kind, name, args[0]) else operation
 
     def operate(self, name: str, operands: Sequence[Any]) -> int:
-        """A function of the `operator` module (``add``, ``getitem``, ``iadd``, ...) on both sides."""
+        """Call a function of the `operator` module, such as ``add``, on both sides, and return the slot."""
         return self.call("operator", name, operands, {})
 
     def builtin(self, name: str, operand: Any) -> int:
-        """A builtin of one argument (``len``, ``bool``, ``list``, ...) on both sides."""
+        """Call a builtin of one argument (``len``, ``bool``, ``list``, ...) on both sides, and return the slot."""
         return self.call("builtin", name, (operand,), {})
 
     def getattr(self, owner: Lowerable, name: str) -> int:
-        """Read an attribute on both sides. That the reference lacks it is the test's own mistake."""
+        """Read an attribute on both sides, and return the slot.
+
+        Raises:
+            AttributeError: the reference lacks the attribute, which is a mistake in the test.
+        """
         expected_owner, actual_owner, operand = owner._lower(self)
         operations = self.pair.operation("getattr", name)
         try:
@@ -227,7 +241,7 @@ class Recorder(LiveRecord):
         return slot
 
     def setattr(self, owner: Lowerable, name: str, value: Any) -> None:
-        """Assign an attribute on both sides."""
+        """Assign an attribute on both sides. A generator that draws `nothing` assigns nothing."""
         expected_owner, actual_owner, operand = owner._lower(self)
         one, other, recorded = lower(self, value, lambda: None)
         if one is generators.NOTHING:
@@ -249,7 +263,7 @@ class Recorder(LiveRecord):
             self.spread_undefined(slot, None)
 
     def enter(self, owner: Lowerable) -> int:
-        """Enter a context manager on both sides."""
+        """Enter a context manager on both sides, and return the slot of the value of ``as``."""
         expected_owner, actual_owner, operand = owner._lower(self)
         operations = self.pair.operation("enter", "")
         expected = operations.expected(expected_owner)
@@ -257,26 +271,26 @@ class Recorder(LiveRecord):
         try:
             actual = self._on_candidate(call, expected, lambda: operations.actual(actual_owner))
         except BaseException:
-            self.pair.operation("exit", "").expected(expected_owner)  # `with` leaves only what was entered
+            self.pair.operation("exit", "").expected(expected_owner)  # `with` exits only a context that was entered
             raise
         self.recording_gradients = self.records_gradients()
         if expected is expected_owner or expected is None:
-            expected = actual = ABSENT  # whatever the candidate's returns: keeping it would keep it entered
+            expected = actual = ABSENT  # a stored result of the candidate would keep its context entered
         return self.write(call, expected, actual)
 
     def exit(self, owner: Lowerable, details: tuple[Any, ...]) -> None:
-        """Leave a context manager on both sides, also when the body is being left by an exception."""
+        """Exit a context manager on both sides, also if an exception leaves the body."""
         expected_owner, actual_owner, operand = owner._lower(self)
         operations = self.pair.operation("exit", "")
         try:
-            # Last in, first out: two sides in one framework restore what each of them found.
+            # Exit in reverse order. If both sides use one framework, each of them restores the mode that it found.
             operations.actual(actual_owner, *details)
         finally:
             operations.expected(expected_owner, *details)
             self.recording_gradients = self.records_gradients()
         self.write(self.next_call("exit", "", (operand,), {}), None, None)
         if type(operand) is Ref:
-            # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.
+            # Drop the context, as a `with` statement does. OneFlow's no_grad ends only when its object is destroyed.
             self.expected[operand.slot] = self.actual[operand.slot] = ABSENT
 
     def _on_candidate(self, call: Call, expected: Any, action: Callable[[], Any]) -> Any:
@@ -290,7 +304,7 @@ class Recorder(LiveRecord):
     # -- tensors and modules ----------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, requires_grad: bool = False, device: str = "cpu", note: str = "") -> int:
-        """A new leaf tensor of the same contents on both sides."""
+        """Create a leaf tensor with the same contents on both sides, and return its slot."""
         kwargs: dict[str, Operand] = {"requires_grad": requires_grad, "device": device}
         call = self.next_call("tensor", array.dtype, (self.capture(array),), kwargs, note)
         expected = self.pair.reference.tensor(array, device=device, requires_grad=requires_grad)
@@ -304,7 +318,7 @@ class Recorder(LiveRecord):
         return self.write(call, expected, actual)
 
     def _settle_contents(self, slot: int, contents: KnownContents) -> None:
-        """Give random numbers that are data to both sides alike, and mark other contents as undefined."""
+        """Give the candidate the reference's random numbers if they are data; mark other contents as undefined."""
         expected, actual = self.expected[slot], self.actual[slot]
         if contents is KnownContents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
             return
@@ -312,15 +326,17 @@ class Recorder(LiveRecord):
             self.mark_undefined(slot, expected)
             return
         array = self.pair.reference.values([expected])[0].as_array()
-        with contextlib.suppress(Exception):  # of another shape or dtype: the comparison will say so
+        with contextlib.suppress(Exception):  # the candidate's has another shape or dtype, which the comparison reports
             self.pair.candidate.overwrite(actual, array)
         note = f"drawn by {self.pair.reference.name}"
         self.write(self.next_call("overwrite", "", (Ref(slot), self.capture(array)), {}, note), None, None)
 
     def end(self, error: Exception | None = None) -> NoReturn:
-        """Leave the test body, because nothing that follows would mean anything.
+        """Leave the test body, because later calls would mean nothing.
 
-        Outside of any trial nobody waits for that: the reference's own exception, or a `Divergence`, is raised.
+        Raises:
+            TrialEnd: inside a trial, whose loop handles it.
+            Divergence: outside of any trial, if there is a mismatch. Without one, `error` itself is raised.
         """
         if current() is self:
             raise TrialEnd from error
@@ -329,20 +345,30 @@ class Recorder(LiveRecord):
         assert error is not None
         raise error
 
-    # -- what the reference refuses ---------------------------------------------------------------------
+    # -- refusals by the reference ----------------------------------------------------------------------
 
     def _refused(self, call: Call, error: Exception, attempt: Callable[[], Any], optional: Sequence[str] = ()) -> None:
-        """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
+        """Handle a call that the reference refused.
+
+        Note a rejection, or raise the test's mistake. If errors are checked, also make the call on the candidate, which
+        must refuse it, too.
+
+        Args:
+            call: the refused call.
+            error: the exception that the reference raised.
+            attempt: makes the same call on the candidate.
+            optional: keywords of the call that a trial may leave out.
+        """
         target = call.target
         if is_mistake(error, optional):
             raise made_by_the_test(error) from None
         if (misuse := mistakes.misuse(error, target, self.pair)) is not None:
             raise misuse from None
         if refusals.inside_of(self.pair.packages):
-            raise error  # of something that was given a dual object and could not take it
+            raise error  # raised in a framework's own code that was given a dual object and cannot use it
         expected = current() is self and refusals.is_expected()
         if not expected:
-            # A module is known by its class.
+            # A module is reported by its class.
             owner = self.calls[call.args[0].slot] if is_module_call(call) and type(call.args[0]) is Ref else call
             operator = owner.target if is_class(owner) else target
             self.rejection = Rejection(operator, type(error).__name__, str(error), refusals.place(self.pair.packages))

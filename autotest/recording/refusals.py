@@ -1,4 +1,4 @@
-"""Who waits for the exception where a call is refused: the trial, a block of the test, or a framework's own code."""
+"""Finds out from the stack which code handles a refused call: the trial, a block of the test, or a framework."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType, MappingProxyType
 
-#: What runs the body: frames that called it are not the test's.
+#: Package of the modules that run a test body. Their callers' frames do not belong to the test.
 _RUNNER = "autotest.trials"
 _OWN = ("autotest.", "generators.")
-#: The functions that call another that they were given, inside of a block of their own, by module.
+#: Module -> its function that calls a given function and expects an exception of it.
 _CALLERS: Mapping[str, str] = MappingProxyType(
     {"unittest.case": "handle", "_pytest.raises": "raises", "_pytest.python_api": "raises"}
 )
 
 
 def is_expected() -> bool:
-    """Whether a frame of the test that is running stands in a block that expects an exception."""
+    """Return whether a frame of the running test is in a block that expects an exception."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -37,21 +37,23 @@ def is_expected() -> bool:
 
 
 def inside_of(packages: Collection[str]) -> bool:
-    """Whether code of one of `packages` was handed a dual object and makes the call by itself, not the test."""
+    """Return whether code of one of `packages` got a dual object and makes the call, instead of the test."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if not module.startswith(_OWN):
             return module.partition(".")[0] in packages
-        if frame.f_code.co_name == "__torch_function__":  # which torch calls on behalf of the test
+        if frame.f_code.co_name == "__torch_function__":  # called by torch on behalf of the test
             return False
         frame = frame.f_back
     return False
 
 
 def not_for_a_report() -> None:
-    """Raise `TypeError` where pytest tries to iterate over an object to show it: no call of the test's, which no trial
-    is to record."""
+    """Raise `TypeError` if pytest iterates over an object to show it.
+
+    This is no call of the test, and must not be recorded.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -64,7 +66,7 @@ def not_for_a_report() -> None:
 
 
 def place(packages: Collection[str]) -> str:
-    """The line of the test that is making a call, as ``test_x.py:12 (`y = x.item()`)``; empty where none does."""
+    """Return the test's line that makes the call, as ``test_x.py:12 (`y = x.item()`)``, or "" if there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -79,7 +81,7 @@ def place(packages: Collection[str]) -> str:
     return ""
 
 
-#: What is said of a call that the test itself is ready to see refused.
+#: Added to the message about a refused call inside a block of the test that catches exceptions.
 _CAUGHT = (
     ", whose `except` is not reached, since a refused call ends the trial: where both sides are to refuse it, write "
     "`with pytest.raises(...):` around it"
@@ -87,7 +89,7 @@ _CAUGHT = (
 
 
 def _stands_in(kind: Callable[[ast.AST], bool], code: CodeType, line: int) -> bool:
-    """Whether `line` of a function is in the body of a statement of this `kind`."""
+    """Return whether `line` of a function is in the body of a statement of this `kind`."""
     return any(
         start == code.co_firstlineno and first <= line <= last for start, first, last in _blocks(code.co_filename, kind)
     )
@@ -95,8 +97,10 @@ def _stands_in(kind: Callable[[ast.AST], bool], code: CodeType, line: int) -> bo
 
 @functools.lru_cache(maxsize=64)
 def _blocks(file: str, kind: Callable[[ast.AST], bool]) -> tuple[tuple[int, int, int], ...]:
-    """The statements of this `kind` in a file: where the function around each begins, and the first and last line of
-    its body."""
+    """Return the statements of this `kind` in a file, as three lines each.
+
+    These are the first line of the function around the statement, and the first and last line of the statement's body.
+    """
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
@@ -117,12 +121,12 @@ def _found(node: ast.AST, start: int, kind: Callable[[ast.AST], bool]) -> Iterat
 
 
 def _expecting(node: ast.AST) -> bool:
-    """Whether it is a ``with`` statement that expects an exception."""
+    """Return whether `node` is a ``with`` statement that expects an exception."""
     return isinstance(node, ast.With) and any(_calls(item.context_expr, _RAISES) for item in node.items)
 
 
 def _catching(node: ast.AST) -> bool:
-    """Whether it is a statement that goes on after an exception, and expects none."""
+    """Return whether `node` is a statement that catches an exception without requiring one."""
     if isinstance(node, ast.Try):
         return bool(node.handlers)
     return isinstance(node, ast.With) and any(_calls(item.context_expr, ("suppress",)) for item in node.items)

@@ -1,4 +1,4 @@
-"""A whole framework, where a dual namespace itself is asked for one side."""
+"""One side of a pair as a whole namespace, for a call that gets the dual namespace itself as an argument."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autotest.frameworks import Pair
 
 
 class SideNamespace:
-    """Side 0 or 1 of a pair, by the names that test bodies use."""
+    """The namespace of the reference (side 0) or the candidate (side 1), by the names that test bodies use."""
 
     def __init__(self, pair: Pair, side: int) -> None:
         self.framework = (pair.reference, pair.candidate)[side]

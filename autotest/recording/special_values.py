@@ -1,4 +1,4 @@
-"""Tells differences that only special numbers among the inputs may explain from those of ordinary numbers."""
+"""Separates mismatches that special numbers among the inputs may explain from those of ordinary numbers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from autotest.comparison import Mismatch
 from autotest.program import Array
 from autotest.recording.record import Record
 
-#: Symptoms of differences in numbers.
+#: Symptoms of mismatches in numbers.
 ABOUT_NUMBERS = frozenset(("value", "gradient"))
 
 
 def marked(record: Record, found: Sequence[Mismatch]) -> Sequence[Mismatch]:
-    """`found`, where differences in numbers are marked as special if an input holds special numbers."""
+    """Return `found` with the mismatches in numbers marked as special if an input contains special numbers."""
     ordinary = any(item.symptom in ABOUT_NUMBERS and not item.special for item in found)
     if not (ordinary and _has_special_inputs(record)):
         return found
@@ -25,7 +25,7 @@ def marked(record: Record, found: Sequence[Mismatch]) -> Sequence[Mismatch]:
 
 
 def wanted(found: Iterable[Mismatch], settings: Settings) -> list[Mismatch]:
-    """`found` without what only special numbers show, unless that is to count."""
+    """Return `found` without mismatches that only special numbers show, unless the settings count these."""
     return [item for item in found if settings.special_values or not item.special]
 
 
@@ -35,9 +35,10 @@ def _has_special_inputs(record: Record) -> bool:
 
 
 def has_special_numbers(array: Array) -> bool:
-    """Whether `array` holds NaN, an infinity, a subnormal number, or one whose square its dtype does not hold.
+    """Return whether `array` contains NaN, an infinity, a subnormal number, or one whose square overflows its dtype.
 
-    Not -0.0: what it changes is the sign of a zero, or an infinity, where the reference has no number either.
+    -0.0 does not count. It changes only the sign of a zero, or leads to an infinity, in which case the reference has no
+    number either.
     """
     data = array.data
     if data.dtype.kind not in "fc" or not data.size:

@@ -1,4 +1,4 @@
-"""Keeps what an optimizer's step is about to be given, and tells whether what differs may be what a step made."""
+"""Stores the inputs of optimizer steps, and finds out whether mismatches may be the effect of a step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from autotest.program import Operand, Ref, refs
 from autotest.program.semantics import OPERATIONS, is_class, may_share_memory
 from autotest.recording.record import Record
 
-#: Steps of one trial that are kept, at most.
+#: Maximum number of steps that are stored for one trial.
 MOST = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OptimizerStep:
-    """One step: its slot, that of the optimizer, the optimizer's tensors, and what they and their gradients held."""
+    """One step: its slot, the optimizer's slot and tensors, and the values of these and their gradients before it."""
 
     slot: int
     owner: int
@@ -29,7 +29,7 @@ class OptimizerStep:
 
 
 def keep_step(record: Record, optimizer: Any, operand: Operand) -> None:
-    """Note the step that `optimizer` of the reference is going to make with the next call of `record`."""
+    """Store the step that `optimizer`, an object of the reference, makes in the next call of `record`."""
     reference = record.pair.reference
     tensors = reference.optimized(optimizer)
     if not tensors or type(operand) is not Ref or len(record.steps) >= MOST:
@@ -43,11 +43,11 @@ def keep_step(record: Record, optimizer: Any, operand: Operand) -> None:
 
 
 def may_be_of_a_step(record: Record, mismatches: Sequence[Mismatch]) -> bool:
-    """Whether an optimizer stepped, and nothing differs that was computed before."""
+    """Return whether an optimizer made a step, and only numbers differ that were not computed before it."""
     if not record.steps:
         return False
     calls = record.calls
-    # What a parameter is made of, and a view of one, hold what the step has made of it.
+    # The operand of `nn.Parameter`, and tensors that it is a view of, contain the changes that the step made.
     parameters: set[int] = set()
     for call in reversed(calls):
         if call.target == "nn.Parameter" or (call.slot in parameters and may_share_memory(call)):

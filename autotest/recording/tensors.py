@@ -1,4 +1,4 @@
-"""Factories of dual tensors, and the generators that must know the frameworks."""
+"""Factories of dual tensors, and the generators that depend on the frameworks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from autotest.recording.mistakes import device_missing
 from autotest.recording.outside_trials import pair_outside
 from autotest.recording.recorder import Recorder, current
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# Hides the frames of this module from pytest's traceback of an error made by the test, which then ends at the test.
 __tracebackhide__ = of_the_test
 
-# Generators that are built here are the test's doing: their errors name its line.
+# Generators that are built here belong to the test: their errors name the line of the test.
 __generators_hide__ = True
 
 
@@ -42,30 +42,31 @@ def random_tensor(
     layout: Any = None,
     device: Any = "cpu",
 ) -> Value:
-    """A dual tensor of anything that the test does not rule out. Every argument may be a generator.
+    """Return a dual tensor. Every argument may be a generator, and every argument that is left out is open.
 
-    What is left out is open: within the twenty trials of a test it is drawn over all it may be, plain things first.
+    An open argument takes all the values that it may have during the twenty trials that a test has by default, simple
+    values first.
 
     Args:
         ndim: rank; when open, 0 to 4.
-        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions; when open, 1, 2 to 6, one past multiples of 8
-            and of 16, and in some trials so many that the tensor has a few thousand elements. Tensors of one trial
-            for which the same is asked have one shape, or shapes that broadcast together.
-        low, high: bounds of the contents, ``low <= x < high``. When open, numbers of every sign and magnitude, and in
-            some trials NaN, infinities, -0.0, subnormal and the greatest numbers. Integers of which only `high` is
-            given start at 0.
-        dtype: a name such as ``"float32"``, or a dtype of a framework; ``float``, ``int`` and ``bool`` mean float32,
-            int64 and bool. When open, float32, and float64 in some trials; half precision too in the thorough profile.
-        requires_grad: whether the tensor is a leaf that requires grad; left out, if it is of a floating dtype. A
-            generator's is ignored for integers and booleans.
-        shape: the whole shape at once, instead of `ndim` and the dimensions.
-        contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.
-        layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`; when open, any of
-            them. A tensor that is not contiguous is a view, made by recorded calls, and still a leaf.
-        device: where to put it.
+        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions. When open: 1, 2 to 6, and one more than multiples
+            of 8 and of 16; in some trials, sizes that give the tensor a few thousand elements. Tensors of one trial
+            with the same arguments have the same shape, or shapes that broadcast together.
+        low, high: bounds of the contents, ``low <= x < high``. When open: numbers of every sign and magnitude, and in
+            some trials NaN, infinities, -0.0, subnormal numbers and the greatest numbers. Integers with only `high`
+            start at 0.
+        dtype: a name such as ``"float32"``, or a dtype of a framework. ``float``, ``int`` and ``bool`` mean float32,
+            int64 and bool. When open: float32, and float64 in some trials; also half precision in the thorough profile.
+        requires_grad: whether the tensor is a leaf that requires grad. When open: whether its dtype is floating. A
+            value drawn from a generator is ignored for integers and booleans.
+        shape: the whole shape, instead of `ndim` and the dimensions.
+        contents: kind of contents, see `generators.random_array`. When open, also ties and whole numbers.
+        layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`. When open, any of
+            them. A non-contiguous tensor is a view made by recorded calls, and still a leaf.
+        device: device to put the tensor on.
 
     Raises:
-        generators.GeneratorError: for bounds or sizes that cannot be met, and for arguments that contradict each other.
+        generators.GeneratorError: bounds or sizes cannot be met, or arguments contradict each other.
     """
     if isinstance(ndim, (tuple, list)):
         raise generators.GeneratorError(
@@ -83,9 +84,9 @@ def random_tensor(
             layout=layout,
         )
     except generators.GeneratorError as error:
-        error.args = (str(error).replace("random_array(", "random_tensor("),)  # which the test wrote
+        error.args = (str(error).replace("random_array(", "random_tensor("),)  # the name that the test used
         raise
-    except (MemoryError, ValueError) as error:  # NumPy has either for arrays that nothing can hold
+    except (MemoryError, ValueError) as error:  # NumPy raises either for an array that is too large
         raise generators.GeneratorError(f"random_tensor(...): {error}; draw smaller dimensions") from None
     grad = True if requires_grad is None else _gradient_wanted(requires_grad, drawn, dtype, contents)
     recorder = current()
@@ -104,24 +105,25 @@ def random_tensor(
 def choice_tensor(
     a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
 ) -> Value:
-    """A dual tensor of picks out of `a`, in the meaning of ``numpy.random.choice``.
+    """Return a dual tensor of elements picked from `a`, with the semantics of ``numpy.random.choice``.
 
     Args:
-        a: what to pick from: a sequence, an array of one dimension, or a whole number, which stands for ``range(a)``.
-        size: the tensor's shape, a whole number for one dimension, or None for a single pick of shape ``()``.
-        replace: whether an element may be picked again.
-        p: the chance of each element, with sum 1; all alike when None.
-        dtype: as of `random_tensor`.
+        a: the elements to pick from: a sequence, a one-dimensional array, or an integer, which stands for ``range(a)``.
+        size: shape of the tensor, an integer for one dimension, or None for a single pick of shape ``()``.
+        replace: whether an element may be picked more than once.
+        p: probability of each element, with sum 1; None for equal probabilities.
+        dtype: as in `random_tensor`.
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
 
     Raises:
-        generators.GeneratorError: `p` is not so, there is not enough to pick from, or `dtype` does not hold it.
+        generators.GeneratorError: `p` is not such a distribution, `a` has too few elements, or `dtype` cannot represent
+            them.
     """
     try:
         array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=dtype)
         return from_drawn(array.value(), _value(requires_grad), "cpu")
     except generators.GeneratorError as error:
-        error.args = (str(error).replace("choice_array", "choice_tensor"),)  # which the test wrote
+        error.args = (str(error).replace("choice_array", "choice_tensor"),)  # the name that the test used
         raise
 
 
@@ -135,17 +137,17 @@ def broadcast_tensors(
     ndim: Any = None,
     layout: Any = None,
 ) -> tuple[Value, ...]:
-    """`n` dual tensors whose shapes broadcast together, in every way in which they can.
+    """Return `n` dual tensors whose shapes broadcast together, in all ways that broadcasting allows.
 
-    Sizes of 1 stand where another has more, and leading dimensions are left out.
+    A dimension may have size 1 in some of the tensors, and leading dimensions may be missing.
 
     Args:
-        n: how many tensors.
-        low, high, dtype, requires_grad, layout: of each tensor, as of `random_tensor`.
-        ndim: rank of the shape that all of them broadcast to; when open, 0 to 4.
+        n: number of tensors.
+        low, high, dtype, requires_grad, layout: for each tensor, as in `random_tensor`.
+        ndim: rank of the broadcast shape; when open, 0 to 4.
 
     Raises:
-        generators.GeneratorError: as `random_tensor` does, and for an `n` that is no number of tensors.
+        generators.GeneratorError: as in `random_tensor`, or `n` is not a number of tensors.
     """
     return tuple(
         random_tensor(shape=shape, low=low, high=high, dtype=dtype, requires_grad=requires_grad, layout=layout)
@@ -154,7 +156,7 @@ def broadcast_tensors(
 
 
 def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Value:
-    """A dual tensor holding a drawn array, laid out as it says."""
+    """Return a dual tensor with the contents and the layout of a drawn array."""
     recorder = current() or Recorder(pair_outside())
     grad = bool(requires_grad) and drawn.dtype in DIFFERENTIABLE
     if drawn.layout == "contiguous":
@@ -167,9 +169,10 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Val
 
 
 def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, details: tuple[Any, ...]) -> int:
-    """The slot of a recorded call of `target` on what is in `slot`.
+    """Record a call of `target` on the tensor in `slot`, and return the slot of the result.
 
-    Half of all inputs are made so, of plain arguments that nothing is to be drawn or lowered for.
+    Half of all inputs are made by this function. It is fast because the arguments are plain: nothing has to be drawn or
+    lowered.
     """
     call = recorder.next_call(kind, target, (Ref(slot), *details), {}, LAYOUT)
     expected_of, actual_of = recorder.pair.operation(kind, target)
@@ -191,7 +194,11 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
 
 
 def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, contents: Any) -> bool:
-    """Whether the tensor of `drawn` is to require grad, as the test says; raises where it can not, or is no answer."""
+    """Return whether the tensor of `drawn` shall require grad.
+
+    Raises:
+        generators.GeneratorError: the dtype cannot have a gradient, or `requires_grad` is not a bool.
+    """
     if requires_grad is True and drawn.dtype not in DIFFERENTIABLE and not _is_drawn(dtype, contents):
         raise generators.GeneratorError(
             f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, for there is no gradient "
@@ -204,7 +211,7 @@ def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, co
 
 
 def _dtype(given: Any) -> Any:
-    """A dtype of the dual torch as the reference's own, which has a name; anything else as it is."""
+    """Return the reference's dtype for a dtype of the dual torch, because it has a name; anything else unchanged."""
     if not isinstance(given, Symbol):
         return given
     recorder = current()
@@ -212,7 +219,7 @@ def _dtype(given: Any) -> Any:
 
 
 def _is_drawn(*given: Any) -> bool:
-    """Whether any of these is a generator, so that not every trial has what one has."""
+    """Return whether any argument is a generator, so that its value may differ between trials."""
     return any(isinstance(generators.as_generator(item), generators.Generator) for item in given)
 
 
@@ -222,7 +229,7 @@ def _value(item: Any) -> Any:
 
 
 class random_device(generators.Generator):
-    """The name of a device type that both frameworks can use here: ``"cpu"``, or ``"cuda"`` where both have it."""
+    """Generator of a device type that both frameworks can use here: ``"cpu"``, and ``"cuda"`` if both have it."""
 
     __slots__ = ()
 

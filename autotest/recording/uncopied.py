@@ -1,4 +1,4 @@
-"""What a dual object refuses: to be copied, pickled, or inherited from."""
+"""Refuses operations that no dual object supports: copying, pickling and subclassing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __tracebackhide__ = of_the_test  # as in the recorder
 
 
 class Uncopied:
-    """Raises, with what to write instead, where Python asks for a copy, a pickle or a subclass."""
+    """Base class that raises an error on copying, pickling or subclassing. The error says what to write instead."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Finds which values hold the same memory, so that what fills or spoils one of them is known of all."""
+"""Finds values that share memory, so that a call that fills or spoils one of them affects all of them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import Any
 from autotest.program import Call, Ref
 from autotest.program.semantics import always_shares_memory, covers_its_operand, may_share_memory
 
-#: A class that makes no copy of what it is given.
+#: A class whose constructor does not copy its argument.
 _PARAMETER = "nn.Parameter"
 
 
 def filled_with(calls: Sequence[Call], values: Sequence[Any], tensors: Any, slot: int) -> set[int]:
-    """The slots whose contents are defined once those of `slot` are: the same tensor, what it covers, and their views.
+    """Return the slots that become defined with `slot`: the same tensor, the tensors it covers, and their views.
 
-    `values` are what the calls gave on one side, and `tensors` the classes of that side's tensors.
+    Args:
+        calls: the calls of the program.
+        values: the results of the calls on one side.
+        tensors: the tensor classes of that side.
+        slot: the slot that gets defined contents.
     """
 
     def covers(call: Call) -> bool:
@@ -25,7 +29,7 @@ def filled_with(calls: Sequence[Call], values: Sequence[Any], tensors: Any, slot
 
 
 def spoilt_with(calls: Sequence[Call], values: Sequence[Any], tensors: Any, slot: int) -> set[int]:
-    """The slots that hold something undefined once `slot` does: the same tensor, what has it as a part, their views."""
+    """Return the slots that become undefined with `slot`: the same tensor, tensors it is a part of, and their views."""
     return _sharing(calls, values, tensors, slot, _shares)
 
 
@@ -50,5 +54,5 @@ def _shares(call: Call) -> bool:
 
 
 def _owner(call: Call) -> int | None:
-    """The slot of the first operand."""
+    """Return the slot of the first operand, or None."""
     return call.args[0].slot if call.args and type(call.args[0]) is Ref else None

@@ -1,4 +1,4 @@
-"""Who is told of each call before either side is asked to make it, since the process may die of it."""
+"""The watch of a context: notified of each call before a side makes it, because the call may crash the process."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from autotest.program import Call
 
 
 class Watch(Protocol):
-    """Is told by each recorder that is made while it watches."""
+    """Object that is notified by each recorder that is created while it is active."""
 
     def about_to(self, recorder: Any, side: Side, call: Call) -> None:
-        """`side` is asked for `call` now: first the reference, where it is no input, and then the candidate.
+        """Handle that `side` is about to make `call`: the reference (unless it is an input), then the candidate.
 
-        May end the trial, by noting a rejection and raising `TrialEnd`.
+        The method may end the trial: it notes a rejection in the record and raises `TrialEnd`.
         """
 
 
 _watch: ContextVar[Watch | None] = ContextVar("autotest_watch", default=None)
 
 
-#: Who watches in this context.
+#: Returns the watch of this context, or None.
 watching: Final[Callable[[], Watch | None]] = _watch.get
 
 
 @contextlib.contextmanager
 def watched(watch: Watch) -> Iterator[None]:
-    """Let `watch` be told of the calls of every recorder that is made inside the block."""
+    """Notify `watch` of the calls of every recorder that is created inside the block."""
     token = _watch.set(watch)
     try:
         yield

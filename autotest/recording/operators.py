@@ -1,4 +1,4 @@
-"""Gives a class the special methods of Python's operators, each of them one call of the `operator` module."""
+"""Gives a class the special methods of Python's operators. Each of them makes one call of the `operator` module."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _OTHER = ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne", "ge
 
 
 def install(owner: type, call: Callable[[Any, str, tuple[Any, ...]], Any]) -> None:
-    """Let `owner`'s operators be ``call(self, name, operands)``, with the operands as they were written.
+    """Make each operator of `owner` return ``call(self, name, operands)``, with the operands in the written order.
 
-    But ``value | nothing()`` is the choice whether to give the value at all.
+    The exception is ``value | nothing()``: the choice whether to pass the value at all.
     """
 
     def forward(name: str) -> Callable[..., Any]:
@@ -26,7 +26,7 @@ def install(owner: type, call: Callable[[Any, str, tuple[Any, ...]], Any]) -> No
         return lambda self, other: call(self, name, (other, self))
 
     def alternative(self: Any, other: Any) -> Any:
-        # Of no argument and a tensor no operator is made: it is a choice, as of no argument and a generator.
+        # With `nothing` as an operand, `|` is a choice and no operator, as it is between generators.
         return oneof(self, other) if type(other) is nothing else call(self, "or_", (self, other))
 
     for name in (*_BINARY, *_OTHER):

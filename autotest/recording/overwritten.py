@@ -1,4 +1,4 @@
-"""Results that a call is about to overwrite, so that they are looked at before they are gone."""
+"""Finds results that a call is about to overwrite, so that they are copied and compared first."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from autotest.program import Call, Operand, Ref, leaves, randomness, refs
 from autotest.program.semantics import OPERATIONS, overwrites
 from autotest.recording.record import Record
 
-#: Names of calls that put new contents in place of their first operand's, for a first cheap look.
+#: Names of calls that replace the contents of their first operand, for a first cheap check.
 OVERWRITING: Final = randomness.FILLING | {"setitem"}
-#: Says what a call is for that no test body made.
+#: Note of the copying call, which no test body made.
 NOTE: Final = "kept before it is overwritten"
 
 
 def about_to_be_overwritten(
     record: Record, target: str, operands: Sequence[Operand], named: Mapping[str, Operand]
 ) -> Iterator[int]:
-    """The slots of reference's tensors that were computed, and that the call is going to write over."""
+    """Yield the slots of the reference's tensors that were computed, and that the call will overwrite."""
     written = [*operands[:1]] if target.rpartition(".")[2] in OVERWRITING else []
     for operand in (*written, *leaves(named.get("out"))):
         if type(operand) is Ref and _is_worth_keeping(record, operand.slot):
@@ -26,7 +26,7 @@ def about_to_be_overwritten(
 
 
 def _is_worth_keeping(record: Record, slot: int) -> bool:
-    """Whether something was computed into the tensor in `slot`. What was put there as it is agrees anyway."""
+    """Return whether the contents of the tensor in `slot` were computed; copied contents agree anyway."""
     tensor = record.expected[slot]
     if not isinstance(tensor, record.pair.reference.tensor_types) or record.is_undefined(slot):
         return False
@@ -40,5 +40,5 @@ def _computes(call: Call) -> bool:
 
 
 def is_kept_copy(call: Call) -> bool:
-    """Whether `call` was put in between to keep what the next one overwrites."""
+    """Return whether `call` was inserted to keep a result that the next call overwrites."""
     return call.note == NOTE

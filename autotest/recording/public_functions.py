@@ -1,4 +1,4 @@
-"""Carries out on both sides what one of the reference's own functions was asked to do with a dual tensor."""
+"""Runs a call of one of the reference's own functions with a dual tensor on both sides."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from autotest.recording.recorder import Recorder
 
 
 def carried_out(recorder: Recorder, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
-    """Make the call that `function` of the real reference stands for, on both sides; returns the slot.
+    """Make the call that `function` of the real reference stands for on both sides, and return its slot.
 
-    Raises `UsageError` where the function has no name that the dual namespace has, too, and for a module of the
-    reference alone, whose parameters the candidate would never have.
+    Raises:
+        UsageError: the dual namespace has no name for the function, or the call is by a module of the reference, whose
+            parameters the candidate does not have.
     """
     reference = recorder.pair.reference
     found = reference.public_call(function, args, kwargs)

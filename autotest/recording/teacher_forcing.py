@@ -1,4 +1,4 @@
-"""Goes on after a call that the candidate is known to refuse, with what the reference computed on both sides."""
+"""Continues a trial after a call that the candidate is known to refuse, with the reference's result on both sides."""
 
 from __future__ import annotations
 
@@ -9,27 +9,35 @@ from autotest.program import Call, Ref
 from autotest.program.semantics import asked_in_place, in_place, is_class
 from autotest.recording.lowering import LiveRecord
 
-#: The note of inputs that stand for what a call gives.
+#: Note of inputs that replace the result of a call.
 NOTE = "as the reference computes it"
 _PLAIN = (bool, int, float)
 
 
 class KnownRefusal(Exception):
-    """The candidate refused a call, as is known; what stands for its result is in `slot`."""
+    """The candidate refused a call, as is known. The replacement of its result is in `slot`."""
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
 
 
 def none_is_known(mismatch: Mismatch) -> bool:
-    """What a trial does that ends with the first call that the candidate refuses."""
+    """Return False: the trial ends with the first call that the candidate refuses."""
     return False
 
 
 def force(recorder: LiveRecord, slot: int, expected: Any) -> None:
-    """Take back call `slot`, the last one, and its mismatch; raises `KnownRefusal` with what stands for `expected`.
+    """Remove the last call and its mismatch, and replace its result by the reference's.
 
-    Returns, and nothing is taken back, where nothing can stand for that.
+    Returns without any change if the result cannot be replaced.
+
+    Args:
+        recorder: the recorder of the trial.
+        slot: the slot of the last call, which the candidate refused.
+        expected: the reference's result.
+
+    Raises:
+        KnownRefusal: the result was replaced; the exception has the slot of the replacement.
     """
     call, mismatch = recorder.calls[slot], recorder.mismatches[-1]
     given = (recorder.expected[slot], recorder.actual[slot])
@@ -73,7 +81,7 @@ def _instead(recorder: LiveRecord, call: Call, expected: Any) -> int | None:
 
 
 def _input(recorder: LiveRecord, expected: Any) -> int | None:
-    """An input that holds what the reference's tensor `expected` does."""
+    """Create an input with the contents of the reference's tensor `expected`, and return its slot, or None."""
     pair = recorder.pair
     if not isinstance(expected, pair.reference.tensor_types):
         return None
@@ -87,7 +95,7 @@ def _input(recorder: LiveRecord, expected: Any) -> int | None:
 
 
 def _overwritten(recorder: LiveRecord, slot: int) -> int | None:
-    """The tensor in `slot`, which the reference has written into, and on the candidate's side alike."""
+    """Write the reference's contents of the tensor in `slot` into the candidate's. Return the slot, or None."""
     pair = recorder.pair
     expected, actual = recorder.expected[slot], recorder.actual[slot]
     if not isinstance(expected, pair.reference.tensor_types) or not isinstance(actual, pair.candidate.tensor_types):

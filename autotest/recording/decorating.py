@@ -19,7 +19,7 @@ def decorated(
     args: Sequence[Any],
     context: Callable[[Call], AbstractContextManager[Any]],
 ) -> Callable[..., Any] | None:
-    """Return the function in `args` decorated by the context manager `made`, or None if `args` is no such function.
+    """Return the function in `args` decorated by `made`, or None if `made` is not used as a decorator here.
 
     Args:
         call: the call that returned `made`.

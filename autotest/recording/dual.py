@@ -175,7 +175,7 @@ class Symbol(DualObject):
     def __enter__(self) -> NoReturn:
         raise mistakes.not_called(self._path)
 
-    __exit__ = __enter__  # Python looks up __exit__ before __enter__
+    __exit__ = __enter__  # `with` looks up both before it calls __enter__
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         if self._path and self._recorder_now().pair.reference.can_be_a_base(self._path):

@@ -65,4 +65,4 @@ class ModuleClass(Protocol):
         """Call `hook` with the gradient of the dual `tensor` in each backward. Returns a handle to remove it."""
 
     def as_base(self, path: str) -> type:
-        """Return the base class to use where a test writes the framework's class at `path`."""
+        """Return the base class to use instead of the framework's class at `path`."""

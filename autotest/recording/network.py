@@ -198,7 +198,7 @@ class Network(Module, metaclass=_Built):
 
     @classmethod
     def as_base(cls, path: str) -> type:
-        """Return the base class to use where a test writes the framework's class at `path`."""
+        """Return the base class to use instead of the framework's class at `path`."""
         if path == FUNCTION:
             return Function
         if path == _PLAIN_MODULE:

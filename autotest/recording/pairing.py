@@ -115,7 +115,7 @@ class _Pairs:
         self.gradients = 0
         #: ids of the objects of both sides that are paired.
         self.seen: set[tuple[int, int]] = set()
-        #: ids of the candidate's tensors whose gradient is paired. A call may return the candidate's leaf itself where
+        #: ids of the candidate's tensors whose gradient is paired. A call may return the candidate's leaf itself while
         #: the reference returns a copy.
         self.graded: set[int] = set()
         self.gradients_undefined = record.gradients_undefined()
@@ -228,7 +228,7 @@ class _Pairs:
         defined = slot not in self.gradients_undefined
         if expected is not None:
             self.gradients += 1
-            self.seen.add((id(expected), id(gradient)))  # what a body reads as `x.grad` is no other result
+            self.seen.add((id(expected), id(gradient)))  # `x.grad` in a body is this object, and no other result
         self.found.append(_made(Pairing, (slot, f"{suffix}.grad", "backward", expected, gradient, defined)))
 
 

@@ -15,7 +15,9 @@ class Watch(Protocol):
     """Object that is notified by each recorder that is created while it is active."""
 
     def about_to(self, recorder: Any, side: Side, call: Call) -> None:
-        """Handle that `side` is about to make `call`: the reference (unless it is an input), then the candidate.
+        """Handle the announcement that `side` is about to make `call`.
+
+        The reference is announced first, unless the call is an input, and then the candidate.
 
         The method may end the trial: it notes a rejection in the record and raises `TrialEnd`.
         """

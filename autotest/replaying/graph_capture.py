@@ -67,7 +67,7 @@ class DividedProgram:
     inside: list[Call] = dataclasses.field(default_factory=list)
     #: (slot of the module, name of the parameter, parameter of the divided module, its eager gradient)
     trained: list[tuple[int, str, Any, Any]] = dataclasses.field(default_factory=list)
-    #: The first results of `build`, in order.
+    #: The tensors that `build` returns as outputs, in order.
     results: list[GraphResult] = dataclasses.field(default_factory=list)
     backward: list[Call] = dataclasses.field(default_factory=list)
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)

@@ -31,8 +31,8 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
         suffix: the part of that result that is shown: ``".grad"``, ``"[1]"``, ``".weight.grad"``.
 
     Returns:
-        The statements, or None if the framework uses torch's names itself. If call `slot` itself raises, its statement
-            is the last one.
+        The statements, or None if the framework uses torch's names itself. If call `slot` itself raises and `suffix` is
+        empty, its statement is the last one.
 
     Raises:
         NotReplayable: the program cannot be written down.

@@ -189,7 +189,7 @@ class _Stepping:
 
         Returns:
             Whether the candidate's rates are in single precision, the relative error that is then allowed, and the
-                relative errors of each step and tensor.
+            relative errors of each step and tensor.
         """
         rows: list[tuple[int, int, np.ndarray[Any, Any]]] = []
         exact, rounded_rates, changed = [], [], 0.0

@@ -35,7 +35,7 @@ def conformance(framework: Framework) -> list[Checked]:
 
     Raises:
         UsageError: the framework's tensors contain no numbers.
-        FrameworkMissing: the framework cannot be imported.
+        Exception: the import of the framework fails, usually with `FrameworkMissing`.
     """
     _ = framework.version
     if not framework.holds_values:

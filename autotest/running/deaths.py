@@ -89,7 +89,7 @@ def _died_again(
 
     Returns:
         The finding, with a script that was not run yet. Its identity is exact, while the breadcrumb file of the process
-            that died first knows the call only approximately. If no attempt dies, the reason why there is no finding.
+        that died first knows the call only approximately. If no attempt dies, the reason why there is no finding.
     """
     for attempt in attempts(task) if planned is None else planned:
         traced = trace(task.where, attempt, conditions, server, hangs=task.identity.symptom == "hang")
@@ -113,7 +113,7 @@ def _died_again(
     sometimes = attempt.times > 1 or (attempt.together and not happens)
     ways = ways_to_run(finding, conditions, sometimes=sometimes)
     finding, scripts = scripted(finding, traced.graph, conditions, ways)
-    # Only here it is known how to divide the program into a graph and the code around it, so this script is verified
+    # Only here is it known how to divide the program into a graph and the code around it, so this script is verified
     # now.
     return finding if traced.graph is None else verified(finding, scripts, conditions)
 
@@ -308,7 +308,7 @@ def _smaller(
     assert finding.program is not None
     if not conditions.shrink or first.symptom == "out of memory" or first.side == "reference":
         return (), None, ways
-    # Every success costs a process, and for a hang also seconds of waiting. So the time limit is longer than elsewhere.
+    # Every success costs a process, so shrinking is slower here than elsewhere. For a hang it also costs seconds.
     hangs = first.symptom == "hang"
     seconds = (2 if hangs else 4) * conditions.shrink
     said = ""

@@ -1,4 +1,4 @@
-"""Findings about deaths of earlier processes in a test, which no trial of this process can reproduce safely."""
+"""Deaths of earlier processes in a test, which no trial of this process can report."""
 
 from __future__ import annotations
 

@@ -100,6 +100,8 @@ def _collect_as_before(usual: tuple[int, int, int]) -> None:
 def _outlive(test: Test, context: RunContext, tally: Tally, store: Store) -> set[int]:
     """Report the deaths of earlier processes in this test, and return the seeds of their trials, to avoid them.
 
+    A trial that dies in this process cannot report its death.
+
     Raises:
         Divergence: the ledger does not expect one of the deaths.
     """

@@ -1,4 +1,4 @@
-"""Judges a trial: used for tests, campaigns, isolated runs, and the account of gradients."""
+"""Judges a trial, in the same way for tests, campaigns, isolated runs and the account of gradients."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def judge(
         ledger: the known divergences.
         is_rounding: returns whether replays of the trial explain all its mismatches by rounding. If they explain only
             some, it leaves the others in `outcome`. If the reference does not agree with itself in any of them, it
-            replaces the mismatches by a rejection. Replays are expensive, so it is called last, and before a finding
-            only if the ledger has no entry.
+            replaces the mismatches by a rejection. Replays are expensive, so it is called last: if the ledger has no
+            entry, or after `look_beyond`.
         look_beyond: returns whether the trial still has a mismatch that the ledger does not expect after the expected
             divergences are corrected. It leaves these mismatches in `outcome`.
     """

@@ -66,7 +66,7 @@ class Outcome:
     seed: int
     recorder: Recorder
     choices: Sequence[generators.Choice]
-    #: Counts of the open features that the trial covered, see `generators.plan`.
+    #: The features that the trial covered among those that the test leaves open, see `generators.plan`.
     features: Mapping[Any, int] = dataclasses.field(default_factory=dict)
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
     rejection: Rejection | None = None

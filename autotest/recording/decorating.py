@@ -1,4 +1,4 @@
-"""Contexts that decorate a function, such as ``@torch.no_grad()``: each call of it is inside of a new one."""
+"""Contexts used as decorators, such as ``@torch.no_grad()``: each call of the function enters a new context."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ def decorated(
     args: Sequence[Any],
     context: Callable[[Call], AbstractContextManager[Any]],
 ) -> Callable[..., Any] | None:
-    """What `made`, which `call` returned on `framework`, makes of a function in `args`; None where it decorates none.
+    """Return the function in `args` decorated by `made`, or None if `made` is not used as a decorator here.
 
-    `context` makes the call once more.
+    Args:
+        call: the call that returned `made`.
+        framework: the framework of `made`.
+        made: the result of `call`, called as a decorator.
+        args: the arguments of the decorator.
+        context: makes `call` again, and returns the new dual context.
     """
     if len(args) != 1 or not isinstance(args[0], (types.FunctionType, types.MethodType)):
         return None

@@ -1,4 +1,4 @@
-"""What does nothing on a CPU, and is plain Python for both sides therefore: a gradient scaler that is switched off."""
+"""Objects that do nothing on a CPU, and so are plain Python on both sides: a disabled gradient scaler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autotest.base.errors import UsageError
 
 
 class GradScaler:
-    """The dual ``GradScaler(enabled=False)``: losses stay as they are, and steps are the optimizer's own."""
+    """The dual ``GradScaler(enabled=False)``: returns losses unchanged, and steps are the optimizer's own."""
 
     def __init__(self, *args: Any, enabled: bool = True, **kwargs: Any) -> None:
         if enabled:
@@ -44,5 +44,5 @@ class GradScaler:
         pass
 
 
-#: By path below torch.
+#: Path below ``torch`` -> plain object that replaces the framework's.
 PLAIN: Mapping[str, type] = MappingProxyType({"cuda.amp.GradScaler": GradScaler, "amp.GradScaler": GradScaler})

@@ -1,4 +1,4 @@
-"""Dual objects: what the test body holds instead of a framework's own."""
+"""Dual objects: the objects that a test body uses instead of a framework's own."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from autotest.recording.uncopied import Uncopied
 
 __tracebackhide__ = of_the_test  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
-#: What a call may return that is consumed by being read, and is turned into a list at once.
+#: Types of results that reading consumes. They are turned into a list at once.
 _ITERATORS = (types.GeneratorType, map, filter, zip)
 
 
 class DualObject(Uncopied):
-    """Something that exists on both sides. Everything done to it is done twice and recorded.
+    """An object that exists on both sides. Every operation on it is done on both sides and recorded.
 
-    ``.reference`` and ``.candidate`` reach one side, as do the frameworks' own names (``.pytorch``,
+    ``.reference`` and ``.candidate`` give the object of one side, as do the frameworks' own names (``.pytorch``,
     ``.oneflow``).
     """
 
     __slots__ = ()
-    #: With an ndarray on its left, an operator is still this class's own.
+    #: Makes an operator with an ndarray on its left call this class's reflected method.
     __array_ufunc__ = None
 
     def _recorder_now(self) -> Recorder:
@@ -47,7 +47,7 @@ class DualObject(Uncopied):
         raise NotImplementedError
 
     def _sides(self) -> tuple[Any, Any]:
-        """The objects on the reference and on the candidate."""
+        """Return the objects on the reference and on the candidate."""
         return self._lower(self._recorder_now())[:2]
 
     def __instancecheck__(self, instance: object) -> bool:
@@ -108,11 +108,11 @@ def _operate(self: DualObject, name: str, operands: tuple[Any, ...]) -> Any:
 
 
 operators.install(DualObject, _operate)
-DualObject.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]  # __eq__ took it away
+DualObject.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]  # defining __eq__ removed it
 
 
 class Symbol(DualObject):
-    """A name of the dual ``torch``, or the namespace itself, for any pair: its calls are made on both and recorded."""
+    """A name of the dual ``torch``, or ``torch`` itself, for any pair. Calls are made on both sides and recorded."""
 
     __slots__ = ("_children", "_path")
 
@@ -137,7 +137,7 @@ class Symbol(DualObject):
         return self._child(name) if child is None else child
 
     def _child(self, name: str) -> Any:
-        """What `name` stands for, which is kept where it is the same for every pair."""
+        """Return the object called `name`. It is cached if it is the same for every pair."""
         if mistakes.is_asked_by_tools(name):
             raise made_by_the_test(AttributeError(f"a dual {self._path or 'torch'} has no {name}"))
         recorder = self._recorder_now()
@@ -166,7 +166,7 @@ class Symbol(DualObject):
         pair = recorder.pair
         slot = recorder.call("function", self._path, args, kwargs)
         if isinstance(recorder.expected[slot], pair.reference.module_types) and (
-            # What a class initialises, and what this draws for a module that it is given.
+            # A class initialises parameters, and spectral_norm draws numbers for the module it is given.
             isinstance(pair.resolve(self._path).expected, type) or self._path.endswith(".spectral_norm")
         ):
             synchronize_module(recorder, slot)
@@ -175,7 +175,7 @@ class Symbol(DualObject):
     def __enter__(self) -> NoReturn:
         raise mistakes.not_called(self._path)
 
-    __exit__ = __enter__  # which Python looks for first
+    __exit__ = __enter__  # `with` looks up both before it calls __enter__
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         if self._path and self._recorder_now().pair.reference.can_be_a_base(self._path):
@@ -203,7 +203,7 @@ _set_children = Symbol._children.__set__  # type: ignore[attr-defined]
 
 
 class Method(DualObject):
-    """A method bound to a dual value; calling it calls it on both sides."""
+    """A method bound to a dual value. A call of it calls the method on both sides."""
 
     __slots__ = ("_name", "_owner")
 
@@ -237,10 +237,10 @@ class Method(DualObject):
 
 
 class Value(DualObject):
-    """What a call returned: a tensor, a module, a container, a context manager, ..."""
+    """The result of a call: a tensor, a module, a container, a context manager, ..."""
 
     __slots__ = ("_actual", "_expected", "_recorder", "_slot")
-    #: The class of those that are modules; `autotest.recording` puts it here, since it is built on this one.
+    #: The class of dual modules. It is derived from this one, so `autotest.recording.network` sets it here.
     of_modules: ClassVar[ModuleClass]
 
     def __init__(self, recorder: Recorder, slot: int) -> None:
@@ -274,7 +274,7 @@ class Value(DualObject):
         if side is None:
             recorder.setattr(self, name, value)
             return
-        # The test replaced one side by hand, which no program can repeat.
+        # The test replaced one side by hand, which a program cannot repeat.
         recorder.opaque = f"the test assigned .{name} of a dual object"
         lists, put = (recorder.actual, _set_actual) if side else (recorder.expected, _set_expected)
         put(self, value)
@@ -294,12 +294,12 @@ class Value(DualObject):
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """torch's own functions ask this when they are given a dual tensor: both sides make the call then."""
+        """Called by torch's own functions for a dual argument: makes the call on both sides."""
         recorder = current() or _recorder_of(args, kwargs or {})
         return _read(recorder, carried_out(recorder, function, args, kwargs or {}))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """The reference's array, for NumPy's functions; taking it is recorded, and so is compared."""
+        """Return the reference's array, for NumPy's functions. The access is recorded, and so compared."""
         taken = self if isinstance(self._expected, np.ndarray) else self.__getattr__("numpy")()
         return np.array(taken._expected, dtype=dtype)
 
@@ -324,10 +324,10 @@ _set_actual = Value._actual.__set__  # type: ignore[attr-defined]
 
 
 def wrap(recorder: Recorder, slot: int) -> Any:
-    """What the test body gets for the result in `slot`: a plain value as it is, anything else dual.
+    """Return the result in `slot` as the test body gets it: a plain value unchanged, anything else as a dual object.
 
-    A plain value is the reference's; that the candidate's is the same is checked with everything else
-    when the trial is over. Sizes count as plain (they are tuples), dtypes come as symbols.
+    A plain value is the reference's. Inside a trial, the candidate's is compared with it when the trial is over. Sizes
+    are plain values (they are tuples), and dtypes are symbols.
     """
     expected = recorder.expected[slot]
     kind = type(expected)
@@ -351,13 +351,13 @@ def wrap(recorder: Recorder, slot: int) -> Any:
 
 
 def _named(path: str) -> Symbol:
-    """The name that a test body finds at `path` of the dual ``torch``: the same object, as a dtype of torch's is."""
+    """Return the symbol at `path` of the dual ``torch``. It is always the same object, as a dtype of torch is."""
     known: Symbol | None = torch._children.get(path)
     return torch._children.setdefault(path, Symbol(path)) if known is None else known
 
 
 def _again(call: Call) -> Any:
-    """What `call` of a function gives when it is made once more."""
+    """Make the function call `call` again, and return its dual result."""
     return Symbol(call.target)(*call.args, **call.kwargs)
 
 
@@ -367,11 +367,11 @@ def _read(recorder: Recorder, slot: int) -> Any:
 
 
 def _items(recorder: Recorder, value: DualObject) -> list[Any]:
-    """The items of a dual iterable, each of them dual or plain."""
+    """Return the items of a dual iterable, each of them dual or plain."""
     expected = value._sides()[0]
     if not isinstance(expected, (tuple, list)):
         refusals.not_for_a_report()
-        # A tensor's rows, a dict's keys, a view's pairs: listed on both sides first.
+        # Not a sequence (a tensor, a dict, a view): turn it into a list on both sides first.
         value = Value(recorder, recorder.builtin("list", value))
         expected = value._sides()[0]
     recorder.builtin("len", value)
@@ -379,7 +379,7 @@ def _items(recorder: Recorder, value: DualObject) -> list[Any]:
 
 
 def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
-    """Outside of any trial: the recorder of the first dual value among the arguments, or a new one."""
+    """Return the recorder of the first dual argument, or a new one. Used outside of trials."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, Value):
             recorder: Recorder = value._recorder
@@ -387,5 +387,5 @@ def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
     return Recorder(pair_outside())
 
 
-#: The dual of the reference's namespace, under the name that test bodies use for it.
+#: The dual of the reference's namespace, under the name that test bodies use.
 torch = Symbol("")

@@ -1,4 +1,4 @@
-"""Brings values into a record that its own calls did not make, or did not make alike on both sides."""
+"""Brings values into a record that its calls did not make, or made differently on the two sides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autotest.recording.recorder import Recorder
 
 
 def synchronize_module(record: Recorder, slot: int) -> None:
-    """Give the candidate's new module the parameters and buffers that the reference's was initialised with."""
+    """Give the candidate's new module the initial parameters and buffers of the reference's."""
     reference, candidate = record.pair.reference, record.pair.candidate
     expected, actual = record.expected[slot], record.actual[slot]
     if reference.draws(expected):
@@ -38,7 +38,7 @@ def synchronize_module(record: Recorder, slot: int) -> None:
 
 
 def unlike_state(record: Record, slot: int) -> Mismatch | None:
-    """In what the new modules in `slot` differ so that no state can be shared: the names in it, or a shape."""
+    """Return the difference in names or shapes that keeps the new modules in `slot` from sharing a state, or None."""
     reference, candidate = record.pair.reference, record.pair.candidate
     expected, actual = record.expected[slot], record.actual[slot]
     if not isinstance(expected, reference.module_types) or not isinstance(actual, candidate.module_types):
@@ -55,7 +55,7 @@ def _shapes(side: Framework, held: Mapping[str, Any]) -> dict[str, tuple[int, ..
 
 
 def state_differs(record: Record, slot: int, what: str) -> Mismatch:
-    """What is said of a new module in `slot` that holds other parameters or buffers."""
+    """Return the mismatch for a new module in `slot` with other parameters or buffers; `what` says which."""
     reference, candidate = record.pair.reference, record.pair.candidate
     target = record.calls[slot].target
     message = f"{target}: {what}. expected={reference.name} actual={candidate.name}"
@@ -63,10 +63,10 @@ def state_differs(record: Record, slot: int, what: str) -> Mismatch:
 
 
 def import_value(record: Record, other: Record, slot: int) -> int:
-    """Take over a value of another record; returns its slot in this one.
+    """Import the value in `slot` of the record `other`, and return its slot in `record`.
 
-    A tensor becomes an input with its present contents. Anything else brings the calls that made it, and a
-    module its present state.
+    A tensor becomes an input with its present contents. Any other value is imported with the calls that made it, and a
+    module also with its present state.
     """
     expected, actual = other.expected[slot], other.actual[slot]
     known = record.imported.get(id(expected))
@@ -78,7 +78,7 @@ def import_value(record: Record, other: Record, slot: int) -> int:
         kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
         call = record.next_call("tensor", array.dtype, (record.capture(array),), kwargs)
         new = record.write(call, expected, actual)
-        # What earlier trials accumulated is not part of this one.
+        # Gradients that earlier trials accumulated do not belong to this one.
         record.pair.reference.forget_gradient(expected)
         record.pair.candidate.forget_gradient(actual)
     else:

@@ -1,4 +1,4 @@
-"""Gives the candidate a file of its own for each one that a test saves into, or loads what it saved."""
+"""Gives the candidate its own copy of each file that a test saves, and makes it load from that copy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from autotest.frameworks import files
 from autotest.program import File, Operand
 from autotest.recording.record import Record
 
-#: Where ``torch.save`` and ``torch.load`` take the path, whose name is "f" in both.
+#: Position of the path among the arguments of ``torch.save`` and ``torch.load``. Its keyword is "f" in both.
 _POSITION = {files.SAVES: 1, files.LOADS: 0}
 
 
 class _Path:
-    """A path that a test gives to one of these functions."""
+    """A path that a test gives to ``torch.save`` or ``torch.load``."""
 
     __slots__ = ("_saves", "_text")
 
@@ -27,7 +27,7 @@ class _Path:
         whole = str(Path(self._text).absolute())
         name = record.files.get(whole)
         if name is None and not self._saves:
-            return self._text, self._text, whole  # written by somebody else, and so the same to both
+            return self._text, self._text, whole  # not saved by this test, so both sides read the same file
         if name is None:
             plain = Path(whole).name
             name = plain if plain not in record.files.values() else f"{len(record.files)}-{plain}"
@@ -38,7 +38,7 @@ class _Path:
 def with_own_files(
     target: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """The arguments of ``torch.save`` or ``torch.load``, the path in them as what each side takes for it."""
+    """Return the arguments of ``torch.save`` or ``torch.load``, with the path replaced by one that differs by side."""
     at = _POSITION[target]
     if len(args) > at and _is_path(args[at]):
         return [*args[:at], _path(args[at], target), *args[at + 1 :]], kwargs

@@ -1,4 +1,4 @@
-"""What ``class F(torch.autograd.Function)`` is built on: a forward and a backward of dual calls."""
+"""Base class of ``class F(torch.autograd.Function)``: its forward and backward consist of dual calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATH = "autograd.Function"
 
 
 class Context:
-    """What a function's forward keeps for its backward."""
+    """The ``ctx`` of a custom function, by which its forward passes values to its backward."""
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
@@ -40,7 +40,7 @@ class Context:
 
 
 class Function:
-    """The dual ``torch.autograd.Function``: ``apply`` calls `forward`, and each backward calls `backward`."""
+    """The dual ``torch.autograd.Function``. ``apply`` calls `forward`, and each backward calls `backward`."""
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -74,7 +74,7 @@ class Function:
         for one in result if several else (result,):
             floating = isinstance(one, Value) and one.is_floating_point()
             if floating and not any(one is other for other in context._constant):
-                # A leaf from here on: what comes before it is this function's backward.
+                # Makes the result a leaf. The part of the graph before it is replaced by this function's backward.
                 cut = one.detach().requires_grad_()
                 hooks.cut.add(id(cut._expected))
                 made.append(cut)
@@ -93,7 +93,7 @@ def _differentiable(recorder: Recorder, value: Value) -> bool:
 
 @dataclasses.dataclass(slots=True)
 class _Application:
-    """One application of a function, to be gone through by each backward that reaches it."""
+    """One application of a custom function. Each backward that reaches it runs its `backward`."""
 
     function: type[Function]
     context: Context

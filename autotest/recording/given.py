@@ -1,4 +1,4 @@
-"""What the operators of one trial were given: signs, sizes, dtypes, layouts and plain arguments, by operator."""
+"""The inputs that operators of one trial had: signs, sizes, dtypes, layouts and plain arguments, by operator."""
 
 from __future__ import annotations
 
@@ -15,16 +15,21 @@ from autotest.recording.record import Record
 from autotest.recording.special_values import has_special_numbers
 from autotest.results.coverage import FLOATING, TRIALS, WHOLE, WITHOUT_SPECIAL, Coverage, argument, valued
 
-#: More elements than a vectorised and a threaded loop take in one go.
+#: Sizes (in elements) above which an operator's threaded loop, and its vectorised loop, needs more than one block.
 _LARGE, _BLOCK = 4096, 8
-#: Longer texts of arguments are not told.
+#: Maximum length of the text of an argument that is reported.
 _LONGEST = 30
 _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
 def given(record: Record, gradients: int, *, special_values: bool) -> Coverage:
-    """The features of one accepted trial, in which `gradients` were compared, of a run that draws `special_values`, or
-    leaves them out of every test."""
+    """Return the features of one accepted trial, by operator.
+
+    Args:
+        record: the record of the trial.
+        gradients: number of gradients that were compared.
+        special_values: whether the run draws special values; otherwise every test leaves them out.
+    """
     inputs = _inputs(record)
     found: dict[str, collections.Counter[str]] = {}
     for call in record.calls:
@@ -47,7 +52,7 @@ def given(record: Record, gradients: int, *, special_values: bool) -> Coverage:
 
 
 def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
-    """Slot -> the array that lies there, and how."""
+    """Return for each input's slot the array and its layout."""
     inputs: dict[int, tuple[Array, str]] = {}
     for call in record.calls:
         if call.kind == "tensor" and call.note != "cotangent":
@@ -80,7 +85,7 @@ def _of_array(array: Array, layout: str) -> set[str]:
 
 
 def _arguments(record: Record, call: Call) -> Iterator[str]:
-    """The plain arguments of `call` by name, those given by position too where the reference names them."""
+    """Yield the plain arguments of `call` by name. Positional ones are included if the reference knows their names."""
     owner = 1 if call.kind == "method" else 0
     named = [*call.kwargs.items()]
     if call.kind in ("function", "method"):

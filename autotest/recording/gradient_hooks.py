@@ -1,4 +1,4 @@
-"""Hooks on gradients, and functions with their own backward: carried out around each backward, by recorded calls."""
+"""Runs gradient hooks, and the backward of custom autograd functions, before each backward, by recorded calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from autotest.recording.dual import Value, torch, wrap
 from autotest.recording.reached import reached
 from autotest.recording.recorder import Recorder
 
-#: What ``Recorder.call`` is given: kind, target, arguments by position and by name, and the owner of a method.
+#: Arguments of ``Recorder.call``: kind, target, positional arguments, keyword arguments, and the owner of a method.
 RecorderCall: TypeAlias = tuple[Any, str, Sequence[Any], Mapping[str, Any], Any]
-#: A tensor, and the gradient that is pushed into it.
+#: A tensor, and the cotangent that is pushed into it.
 PushedGradient: TypeAlias = tuple[Value, Value]
 
 #: The calls that push gradients, by kind and target, and the names of their parameters in order.
@@ -29,31 +29,31 @@ _PARAMETERS = {
 
 
 class GradientHook(Protocol):
-    """What is done with gradients as they pass some tensors."""
+    """Something that reads or changes gradients as a backward passes certain tensors."""
 
     @property
     def place(self) -> tuple[int, int]:
-        """What comes first in a backward has the greatest."""
+        """Sort key: hooks run in descending order, the last part of the forward first."""
 
     @property
     def tensors(self) -> Sequence[Any]:
-        """The tensors whose gradients it asks for, among other things."""
+        """The tensors whose gradients the hook reads; it may read others, too."""
 
     def run(self, push: Push) -> Iterable[PushedGradient]:
-        """What is to be pushed besides, so that the gradient goes on as it is to be."""
+        """Return what to push in addition, so that the backward continues with the changed gradients."""
 
 
 @dataclasses.dataclass(slots=True)
 class GradientHooks:
-    """The hooks on gradients of one record."""
+    """The gradient hooks of one record."""
 
     all: list[GradientHook] = dataclasses.field(default_factory=list)
-    #: Ids of tensors that are leaves only since a function's backward goes on before them.
+    #: ids of tensors that are leaves only because the backward of a custom function continues before them.
     cut: set[int] = dataclasses.field(default_factory=set)
     busy: bool = False
 
     def with_hooks(self, recorder: Recorder, asked: RecorderCall) -> RecorderCall:
-        """The call to make instead of `asked`, which pushes gradients, once all hooks have seen theirs."""
+        """Run all hooks, and return the call to make instead of `asked`. Returns `asked` if it pushes no gradients."""
         kind, target, args, kwargs, owner = asked
         names = _PARAMETERS.get((kind, target))
         if names is None or self.busy:
@@ -101,7 +101,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 class Push:
-    """One backward while hooks see it: what is pushed into which tensors so far."""
+    """One backward while hooks run: the tensors, and the cotangents that are pushed into them."""
 
     def __init__(
         self, recorder: Recorder, roots: list[PushedGradient], leaves: list[Value], create_graph: bool
@@ -109,14 +109,15 @@ class Push:
         self._recorder, self.roots, self._leaves, self._create_graph = recorder, roots, leaves, create_graph
 
     def add(self, roots: Iterable[PushedGradient]) -> None:
-        """Push these, too."""
+        """Push `roots`, too."""
         self.roots = [*self.roots, *roots]
 
     def gradients(self, tensors: Sequence[Any], roots: Sequence[PushedGradient] | None = None) -> list[Any]:
-        """The gradient that comes to each of `tensors` from `roots`, or from all; None where none does."""
+        """Return the gradients of `tensors` from `roots` (default: all roots), None for a tensor without one."""
         reference = self._recorder.pair.reference
         roots = self.roots if roots is None else roots
-        # OneFlow 0.9.0 keeps what reaches a leaf that is not asked for, and adds it to the next answer that is.
+        # OneFlow 0.9.0 keeps the gradient of a leaf that is not requested, and adds it to the next result for that
+        # leaf. So all leaves are requested.
         unasked = [leaf for leaf in self._leaves if all(one is not leaf for one in tensors)]
         tensors = [*tensors, *unasked]
         outputs, cotangents = [one for one, _ in roots], [one for _, one in roots]
@@ -128,7 +129,7 @@ class Push:
         ]
         if not can or not roots:
             return found
-        # OneFlow refuses what nothing depends on, so the reference is asked first which these are.
+        # OneFlow refuses inputs that the outputs do not depend on, so the reference finds these first.
         live = [[one._sides()[0] for one in some] for some in (outputs, [tensors[at] for at in can], cotangents)]
         can = [at for at, one in zip(can, reached(self._recorder, *live), strict=True) if one is not None]
         if not can:
@@ -143,13 +144,13 @@ class Push:
         return found
 
     def quietly(self) -> Any:
-        """The context in which hooks run: gradients are recorded only when a graph of them is asked for."""
+        """Return the context in which hooks run. It records gradients only if a graph of them is requested."""
         return contextlib.nullcontext() if self._create_graph else torch.no_grad()
 
 
 @dataclasses.dataclass(slots=True)
 class TensorHooks:
-    """Hooks of one tensor: ``hook(gradient)`` -> another gradient, or None."""
+    """Hooks of one tensor: ``hook(gradient)`` returns another gradient, or None."""
 
     tensor: Value
     is_leaf: bool
@@ -161,7 +162,7 @@ class TensorHooks:
 
     @property
     def place(self) -> tuple[int, int]:
-        # All gradients come together in a leaf last, whenever it was looked at first.
+        # The gradient of a leaf is complete only after all other hooks have run, whatever its slot is.
         return (-1, 0) if self.is_leaf else (self.tensor._slot, 2)
 
     def run(self, push: Push) -> Iterable[PushedGradient]:
@@ -178,7 +179,10 @@ class TensorHooks:
 
 @dataclasses.dataclass(slots=True)
 class ModuleHooks:
-    """Backward hooks around one call of a module: before it with what comes in, after it with what goes out, too."""
+    """Backward hooks around one call of a module.
+
+    `before` hooks get the gradients of the outputs; `after` hooks get those of the inputs and of the outputs.
+    """
 
     module: Any
     inputs: Sequence[Any]
@@ -232,7 +236,7 @@ def _is_leaf(recorder: Recorder, tensor: Any) -> bool:
 
 
 def gradient_hooks_of(recorder: Recorder) -> GradientHooks:
-    """The hooks of a record, which has some from now on."""
+    """Return the hooks of the record of `recorder`, and create them if it has none."""
     hooks = recorder.modules.gradient_hooks
     if not isinstance(hooks, GradientHooks):
         hooks = recorder.modules.gradient_hooks = GradientHooks()
@@ -240,7 +244,7 @@ def gradient_hooks_of(recorder: Recorder) -> GradientHooks:
 
 
 def hooks_on(recorder: Recorder, tensor: Value) -> TensorHooks:
-    """The hooks on `tensor`, to which more can be added."""
+    """Return the hooks on `tensor`, to which more can be added."""
     hooks = gradient_hooks_of(recorder)
     for hook in hooks.all:
         if isinstance(hook, TensorHooks) and hook.tensor._expected is tensor._expected:
@@ -252,7 +256,7 @@ def hooks_on(recorder: Recorder, tensor: Value) -> TensorHooks:
 
 
 def tensors_in(value: Any) -> list[Any]:
-    """The dual tensors in what a module was given or has returned, in order; anything else counts as None."""
+    """Return the tensors in the nested arguments or results of a module, in order, with other leaves as they are."""
     if isinstance(value, (tuple, list)) or (isinstance(value, Value) and isinstance(value._expected, (tuple, list))):
         return [item for part in value for item in tensors_in(part)]
     return [value]

@@ -1,4 +1,4 @@
-"""Ends a trial whose sizes the plan chose large, when an operator makes far more of them than each has."""
+"""Ends a trial with large drawn sizes if an operator returns a result that is much larger than its operands."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from autotest.comparison.rejection import TOO_LARGE, Rejection
 from autotest.recording import refusals
 from autotest.recording.lowering import LiveRecord
 
-#: Elements of a result that takes no time worth telling; two tensors of a few thousand have as many in their outer
-#: product as take seconds, and gigabytes.
+#: Most elements of a result in a trial with large sizes: this many take no noticeable time. The outer product of two
+#: tensors of a few thousand elements each would take seconds, and gigabytes.
 MOST_ELEMENTS = 1 << 21
-#: Tensors of no more elements than this give no such results.
+#: Tensors with at most this many elements do not lead to such results.
 ORDINARY = 1 << 9
 
 
 def stop_at_large(record: LiveRecord, target: str, expected: Any) -> None:
-    """Reject the trial where a result of the reference has more than `MOST_ELEMENTS`, before the candidate makes it."""
+    """Reject the trial if a result of the reference has more than `MOST_ELEMENTS`, before the candidate computes it.
+
+    Raises:
+        TrialEnd: a result is too large.
+    """
     reference = record.pair.reference
     for item in expected if isinstance(expected, (tuple, list)) else (expected,):
         if isinstance(item, reference.tensor_types):

@@ -1,4 +1,4 @@
-"""What stands for an argument of the test body in a call: on either side, and in the program."""
+"""Lowers arguments of the test body to objects of the reference, objects of the candidate, and operands."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from autotest.recording.record import Record
 from generators import NOTHING
 from generators.annotations import describe, element
 
-# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+# Hides the frames of this module from pytest's traceback of an error made by the test, which then ends at the test.
 __tracebackhide__ = of_the_test
 
-#: Types whose values are the same to everyone.
+#: Types whose values are the same on both sides and in the program.
 LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
 
 
-#: What is given the path of a file, which each side is to have for itself.
+#: Functions that get the path of a file. Each side needs a file of its own.
 _ABOUT_FILES = frozenset((files.SAVES, files.LOADS))
 
 
 class LiveRecord(Record):
-    """A record whose calls are made as they are written down, as far as arguments need to know it."""
+    """The part of the recorder's interface that lowering needs: a record that makes calls as it writes them."""
 
     __slots__ = ()
 
@@ -43,20 +43,20 @@ class LiveRecord(Record):
         kwargs: Mapping[str, Any],
         owner: tuple[Any, Any, Operand] | None = None,
     ) -> int:
-        """Make a call on both sides and record it; returns its slot."""
+        """Make a call on both sides and record it. Returns its slot."""
         raise NotImplementedError
 
     def tensor(self, array: Array, *, requires_grad: bool = False, device: str = "cpu", note: str = "") -> int:
-        """Make a tensor on both sides and record it; returns its slot."""
+        """Create a tensor on both sides and record it. Returns its slot."""
         raise NotImplementedError
 
 
-# What a NamedTuple's own constructor does, at half the cost: every call of every trial makes one.
+# Builds a NamedTuple at half the cost of its own constructor. Every call of every trial builds one.
 _made = tuple.__new__
 
 
 class LoweredArguments(NamedTuple):
-    """The arguments of one call, for the reference, for the candidate, and in the program."""
+    """The arguments of one call: for the reference, for the candidate, and in the program."""
 
     expected: Sequence[Any]
     actual: Sequence[Any]
@@ -73,7 +73,7 @@ def lower_arguments(
     kwargs: Mapping[str, Any],
     owner: tuple[Any, Any, Operand] | None,
 ) -> LoweredArguments:
-    """Lower what is given to the function or method `called`, after its `owner`; what draws `nothing` is left out."""
+    """Lower the arguments of the function or method `called`, its `owner` first. `nothing` leaves an argument out."""
     if called[1] in _ABOUT_FILES and called[0] == "function":
         args, kwargs = with_own_files(called[1], args, kwargs)
     positional = [] if owner is None else [owner]
@@ -81,7 +81,7 @@ def lower_arguments(
         kind = type(value)
         if kind in LITERALS:
             positional.append((value, value, value))
-        elif hasattr(kind, "_lower"):  # dual, the commonest: no annotation needs to be at hand
+        elif hasattr(kind, "_lower"):  # dual, the most common: needs no annotation
             positional.append(value._lower(recorder))
         else:
             annotation = functools.partial(_annotation, recorder, called, owner, args, kwargs, position)
@@ -108,15 +108,15 @@ def _annotation(
     kwargs: Mapping[str, Any],
     key: int | str,
 ) -> Any:
-    """What the reference says of the argument that is given by this position or keyword; None where it says nothing."""
+    """Return the reference's annotation of the argument with this position or keyword, or None if it has none."""
     asked = recorder.pair.annotations(*called, None if owner is None else owner[0], len(args), tuple(kwargs))
     return asked.get(key)
 
 
 def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tuple[Any, Any, Operand]:
-    """What stands for an argument on the reference, on the candidate, and in the program.
+    """Return an argument as the reference's object, the candidate's object, and the operand in the program.
 
-    `annotation` is asked for only when a generator without a type of its own turns up.
+    `annotation` is called only for a generator that has no type of its own.
     """
     kind = type(value)
     if kind in LITERALS:
@@ -152,7 +152,7 @@ def _sequence(recorder: LiveRecord, items: Any, annotation: Callable[[], Any], k
 
 
 def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
-    """An object that is neither dual nor plain: a framework's own, NumPy's, or the test's."""
+    """Lower an object that is neither dual nor plain: one of a framework, of NumPy, or of the test."""
     if value is NOTHING:
         return value, value, value
     if (isinstance(value, type) and issubclass(value, generators.Generator)) or value is generators.random_bool:
@@ -193,9 +193,10 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
 
 
 def _twin(recorder: LiveRecord, buffer: io.BytesIO) -> io.BytesIO:
-    """The candidate's own of a buffer that a test hands to ``torch.save`` and ``torch.load``.
+    """Return the candidate's copy of a buffer that a test passes to ``torch.save`` and ``torch.load``.
 
-    What the test itself does to the buffer between calls is followed as far as it can be seen: rewound, or emptied.
+    If the test rewinds or empties its buffer between calls, the copy is changed in the same way. Other changes are not
+    visible here.
     """
     twin = recorder.twins.get(id(buffer))
     if twin is None:
@@ -210,13 +211,13 @@ def _twin(recorder: LiveRecord, buffer: io.BytesIO) -> io.BytesIO:
 
 
 def _element(annotation: Callable[[], Any], position: int, count: int) -> Any:
-    """What is expected of one item of a sequence, of which `annotation` says what is expected as a whole."""
+    """Return the annotation of one item of a sequence, from the annotation of the whole sequence."""
     wanted = annotation()
     return None if wanted is None else element(describe(wanted), position, count)
 
 
 def may_be_left_out(value: Any) -> bool:
-    """Whether an argument is a generator that draws `nothing` in some trials."""
+    """Return whether an argument is a generator that draws `nothing` in some trials."""
     if not isinstance(value, generators.Generator):
         return False
     return isinstance(value, generators.nothing) or any(map(may_be_left_out, value.children))

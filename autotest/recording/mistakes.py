@@ -1,4 +1,4 @@
-"""What to say of mistakes that a test body makes with dual objects: one sentence, and what to write instead."""
+"""Messages about mistakes that a test makes with dual objects: one sentence, and what to write instead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.comparison.rejection import first_line, is_missing_device, unknown
 from autotest.frameworks import Pair, names
 from autotest.program import Call
 
-#: Parts of torch's namespace that are no operators: what a test may have meant, and what to write instead.
+#: Parts of torch's namespace that are not operators -> the explanation, and what to write instead.
 _UNRECORDABLE: Mapping[str, str] = MappingProxyType(
     {
         "testing": "both sides are compared with each other anyway. Return the tensors to compare; to hold one side "
@@ -29,22 +29,25 @@ _UNRECORDABLE: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: What pytest asks everything in a module of tests for, when it collects them.
+#: Attributes that pytest reads from every object in a test module when it collects tests.
 _ASKED_BY_PYTEST = frozenset(("_mock_name", "_pytestfixturefunction"))
 
 
 def is_asked_by_tools(name: str) -> bool:
-    """Whether Python or pytest ask any object for `name`: to answer, no framework is to be imported for seconds."""
+    """Return whether Python or pytest read `name` from any object.
+
+    Such a name is answered without importing a framework, which takes seconds.
+    """
     return (name.startswith("__") and name.endswith("__") and name != "__version__") or name in _ASKED_BY_PYTEST
 
 
 def unrecordable(path: str) -> UsageError | None:
-    """What to say when a test uses something of the namespace that no trial can record; None for anything else."""
+    """Return the error for a name of the namespace that no trial can record, or None for any other name."""
     said = _UNRECORDABLE.get(path.partition(".")[0]) or _INSTEAD.get(path)
     return None if said is None else UsageError(f"torch.{path} of dual objects: {said}")
 
 
-#: The same of names further down.
+#: The same for longer paths.
 _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -61,14 +64,19 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
 
 
 def other_side(name: str, pair: Pair) -> str:
-    """What to add where `name` is that of a framework that is on neither side of `pair`; "" for any other."""
+    """Return the hint to append if `name` is a framework on neither side of `pair`, else ""."""
     if name not in names():
         return ""
     return f". The candidate is {pair.candidate.name} here, and not {name}: write .candidate, which is right for any"
 
 
 def check_call(path: str, named: Mapping[str, object]) -> None:
-    """Raise `UsageError` where each side would draw for itself what both are to have alike, `TypeError` for no path."""
+    """Check a call of the function at `path` with the keywords `named`.
+
+    Raises:
+        UsageError: each side would draw random numbers that both must share.
+        TypeError: `path` is empty, so that the namespace itself is called.
+    """
     if not path:
         raise made_by_the_test(TypeError("torch is a module and no function: call one of its own, such as torch.relu"))
     if path == "utils.data.DataLoader" and named.get("shuffle"):
@@ -79,12 +87,12 @@ def check_call(path: str, named: Mapping[str, object]) -> None:
 
 
 def not_called(path: str) -> Exception:
-    """What to say when a ``with`` statement is given a function of the namespace, and not what it gives."""
+    """Return the error for a ``with`` statement over a function of the namespace that was not called."""
     return made_by_the_test(TypeError(f"`with` takes what torch.{path} gives: write with torch.{path}(...):"))
 
 
 def gradients_off(target: str, reference: str) -> UsageError:
-    """What to say when the reference alone was told to record no gradients, or to record them again."""
+    """Return the error for switching the recording of gradients on the reference only."""
     return UsageError(
         f"{target} was called where {reference} alone was told whether to record gradients (its own no_grad, "
         "enable_grad or inference_mode stands around the call): write `with torch.no_grad():` with the torch of "
@@ -93,7 +101,7 @@ def gradients_off(target: str, reference: str) -> UsageError:
 
 
 def called_back(running: str, target: str) -> UsageError:
-    """What to say when one side, while it is `running`, calls a function of the test that calls the dual `target`."""
+    """Return the error for a dual call of `target` while one side runs `running`, such as in a callback."""
     if threading.current_thread() is not threading.main_thread() and not _is_foreign(threading.current_thread()):
         return UsageError(
             f"{target} was called in a thread of the test's own while {running} was running in another one: a trial "
@@ -107,26 +115,26 @@ def called_back(running: str, target: str) -> UsageError:
 
 
 def _is_foreign(thread: threading.Thread) -> bool:
-    """Whether `thread` is a framework's, and not one that Python began."""
+    """Return whether `thread` was started by a framework and not by Python."""
     return thread.name.startswith("Dummy-")
 
 
 def device_missing(target: str, pair: Pair, error: Exception) -> UsageError:
-    """What to say when a test asks for a device that is not there."""
+    """Return the error for a device that does not exist here."""
     return UsageError(
         f"{target}: {pair.reference.name} has no such device here ({first_line(error)}). Expected one of "
         f"{', '.join(map(repr, pair.devices))}, which both sides have: write random_device(), which draws from these"
     )
 
 
-#: Other names that torch's own functions take for NumPy's sake, and that stand in no signature.
+#: Keywords that torch's functions accept for compatibility with NumPy, and that are in no signature.
 _AS_IN_NUMPY = frozenset(("a", "axis", "keepdims", "x", "x1", "x2"))
 
 
 def with_nearest_keyword(error: Exception, pair: Pair, call: Call, given: Sequence[Any]) -> Exception:
-    """`error`, or one that also says which keyword of `call` is unknown, and which one may have been meant.
+    """Return `error`, or an error that also names the unknown keyword of `call` and the one that may have been meant.
 
-    `given` are the reference's positional arguments, the object first whose method was called.
+    `given` contains the reference's positional arguments. For a method, the object comes first.
     """
     kind, target, named = call.kind, call.target, call.kwargs
     if not isinstance(error, TypeError):
@@ -138,7 +146,7 @@ def with_nearest_keyword(error: Exception, pair: Pair, call: Call, given: Sequen
     owner = given[0] if kind == "method" else None
     known = {*map(str, pair.annotations(kind, target, owner, 0, ()))} if unknown or lacking else set()
     if not unknown and lacking and known:
-        # What only one signature could mean is told by the argument that it lacks, and not by the one it does not have.
+        # If only one signature can be meant, the error names the argument that is missing, and not the unknown keyword.
         unknown = [name for name in named if name not in known | _AS_IN_NUMPY]
         if unknown:
             called = target.rpartition(".")[2]
@@ -149,7 +157,7 @@ def with_nearest_keyword(error: Exception, pair: Pair, call: Call, given: Sequen
 
 
 def calls_by_itself(name: str) -> UsageError:
-    """Why a module of the framework cannot hold what only this library can call."""
+    """Return the error for a framework's module that would have to call something that only this library can call."""
     return UsageError(
         f"{name} calls what it holds or is given by itself, so that a class over the dual modules, or a hook with a "
         "dual body, cannot be among that: call its parts one after the other in a forward instead"
@@ -157,8 +165,8 @@ def calls_by_itself(name: str) -> UsageError:
 
 
 def misuse(error: Exception, target: str, pair: Pair) -> Exception | None:
-    """What to say where the reference refused `target` for what a test wrote, and not for what it drew."""
-    # What stands for a class of the test's own on a side computes nothing.
+    """Return the error to raise if the reference refused `target` because of what the test wrote, else None."""
+    # A class of the test is represented on each side by a module without a forward.
     if isinstance(error, NotImplementedError) and 'missing the required "forward" function' in str(error):
         return calls_by_itself(target)
     return device_missing(target, pair, error) if is_missing_device(error) else None

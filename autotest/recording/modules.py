@@ -1,4 +1,4 @@
-"""Dual modules: their children are dual objects too, and hooks and containers work with classes of the test's own."""
+"""Dual modules: their children are dual, and hooks and containers support classes of the test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Module(Value):
         return lowered
 
     def _dual_now(self) -> Recorder:
-        """The recorder of this moment, which knows this module and all that are in it."""
+        """Return the current recorder, after it has imported this module and its children."""
         recorder = self._recorder_now()
         if recorder is not self._recorder:
             self._lower(recorder)
@@ -50,7 +50,7 @@ class Module(Value):
         return super().__getattr__(name)
 
     def _dual_known(self, name: str) -> Any:
-        """The dual object for the member `name`, where there is one already."""
+        """Return the dual object for the member `name` if there is one, else `_MISSING`."""
         recorder = self._dual_now()
         own = _member(recorder.pair.reference, self._expected, name)
         dual = recorder.modules.duals.get(id(own), _MISSING)
@@ -68,7 +68,7 @@ class Module(Value):
         return wrap(recorder, recorder.getattr(self, name))
 
     def _dual_children(self) -> Iterator[tuple[str, Any]]:
-        """Names and dual objects of the modules right inside, those that stand there twice, too."""
+        """Yield the names and dual objects of the direct children, including duplicates."""
         for name, child in [*self._recorder_now().pair.reference.children(self._expected).items()]:
             if child is not None:
                 yield name, self._dual_child(name)
@@ -149,15 +149,15 @@ class Module(Value):
                 table.scopes = {}
 
     def _dual_is_plain(self, table: ModuleTable) -> bool:
-        """Whether the frameworks can call it by themselves, and it is in nothing whose parts are told apart."""
+        """Return whether the frameworks can call the module directly, with no need to record the path of each part."""
         return table.plain
 
     def _dual_name(self) -> str:
-        """What its class is called."""
+        """Return the name of the module's class."""
         return type(self._expected).__name__
 
     def _dual_places(self, outermost: Scope) -> Iterator[tuple[int, Scope]]:
-        """Where each module is that is in this one, the first place of those that are there twice."""
+        """Yield the id and the path of this module and of all modules in it, with the first path of duplicates."""
         children = self._recorder_now().pair.reference.children
         seen: set[int] = set()
         waiting = [(self._expected, outermost)]
@@ -188,7 +188,7 @@ class Module(Value):
         return result
 
     def _hook_backward(self, hooks: Hooks, inputs: tuple[Any, ...], result: Any) -> None:
-        """Let the backward hooks of this call have the gradients that pass it."""
+        """Register the backward hooks for the gradients of this call."""
         before = [hook for hook, _ in hooks.before_backward.values()]
         after = [hook for hook, _ in hooks.after_backward.values()]
         recorder = self._recorder_now()
@@ -198,7 +198,7 @@ class Module(Value):
             gradient_hooks_of(recorder).all.append(ModuleHooks(self, tensors_in(inputs), outputs, before, after))
 
     def _dual_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's own call; a Sequential calls what is in it one after the other, as its own does."""
+        """Call the module itself. A Sequential calls its children one after the other, as the framework's does."""
         if self._dual_is_a("nn.Sequential") and len(args) == 1 and not kwargs:
             (result,) = args
             for child in self:
@@ -215,7 +215,7 @@ class Module(Value):
         return super().__call__(*args, **kwargs)
 
     def _dual_inside(self, module: Any) -> Iterator[Any]:
-        """The reference's modules in `module`, at any depth."""
+        """Yield the reference's modules inside `module`, at any depth."""
         children = self._recorder_now().pair.reference.children
         waiting = [*children(module).values()]
         while waiting:
@@ -227,7 +227,7 @@ class Module(Value):
     # -- text and copies ----------------------------------------------------------------------------------------
 
     def _dual_text(self, side: int) -> str:
-        """What ``repr`` says of it on one side, with the names of the test's own classes."""
+        """Return the ``repr`` of the module on one side, with the names of the test's own classes."""
         live = self._sides()[side]
         return self._dual_tree(type(live).__name__, [], side) if [*self._dual_children()] else repr(live)
 
@@ -256,21 +256,21 @@ class Module(Value):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
-        """`hook` is called with dual objects before each call of this module, and may return other arguments."""
+        """Call `hook` with dual objects before each call of this module. It may return other arguments."""
         return Handle(self._dual_hooks().before, hook, with_kwargs, prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> Handle:
-        """`hook` is called with dual objects after each call of this module, and may return another result."""
+        """Call `hook` with dual objects after each call of this module. It may return another result."""
         return Handle(self._dual_hooks().after, hook, with_kwargs, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
-        """`hook` is called with the gradients of this module's results, and may return others."""
+        """Call `hook` with the gradients of this module's results. It may return other gradients."""
         return Handle(self._dual_hooks().before_backward, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
-        """`hook` is called with gradients, of arguments and of results, and may return others of the former."""
+        """Call `hook` with the gradients of arguments and of results. It may return others of the arguments."""
         return Handle(self._dual_hooks().after_backward, hook, prepend=prepend)
 
     register_backward_hook = register_full_backward_hook
@@ -280,7 +280,7 @@ class Module(Value):
 
 
 def _member(framework: Framework, module: Any, name: str) -> Any:
-    """The member `name` of a module of `framework`'s, or `_MISSING`."""
+    """Return the member `name` of a module of `framework`, or `_MISSING`."""
     try:
         return framework.member(module, name)
     except AttributeError:
@@ -288,7 +288,7 @@ def _member(framework: Framework, module: Any, name: str) -> Any:
 
 
 class Handle:
-    """What registering a hook returns: ``handle.remove()`` takes the hook away again."""
+    """The return value of registering a hook. ``handle.remove()`` removes the hook."""
 
     def __init__(
         self,

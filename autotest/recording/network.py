@@ -1,4 +1,4 @@
-"""Classes of the test's own over dual modules: a tree of the frameworks' modules, and forwards whose calls are dual."""
+"""Classes of the test derived from dual modules: a module on each side, and a forward that makes dual calls."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __tracebackhide__ = of_the_test  # as in the recorder
 
 _SLOTS = frozenset(("_actual", "_expected", "_recorder", "_slot"))
 _PLAIN_MODULE = "nn.Module"
-#: What holds modules and does not call them, or calls them in a way that is known here.
+#: Classes that contain modules and do not call them, or that call them in a way that is implemented here.
 _CONTAINERS = frozenset(("nn.ModuleList", "nn.ModuleDict", "nn.Sequential"))
 
 
 class _Built(type):
-    """Outside of any trial, everything that one network makes belongs to one record."""
+    """Metaclass that, outside of any trial, records everything that one network makes in one record."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if current() is not None:
@@ -45,14 +45,14 @@ class _Built(type):
 
 
 class Network(Module, metaclass=_Built):
-    """What ``class Net(torch.nn.Module)`` is built on.
+    """Base class of ``class Net(torch.nn.Module)``.
 
-    On either side there is a module that holds what is assigned to this object: parameters, buffers, modules. All that
-    is done to them as a whole (``parameters``, ``state_dict``, ``to``, ...) is done to these modules by the frameworks
-    themselves. ``forward`` is the test's own, and each dual call in it is recorded as any other.
+    Each side has a module that contains what is assigned to this object: parameters, buffers, modules. Operations on
+    the whole (``parameters``, ``state_dict``, ``to``, ...) are done by the frameworks on these modules. ``forward`` is
+    the test's own, and each dual call in it is recorded like any other.
     """
 
-    #: Which class of the framework stands for it.
+    #: Path of the framework's class that is used on each side.
     _dual_path: ClassVar[str] = _PLAIN_MODULE
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -103,7 +103,7 @@ class Network(Module, metaclass=_Built):
             self._dual_knows(value)
 
     def _dual_knows(self, value: Value) -> None:
-        """`value` is what one gets for the object that the reference holds now, and both sides hold it alike."""
+        """Note that `value` is the dual object for the reference's current member, which is the same on both sides."""
         recorder = self._recorder_now()
         recorder.modules.duals[id(value._expected)] = value
         recorder.synced.add(id(value._expected))
@@ -115,7 +115,7 @@ class Network(Module, metaclass=_Built):
             super().__delattr__(name)
 
     def _dual_belongs(self, name: str, value: Any, recorder: Recorder) -> bool:
-        """Whether the frameworks' modules are to hold `value`; what they would only keep is kept here alone."""
+        """Return whether the frameworks' modules get `value`. Values that they would only store are stored here."""
         pair = recorder.pair
         if isinstance(getattr(type(self), name, None), property):
             return False
@@ -127,7 +127,7 @@ class Network(Module, metaclass=_Built):
         return name not in self.__dict__ and self._dual_registers(name)
 
     def _dual_registers(self, name: str) -> bool:
-        """Whether the reference's module has something of its own under `name`."""
+        """Return whether the reference's module has an attribute of its own called `name`."""
         pair = self._recorder_now().pair
         return not pair.is_method(self._expected, name) and pair.reference.provides("getattr", name, self._expected)
 
@@ -156,7 +156,7 @@ class Network(Module, metaclass=_Built):
         return self.forward(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call of this network does: the framework's own, unless a class has another."""
+        """Compute the result of a call of this network: the framework's own forward, unless a class overrides it."""
         if self._dual_path == _PLAIN_MODULE:
             said = f"{type(self).__name__} has no forward; write `def forward(self, ...)` in it"
             raise made_by_the_test(NotImplementedError(said))
@@ -175,7 +175,7 @@ class Network(Module, metaclass=_Built):
 
     @classmethod
     def holding(cls, recorder: Recorder, slot: int) -> Any:
-        """The dual object of the module in `slot`: one that is there already, or of the class that was copied."""
+        """Return the dual object of the module in `slot`: a known one, or for a copy, one of the original's class."""
         expected = recorder.expected[slot]
         table = recorder.modules
         known = table.duals.get(id(expected))
@@ -193,12 +193,12 @@ class Network(Module, metaclass=_Built):
 
     @classmethod
     def on_gradient(cls, recorder: Recorder, tensor: Value, hook: Callable[..., Any]) -> Handle:
-        """Let `hook` have the gradient of `tensor` in each backward."""
+        """Call `hook` with the gradient of `tensor` in each backward."""
         return Handle(hooks_on(recorder, tensor).hooks, hook)
 
     @classmethod
     def as_base(cls, path: str) -> type:
-        """What stands for the framework's class at `path` where a test writes it as a base class."""
+        """Return the base class to use instead of the framework's class at `path`."""
         if path == FUNCTION:
             return Function
         if path == _PLAIN_MODULE:
@@ -208,7 +208,7 @@ class Network(Module, metaclass=_Built):
     # -- copies and text --------------------------------------------------------------------------------
 
     def _dual_twin(self, recorder: Recorder, slot: int) -> Network:
-        """An object of the same class for the copy in `slot`."""
+        """Return an object of the same class for the copy in `slot`."""
         twin: Network = type(self).__new__(type(self))
         Value.__init__(twin, recorder, slot)
         twin._dual_register(recorder)
@@ -228,7 +228,7 @@ class Network(Module, metaclass=_Built):
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
-    """A method that is the frameworks' own, to be found by ``super()`` in a class that overrides it."""
+    """Return a method that calls the frameworks' own. An overriding class can reach it by ``super()``."""
 
     def method(self: Network, *args: Any, **kwargs: Any) -> Any:
         return Method(self, name)(*args, **kwargs)
@@ -245,7 +245,7 @@ for _name in (
 
 
 def _set(network: Network) -> set[str]:
-    """Which of its slots are filled."""
+    """Return the names of the network's slots that are set."""
     found = set()
     for name in _SLOTS:
         try:
@@ -256,5 +256,5 @@ def _set(network: Network) -> set[str]:
     return found
 
 
-# Values are wrapped in a file that this one is built on.
+# Set here because network.py imports the module that defines `Value`.
 Value.of_modules = Network

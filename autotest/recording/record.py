@@ -221,7 +221,7 @@ def _filled(call: Call) -> list[int]:
 
 
 def _assigns_all(call: Call) -> bool:
-    """Whether `call` is ``x[:] = ...``, ``x[...] = ...`` and the like."""
+    """Return whether `call` is ``x[:] = ...``, ``x[...] = ...`` or similar."""
     if call.kind != "operator" or call.target != "setitem":
         return False
     key = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)

@@ -1,4 +1,4 @@
-"""Divides a recorded program into what stands outside of a graph and what is built inside of it."""
+"""Divides a recorded program into the part before a graph and the part that is built inside the graph."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from autotest.recording.record import Record
 from autotest.replaying.graph_setup import CannotDivide, Reads, contexts, members, setup_calls
 from autotest.replaying.replay import Contexts, perform
 
-#: Methods that, called on what stands outside of the graph, belong there too.
+#: Methods that are called outside of the graph if their tensor is outside.
 _OUTSIDE = frozenset(("to_global", "to_local", "placement", "sbp"))
 
 
-#: Calls that put captured arrays into tensors, so that other numbers make no other graph.
+#: Calls that put captured arrays into tensors. Other numbers in these do not change the graph.
 _FILLING = frozenset(("tensor", "load_state", "overwrite"))
 
 
 @dataclasses.dataclass(slots=True)
 class GraphResult:
-    """A tensor that the graph gives: where it is found in the program, and what eager mode gave there."""
+    """A tensor that the graph returns: its place in the program, and the result of eager mode."""
 
     slot: int
     path: tuple[int, ...]
@@ -56,28 +56,37 @@ class DividedProgram:
     inputs: dict[int, Any] = dataclasses.field(default_factory=dict)
     leaves: dict[int, Any] = dataclasses.field(default_factory=dict)
     modules: dict[int, Any] = dataclasses.field(default_factory=dict)
-    #: slot of a parameter or buffer -> the slot of a module that holds it, and its name there
+    #: slot of a parameter or buffer -> the slot of the module that contains it, and its name there
     members: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
-    #: slot of what is given -> the earlier slot of the same tensor, such as that of ``x`` in ``y = x.requires_grad_()``
+    #: slot of an input -> the earlier slot of the same tensor, such as that of ``x`` in ``y = x.requires_grad_()``
     aliases: dict[int, int] = dataclasses.field(default_factory=dict)
-    #: slots of the calls that are made before there is a graph
+    #: slots of the calls that are made before the graph is built
     before: list[int] = dataclasses.field(default_factory=list)
-    #: slot -> what is the same inside and outside: plain values, placements
+    #: slot -> value that is the same inside and outside: plain values, placements
     constants: dict[int, Any] = dataclasses.field(default_factory=dict)
     inside: list[Call] = dataclasses.field(default_factory=list)
     #: (slot of the module, name of the parameter, parameter of the divided module, its eager gradient)
     trained: list[tuple[int, str, Any, Any]] = dataclasses.field(default_factory=list)
-    #: What `build` returns first, in its order.
+    #: The tensors that `build` returns as outputs, in order.
     results: list[GraphResult] = dataclasses.field(default_factory=list)
     backward: list[Call] = dataclasses.field(default_factory=list)
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: The call that is being built, to name it when building fails.
+    #: Slot of the call that is being built, for the message if building fails.
     at: int = -1
 
     def build(
         self, inputs: list[Any], leaves: list[Any], modules: list[Any]
     ) -> tuple[list[Any], list[tuple[Any, Any]]]:
-        """Make the inner calls on what stands for the outer values; leaves results, and what to push back."""
+        """Make the calls of the graph on its own tensors and modules.
+
+        Args:
+            inputs: tensors for `self.inputs`, in the same order.
+            leaves: tensors for `self.leaves`, in the same order.
+            modules: modules for `self.modules`, in the same order.
+
+        Returns:
+            The tensors of `self.results`, and the pairs of output and cotangent to push back.
+        """
         values: list[Any] = [None] * len(self.record.calls)
         for held, given in ((self.inputs, inputs), (self.leaves, leaves), (self.modules, modules)):
             for slot, value in zip(held, given, strict=True):
@@ -105,7 +114,7 @@ class DividedProgram:
         return outputs, back
 
     def kind(self) -> str:
-        """Equal for programs that one graph serves: those that differ in nothing but the numbers they start from."""
+        """Return a key that is equal for programs that one graph can run: they differ only in their initial numbers."""
         record = self.record
         filled = {array.index for call in record.calls if call.kind in _FILLING for array in captured(call)}
         arrays = [
@@ -120,7 +129,11 @@ class DividedProgram:
 
 
 def divide(record: Record, *, backward: bool = True) -> DividedProgram:
-    """Divide `record`, which ran without a finding; raises `CannotDivide` with a reason."""
+    """Divide `record`, which ran without a finding.
+
+    Raises:
+        CannotDivide: the program cannot run in a graph; the text is the reason.
+    """
     framework = record.pair.candidate
     divided = DividedProgram(record, framework)
     division = _Division(divided)
@@ -140,24 +153,24 @@ def divide(record: Record, *, backward: bool = True) -> DividedProgram:
 
 
 class _Part(enum.Enum):
-    """Where a call of the program goes."""
+    """The part of the divided program that a call belongs to."""
 
-    #: Makes a tensor of captured numbers, before there is a graph.
+    #: Creates a tensor from captured numbers, before the graph.
     DATA = enum.auto()
-    #: Puts captured numbers into such a tensor.
+    #: Writes captured numbers into such a tensor.
     CONTENTS = enum.auto()
-    #: Makes a module, or sets one up.
+    #: Creates a module, or sets one up.
     SETUP = enum.auto()
-    #: Gives a plain value, which is the same inside and outside.
+    #: Returns a plain value, which is the same inside and outside.
     CONSTANT = enum.auto()
-    #: Brings a tensor to where it is used.
+    #: Moves a tensor to where it is used.
     PLACEMENT = enum.auto()
     BACKWARD = enum.auto()
     INSIDE = enum.auto()
 
 
 class _Division:
-    """Places one call after the other; keeps what stands outside of the graph, fresh copies all of them."""
+    """Assigns the calls to parts one by one, and makes those outside of the graph on fresh copies."""
 
     def __init__(self, divided: DividedProgram) -> None:
         self._divided, self._record, self._framework = divided, divided.record, divided.framework
@@ -169,18 +182,18 @@ class _Division:
         }
         self._setup_calls = setup_calls(self._record)
         self._contexts = contexts(self._record.calls)
-        #: What the calls gave that set modules up, and what they were given.
+        #: Results and operands of the calls that set up modules.
         self._values: list[Any] = [None] * len(self._record.calls)
         self._reads = Reads(self._record)
-        #: Whether one tensor inside may share memory with another, which no value inside of a graph does.
+        #: Whether tensors inside the graph may share memory. In a graph, no values share memory.
         self._has_views = any(
             always_shares_memory(call) for call in self._record.calls if call.slot not in self._setup_calls
         )
-        #: How many `with` blocks are open.
+        #: Number of `with` blocks that are open.
         self._depth = 0
 
     def place(self, call: Call, entered: Contexts) -> None:
-        """Carry `call` out where it stands before the graph, and note where it goes; may raise `CannotDivide`."""
+        """Assign `call` to a part, and make it now if it is outside of the graph. Raises `CannotDivide`."""
         divided, slot = self._divided, call.slot
         part = self._part(call)
         if self._depth and part in (_Part.INSIDE, _Part.BACKWARD):
@@ -211,10 +224,10 @@ class _Division:
         if call.kind in ("enter", "exit"):
             self._depth += 1 if call.kind == "enter" else -1
         if call.kind == "exit":
-            self._values[call.args[0].slot] = None  # OneFlow's no_grad ends only when it is destroyed
+            self._values[call.args[0].slot] = None  # OneFlow's no_grad ends only when its object is destroyed
 
     def finish(self) -> None:
-        """Find out which modules the graph needs, and which outer tensors it is given; may raise `CannotDivide`."""
+        """Find the modules and the outer tensors that the graph needs. Raises `CannotDivide`."""
         divided, framework = self._divided, self._framework
         made = {slot: self._values[slot] for slot in self._setup_calls}
         read = {ref.slot for call in (*divided.inside, *divided.backward) for ref in refs(call)}
@@ -229,13 +242,13 @@ class _Division:
                 divided.constants[slot] = self._record.actual[slot]
             elif slot in self.outside or not framework.can_backpropagate(value):
                 self.outside[slot] = value
-            elif base_name(self._record.calls[slot]) == "Parameter":  # that no module holds
+            elif base_name(self._record.calls[slot]) == "Parameter":  # in no module
                 self.outside[slot] = framework.invoke("method", "detach", [value], {})
             else:
                 raise CannotDivide("what is computed of parameters before a module is set up")
 
     def _part(self, call: Call) -> _Part:
-        """Where `call` goes; raises `CannotDivide` where that is neither outside nor inside."""
+        """Return the part of `call`. Raises `CannotDivide` if it can be neither outside nor inside the graph."""
         if call.kind in ("enter", "exit") or call.slot in self._contexts:
             return _Part.SETUP
         if call.slot in self._setup_calls and call.kind != "tensor":
@@ -270,7 +283,7 @@ class _Division:
         return _Part.INSIDE
 
     def _array(self, call: Call) -> Array:
-        """The numbers that a tensor is made of."""
+        """Return the numbers of a tensor."""
         held = self._drawn[call.slot] if call.slot in self._drawn else call.args[0]
         return self._record.arrays[held.index]
 
@@ -278,30 +291,33 @@ class _Division:
         return perform(call, self._framework, self._values, tuple(self._record.arrays), {})
 
     def _is_placement(self, call: Call) -> bool:
-        """Whether a call only brings an outer tensor to where it is used."""
+        """Return whether a call only moves an outer tensor to where it is used."""
         known = self.outside.keys() | self._divided.constants.keys()
-        if call.note == LAYOUT and call.args[0].slot in known:  # how a tensor lies that the graph is given
+        if call.note == LAYOUT and call.args[0].slot in known:  # a view that gives an input its layout
             return True
         if call.target in ("requires_grad_", "deepcopy"):
             return self._makes_leaf(call)
         if call.target not in _OUTSIDE or not all(ref.slot in known for ref in refs(call)):
             return False
         owner = self._record.actual[call.args[0].slot]
-        # What is global already, a graph can move; and its gradient then is looked at.
+        # A graph can move a tensor that is global already, and then the tensor's gradient is compared.
         if not self._framework.can_backpropagate(owner):
             return True
         return self._framework.placed_like(owner) is None
 
     def _makes_leaf(self, call: Call) -> bool:
-        """Whether `call` makes a tensor of its own of what stands before the graph, or what can be made before it.
+        """Return whether `call` makes a leaf from values that are, or can be computed, outside of the graph.
 
-        What leads to it is carried out, too: it stays inside, where others may read it. Raises `CannotDivide` for a
-        leaf that is made of what the graph alone can compute.
+        The calls that lead to the leaf are made outside, too. They also stay inside, where other calls may read their
+        results.
+
+        Raises:
+            CannotDivide: only the graph can compute the value of the leaf.
         """
         divided, framework = self._divided, self._framework
         leaf = self._record.actual[call.slot]
         if framework.can_backpropagate(leaf) and not framework.holds_gradient(leaf):
-            return False  # which asked for it before
+            return False  # it was part of an autograd graph before
         inside = {one.slot: one for one in divided.inside}
         found: set[int] = set()
         waiting = [ref.slot for ref in refs(call)]
@@ -311,7 +327,7 @@ class _Division:
                 found.add(slot)
                 waiting.extend(ref.slot for ref in refs(inside[slot]))
         leading = [inside[slot] for slot in sorted(found)]
-        # Written into may be what is taken for it, by a module as well.
+        # Such a call, also one of a module, may write into a tensor that leads to the leaf.
         if leading and any(writes(one) or is_module_call(one) for one in divided.inside):
             raise CannotDivide("leaves that are made of what the graph computes")
         for one in leading:
@@ -323,7 +339,7 @@ class _Division:
 
 
 def _choose_inputs(divided: DividedProgram, outside: dict[int, Any], backward: bool) -> None:
-    """Which outer tensors are leaves whose gradient is looked at, and which are mere inputs."""
+    """Divide the outer tensors that the graph reads into leaves, whose gradient is compared, and other inputs."""
     record, framework = divided.record, divided.framework
     read = {ref.slot for call in (*divided.inside, *divided.backward) for ref in refs(call)}
     wanted = backward and bool(divided.backward)
@@ -353,14 +369,14 @@ def _choose_inputs(divided: DividedProgram, outside: dict[int, Any], backward: b
 
 
 def pushed_by(call: Call) -> Iterator[tuple[int, int | None]]:
-    """(slot of an output, slot of its cotangent) of a recorded backward."""
+    """Yield the pairs (slot of an output, slot of its cotangent) of a recorded backward."""
     outputs, cotangents = (one if isinstance(one, (list, tuple)) else [one] for one in backward_arguments(call))
     for output, cotangent in itertools.zip_longest(outputs, cotangents[: len(outputs)]):
         yield output.slot, cotangent.slot if type(cotangent) is Ref else None
 
 
 def _tensors(framework: Framework, value: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """The tensors in `value`, each with the path of indices to it."""
+    """Yield the tensors in `value`, each with its path of indices."""
     if isinstance(value, framework.tensor_types):
         yield (), value
     elif isinstance(value, (tuple, list)):

@@ -1,4 +1,4 @@
-"""Whether a candidate's graph mode agrees with its eager mode on recorded programs."""
+"""Compares a candidate's graph mode with its eager mode on recorded programs."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from autotest.recording.record import Record
 from autotest.replaying.graph_capture import DividedProgram, divide
 from autotest.replaying.graph_setup import CannotDivide
 
-#: How many programs go into one graph at most: what more of them save is little, and the last trial waits for all.
+#: Maximum number of programs in one graph. More would save little, and the last trial waits for all of them.
 AT_ONCE = 32
-#: What is said of a disagreement that the program alone does not show.
+#: Note on a mismatch that the program alone does not show.
 IN_COMPANY = "seen in one graph with the programs of other trials; alone it agrees"
 
-#: Programs that one part of a graph serves.
+#: Programs that one part of a graph can run.
 ProgramGroup: TypeAlias = "list[DividedProgram]"
 
 
 @dataclasses.dataclass(slots=True)
 class GraphReport:
-    """What came of it. `mismatches[i]` belongs to record i."""
+    """Result of the comparison. `mismatches[i]` belongs to record `i`."""
 
     mismatches: list[list[Mismatch]]
     left_out: collections.Counter[str]
-    #: How many tensors and gradients were compared.
+    #: Number of tensors and gradients that were compared.
     compared: int = 0
 
 
 class _GraphRefused(Exception):
-    """The framework could not build or run a graph. A mistake of this library's is never taken for that."""
+    """The framework could not build or run a graph. Errors of this library are not turned into this exception."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -48,7 +48,11 @@ class _GraphRefused(Exception):
 
 
 def check(records: Sequence[Record], settings: Settings) -> GraphReport:
-    """Compare graph mode with eager mode; raises `FrameworkMissing` where the candidate has no graphs here at all."""
+    """Compare graph mode with eager mode on all `records`.
+
+    Raises:
+        FrameworkMissing: the candidate has no graph mode here.
+    """
     report = GraphReport([[] for _ in records], collections.Counter())
     indices: dict[int, int] = {}
     programs: list[DividedProgram] = []
@@ -66,10 +70,11 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
         return report
     try:
         found = _compared(groups, settings, report)
-    except _GraphRefused:  # whose fault it is shows when each is on its own
+    except _GraphRefused:  # each group in its own graph shows which one fails
         for group in groups:
-            # Of what a graph met that could not be built, OneFlow's next one may die, such as a weight that a hook
-            # computed: so it meets others. The first ones live on meanwhile, and no other tensor has their address.
+            # After a graph failed to build, OneFlow may crash in the next one that gets the same objects, such as a
+            # weight computed by a hook. So the programs are divided again, which creates new objects. The old ones stay
+            # alive meanwhile, so that no new tensor has their address.
             anew = [divide(divided.record) for divided in group]
             for divided, (_, mismatches) in zip(group, _in_own_graph(anew, settings, report), strict=True):
                 report.mismatches[indices[id(divided)]] = mismatches
@@ -81,13 +86,13 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
 
 
 def alone(record: Record, settings: Settings) -> list[Mismatch]:
-    """The mismatches of one program in a graph of its own; raises `CannotDivide` when it is none for a graph."""
+    """Return the mismatches of one program in a graph of its own. Raises `CannotDivide` if it cannot run in a graph."""
     ((_, mismatches),) = _in_own_graph([divide(record)], settings, GraphReport([[]], collections.Counter()))
     return mismatches
 
 
 def results(divided: DividedProgram) -> list[tuple[str, str]]:
-    """Name and dtype of everything of a program that is compared."""
+    """Return the name and dtype of everything that is compared of a program."""
     framework = divided.framework
     own, values = names(divided.record.snapshot()), framework.values(_eager(divided))
     return [(own[slot] + place, value.dtype) for (slot, place), value in zip(_places(divided), values, strict=True)]
@@ -101,7 +106,7 @@ def _alike(programs: Sequence[DividedProgram]) -> list[ProgramGroup]:
 
 
 def _confirmed(divided: DividedProgram, mismatches: list[Mismatch], settings: Settings) -> list[Mismatch]:
-    """What a program that disagreed in company shows alone; a disagreement counts in either case."""
+    """Return the mismatches that a program shows alone; without any, those that it showed with other programs."""
     own = alone(divided.record, settings)
     return own or [dataclasses.replace(item, message=f"{item.message} ({IN_COMPANY})") for item in mismatches]
 
@@ -109,7 +114,7 @@ def _confirmed(divided: DividedProgram, mismatches: list[Mismatch], settings: Se
 def _in_own_graph(
     group: ProgramGroup, settings: Settings, report: GraphReport
 ) -> list[tuple[DividedProgram, list[Mismatch]]]:
-    """One group in a graph of its own: with gradients, and if that cannot be, without."""
+    """Compare one group in a graph of its own: with gradients, or without if that is impossible."""
     try:
         return _compared([group], settings, report)
     except _GraphRefused as refused:
@@ -134,16 +139,16 @@ def _in_own_graph(
 def _compared(
     groups: Sequence[ProgramGroup], settings: Settings, report: GraphReport
 ) -> list[tuple[DividedProgram, list[Mismatch]]]:
-    """Each program of `groups` with what differs in it, all of them in one graph."""
+    """Run all `groups` in one graph, and return each program with its mismatches."""
     framework = groups[0][0].framework
     rounds = [[group[min(turn, len(group) - 1)] for group in groups] for turn in range(max(map(len, groups)))]
     try:
         graphed = framework.run_in_graph(_builder(rounds[0]), [_given(turn) for turn in rounds])
-        # Read within: what an asynchronous framework failed with shows only now.
+        # Read inside the `try`: an asynchronous framework reports its failures only now.
         read = [[_read(framework, part) for part in given] for given in graphed]
     except FrameworkMissing:  # it has no graphs here at all
         raise
-    except Exception as error:  # whatever the graph raises is what we are here for
+    except Exception as error:  # a failure of the graph is a result here
         raise _GraphRefused(error) from error
     found: list[tuple[DividedProgram, list[Mismatch]]] = []
     for turn, (programs, values) in enumerate(zip(rounds, read, strict=True)):
@@ -152,14 +157,14 @@ def _compared(
             own = [next(outputs) for _ in divided.results]
             own += [next(leaves) for _ in divided.leaves]
             own += [next(trained) for _ in divided.trained]
-            if turn < len(group):  # else it took part only because the graph wants all of its arguments
+            if turn < len(group):  # otherwise a repetition, because the graph needs all of its arguments
                 found.append((divided, _differing(divided, own, settings)))
                 report.compared += len(own)
     return found
 
 
 def _builder(programs: Sequence[DividedProgram]) -> Any:
-    """Builds `programs` side by side."""
+    """Return the function that builds `programs` side by side."""
     modules = [_distinct(divided) for divided in programs]
 
     def build(inputs: list[Any], leaves: list[Any], held: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
@@ -192,7 +197,7 @@ def _read(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | No
 
 
 def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], settings: Settings) -> list[Mismatch]:
-    """Where what a graph gave for `divided` is not what eager mode gave."""
+    """Return the mismatches between the graph's results for `divided` and those of eager mode."""
     framework, record = divided.framework, divided.record
     sides = (f"{framework.name} eager", f"{framework.name} {framework.graph_mode}")
     found: list[Mismatch] = []
@@ -208,7 +213,7 @@ def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], se
         how = Comparison(
             stage, tolerance, slot, check_values=settings.check_values and not undefined, sides=sides, place=place
         )
-        # Whether a result of a graph requires grad is not told outside of it.
+        # Outside of a graph, it is unknown whether one of its results requires grad.
         told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
         for item in compare_values(own[slot], one, told, how):
             operator = operator_of(record.calls, slot)
@@ -218,14 +223,14 @@ def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], se
 
 
 def _eager(divided: DividedProgram) -> list[Any]:
-    """What eager mode gave, in the order of the graph's results."""
+    """Return the results of eager mode, in the order of the graph's results."""
     given = [result.eager for result in divided.results]
     given += [divided.framework.gradient(divided.record.actual[slot]) for slot in divided.leaves]
     return [*given, *(gradient for *_, gradient in divided.trained)]
 
 
 def _places(divided: DividedProgram) -> Iterator[tuple[int, str]]:
-    """Slot of everything that is compared and what of its value it is, in the order of the graph's results."""
+    """Yield the slot of everything that is compared, and its place in the slot's value, in the graph's order."""
     for result in divided.results:
         yield result.slot, item_path(result.path)
     for slot in divided.leaves:
@@ -235,7 +240,7 @@ def _places(divided: DividedProgram) -> Iterator[tuple[int, str]]:
 
 
 def _failed(built: DividedProgram, divided: DividedProgram, error: Exception) -> Mismatch:
-    """That no graph of `divided` could be built or run; `built` is the one of its kind that was tried."""
+    """Return the mismatch that no graph of `divided` could be built or run. `built` is the program that was tried."""
     framework, at = divided.framework, max(built.at, 0)
     name = operator_of(divided.record.calls, at)
     said = f"{type(error).__name__}: {telling(error)}"
@@ -244,12 +249,12 @@ def _failed(built: DividedProgram, divided: DividedProgram, error: Exception) ->
 
 
 def _distinct(divided: DividedProgram) -> list[Any]:
-    """Its modules, each once."""
+    """Return the program's modules, without duplicates."""
     return [*{id(module): module for module in divided.modules.values()}.values()]
 
 
 def _spread(divided: DividedProgram, own: list[Any], held: list[Any]) -> list[Any]:
-    """What stands for each slot that holds a module."""
+    """Return the module of the graph for each slot that contains a module."""
     by_id = {id(module): given for module, given in zip(own, held, strict=True)}
     return [by_id[id(module)] for module in divided.modules.values()]
 

@@ -1,4 +1,4 @@
-"""Finds the calls of a program that make its modules and set them up, which come before a graph with these modules."""
+"""Finds the calls of a program that make and set up its modules, which are made before a graph with the modules."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from autotest.program.semantics import base_name, clips_gradients, in_place, is_
 from autotest.recording.overwritten import NOTE
 from autotest.recording.record import Record
 
-#: Methods of a module that only tell what is in it.
+#: Methods of a module that do not change it.
 _READING = frozenset("parameters named_parameters buffers named_buffers state_dict get_parameter get_buffer".split())
 
 
 class CannotDivide(Exception):
-    """The whole program is none for a graph; the message is the reason."""
+    """The program cannot run in a graph. The message is the reason."""
 
 
 def setup_calls(record: Record) -> frozenset[int]:
-    """The slots of the calls that make modules, assign to them, write into what they hold, or give what that takes.
+    """Return the slots of the calls that make modules, assign to them, or write into their tensors, with all operands.
 
-    Raises `CannotDivide` where a module is set up with what modules computed.
+    Raises:
+        CannotDivide: a module is set up with a value that a module computed.
     """
     known = _Known(record)
     found: set[int] = set()
     before = -1
-    while len(found) > before:  # what is taken for a later call may have been written into by an earlier one
+    while len(found) > before:  # an operand added for a later call may have been changed by an earlier one
         before = len(found)
         for call in record.calls:
             if call.slot not in found and known.is_part(call, found):
@@ -36,7 +37,7 @@ def setup_calls(record: Record) -> frozenset[int]:
 
 
 class _Known:
-    """The modules of a program, and the tensors that they hold, on the candidate."""
+    """The modules of a program, and their tensors, on the candidate."""
 
     def __init__(self, record: Record) -> None:
         self._framework, self._actual, self._calls = record.pair.candidate, record.actual, record.calls
@@ -47,7 +48,7 @@ class _Known:
         }
 
     def is_part(self, call: Call, found: set[int]) -> bool:
-        """Whether `call` sets a module up, or changes or reads something in `found` as only such calls do."""
+        """Return whether `call` sets up a module, or changes or reads something in `found` as only such calls do."""
         owner = call.args[0].slot if call.args and type(call.args[0]) is Ref else None
         if call.kind in ("enter", "exit"):
             return False
@@ -59,15 +60,15 @@ class _Known:
             return False
         if owner in self.modules or call.kind == "load_state":
             return True
-        # Copies are noted of what is about to be overwritten.
+        # A call with this note copies a tensor that is about to be overwritten.
         if in_place(call) or call.kind in ("overwrite", "setattr") or call.note == NOTE:
             viewed = self._viewed(owner)
             return viewed in found or id(self._actual[viewed]) in self._held
-        # What is taken out of a list of parameters.
+        # Takes an item out of a list of parameters.
         return owner in found and call.kind in ("builtin", "operator") and not self._is_tensor(owner)
 
     def _viewed(self, slot: int) -> int:
-        """The slot of what `slot` is a view of, such as ``weight.data``, or is itself."""
+        """Return the slot that `slot` is a view of, as of ``weight.data``, or `slot` itself."""
         call = self._calls[slot]
         while may_share_memory(call) and call.args and type(call.args[0]) is Ref:
             call = self._calls[call.args[0].slot]
@@ -78,7 +79,7 @@ class _Known:
 
 
 def _take(record: Record, call: Call, known: _Known, found: set[int]) -> None:
-    """Add `call` to `found`, with all that it needs."""
+    """Add `call` and all calls that it needs to `found`."""
     waiting = [call]
     while waiting:
         taken = waiting.pop()
@@ -91,19 +92,19 @@ def _take(record: Record, call: Call, known: _Known, found: set[int]) -> None:
 
 
 class Reads:
-    """What the calls inside of a graph have read so far: a module or a tensor that is changed after is none for it."""
+    """The objects that calls inside a graph have read. A module or tensor that changes later cannot be in the graph."""
 
     def __init__(self, record: Record) -> None:
         self._framework, self._actual = record.pair.candidate, record.actual
         self._ids: set[int] = set()
 
     def note(self, call: Call) -> None:
-        """Note that `call`, which is made inside of the graph, reads its operands."""
+        """Note that `call`, which is inside the graph, reads its operands."""
         for ref in refs(call):
             self._ids.update(map(id, self._with_parts(self._actual[ref.slot])))
 
     def check(self, call: Call) -> None:
-        """Raise `CannotDivide` where `call`, made before the graph, changes what an earlier one read inside."""
+        """Raise `CannotDivide` if `call`, made before the graph, changes what an earlier call inside reads."""
         if not self._ids:
             return
         changed: Iterable[Any] = [self._actual[ref.slot] for ref in written(call)]
@@ -114,7 +115,7 @@ class Reads:
             raise CannotDivide("modules that change between their calls")
 
     def _with_parts(self, value: Any) -> Iterator[Any]:
-        """`value`, and all that is in it where it is a module."""
+        """Yield `value` and, if it is a module, everything in it."""
         yield value
         if isinstance(value, self._framework.module_types):
             yield from self._framework.state(value).values()
@@ -124,9 +125,10 @@ class Reads:
 
 
 def members(framework: Framework, made: Mapping[int, Any], read: Iterable[int]) -> dict[int, tuple[int, str]]:
-    """Of the slots in `read`, those of parameters and buffers, each with the slot of its module and its name there.
+    """Return the parameters and buffers among the slots in `read`, each with the slot of its module and its name there.
 
-    Raises `CannotDivide` for one that only a module holds which no call returned.
+    Raises:
+        CannotDivide: the module that directly contains one of them was returned by no call.
     """
     held: dict[int, tuple[int, str]] = {}
     for slot, value in made.items():
@@ -142,7 +144,7 @@ def members(framework: Framework, made: Mapping[int, Any], read: Iterable[int]) 
 
 
 def contexts(calls: Iterable[Call]) -> frozenset[int]:
-    """The slots of what is entered by ``with``."""
+    """Return the slots of the objects that are entered by ``with``."""
     entered: list[Operand] = [call.args[0] for call in calls if call.kind == "enter"]
     return frozenset(item.slot for item in entered if type(item) is Ref)
 

@@ -1,4 +1,4 @@
-"""Calls one live module by itself on given operands, and pushes given cotangents back through it."""
+"""Calls one live module on given operands, and pushes given cotangents back through it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autotest.program import Array
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Told:
-    """What a module gave: its outputs, the gradients of what it was given, and of its parameters by name."""
+    """Results of a module call: outputs, gradients of the operands, and gradients of the parameters by name."""
 
     outputs: list[Any]
     gradients: list[TensorValue | None] = dataclasses.field(default_factory=list)
@@ -31,9 +31,20 @@ def call_alone(
     *,
     backward: bool,
 ) -> Told:
-    """What `module` gives for `operands`; cotangents that are left out are fixed numbers."""
+    """Call `module` on `operands`, and push cotangents back if `backward` is set.
+
+    Args:
+        framework: the framework of the module.
+        module: the live module.
+        operands: values of the arguments.
+        cotangents: cotangents of the outputs, None for one that is not pushed back; by default those of `cotangent`.
+        backward: whether to compute gradients.
+
+    Returns:
+        The outputs and, if requested, the gradients.
+    """
     given = [framework.tensor(one.as_array(), requires_grad=backward and one.requires_grad) for one in operands]
-    # What is asked for its gradient must not be written into.
+    # A leaf that requires grad must not be written into.
     passed = [framework.invoke("method", "clone", [one], {}) for one in given] if backward else given
     result = flat(framework, framework.invoke("method", "__call__", [module, *passed], {}))
     outputs = [dataclasses.replace(value, requires_grad=False) for value in freeze(framework, result)]
@@ -57,7 +68,7 @@ def call_alone(
 
 
 def cotangent(framework: Framework, tensor: Any) -> Array:
-    """Different numbers for different elements, so that a permuted gradient shows; exact in half precision."""
+    """Return numbers that differ between elements, so that a permuted gradient shows; exact in half precision."""
     shape = framework.shape(tensor)
     steps = np.arange(int(np.prod(shape))) * 7 % 15 - 7.5
     dtype = framework.dtype_of(tensor)
@@ -65,13 +76,13 @@ def cotangent(framework: Framework, tensor: Any) -> Array:
 
 
 def state_of(framework: Framework, module: Any) -> dict[str, TensorValue]:
-    """Copies of the parameters and buffers of `module`, by name."""
+    """Return copies of the parameters and buffers of `module`, by name."""
     held = framework.state(module)
     return dict(zip(held, (value.copied() for value in freeze(framework, [*held.values()])), strict=True))
 
 
 def flat(framework: Framework, value: Any) -> list[Any]:
-    """The tensors in `value`, at any depth; those of a dictionary in the order of its keys' names."""
+    """Return the tensors in `value`, at any depth. Those of a dictionary are in the order of its sorted keys."""
     if isinstance(value, framework.tensor_types):
         return [value]
     value = fields_of(value)
@@ -83,14 +94,14 @@ def flat(framework: Framework, value: Any) -> list[Any]:
 
 
 def fields_of(value: Any) -> Any:
-    """`value`, or what a dataclass holds, by name."""
+    """Return the fields of a dataclass by name, or `value` itself if it is not one."""
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def gradients_of(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
-    """Copies of the gradients that `tensors` hold; None for one that holds none."""
+    """Return copies of the gradients of `tensors`, None for a tensor without one."""
     held = [framework.gradient(tensor) if framework.can_backpropagate(tensor) else None for tensor in tensors]
     frozen = iter(freeze(framework, [gradient for gradient in held if gradient is not None]))
     return [None if gradient is None else next(frozen).copied() for gradient in held]

@@ -1,4 +1,4 @@
-"""Names the operator behind a mismatch: for a tensor that was written into, the call after which the sides differ."""
+"""Names the operator of a mismatch. For a tensor changed in place it is the call after which the sides differ."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from autotest.results.identity import operator_behind
 
 @warnings_ignored()
 def operator_shown(program: Program, mismatch: Mismatch, pair: Pair) -> str:
-    """The operator that a mismatch of `program` is known by; replays what a tensor held between calls in place."""
+    """Return the operator that names a mismatch of `program`. Replays the program if its tensor is changed in place."""
     writer = _writer(program, mismatch, pair)
     return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
 
 
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
-    """The call in place after which a tensor first differs; None where it differs from the start, or none writes."""
+    """Return the in-place call after which a tensor first differs; None if there is none, or it differs before."""
     slot = mismatch.slot
     writers = [call.slot for call in program.calls[slot + 1 :] if in_place(call) or asked_in_place(call)]
     if not writers or (mismatch.stage, mismatch.symptom) != ("forward", "value"):
@@ -38,7 +38,7 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
 
 
 def _held(program: Program, framework: Framework, slot: int, times: set[int]) -> dict[int, TensorValue]:
-    """What the tensor in `slot` held after each of the calls `times`, as far as a replay comes."""
+    """Return the contents of the tensor in `slot` after each call in `times`, until the replay ends."""
     found: dict[int, TensorValue] = {}
 
     def look(done: int, values: list[object]) -> None:

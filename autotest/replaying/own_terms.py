@@ -1,4 +1,4 @@
-"""What a program is in a framework's own terms: the statements that its adapter makes of it, as source."""
+"""Translates a program to a framework's own API: the statements that its adapter executes, as source."""
 
 from __future__ import annotations
 
@@ -22,11 +22,21 @@ _TEMPORARY = re.compile(r"t\d+")
 
 
 def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "") -> OwnTerms | None:
-    """`program` as `side` would be asked for it by its users, up to what call `slot` gives.
+    """Return `program` as a user of the framework would write it, up to the result of call `slot`.
 
-    `suffix` says what of that is looked at: ``".grad"``, ``"[1]"``, ``".weight.grad"``. None where the framework speaks
-    torch's names itself. Raises `NotReplayable` where it cannot be written down, and what the framework raises in an
-    earlier call than the one that is looked at, whose statement is the last one in any case.
+    Args:
+        program: the program.
+        side: the framework.
+        slot: the call whose result is shown.
+        suffix: the part of that result that is shown: ``".grad"``, ``"[1]"``, ``".weight.grad"``.
+
+    Returns:
+        The statements, or None if the framework uses torch's names itself. If call `slot` itself raises and `suffix` is
+        empty, its statement is the last one.
+
+    Raises:
+        NotReplayable: the program cannot be written down.
+        Exception: whatever the framework raises in an earlier call.
     """
     made = side.transcribing()
     if made is None:
@@ -49,7 +59,7 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
 
 
 def _at(value: Any, place: str, adapter: Framework) -> Any:
-    """What of `value` is at `place`: an item, a parameter of a module, or the gradient of one of these."""
+    """Return the part of `value` at `place`: an item, a parameter of a module, or the gradient of one of these."""
     owner = owner_of_gradient(place)
     indices = indices_of(owner)
     if indices is None:
@@ -72,7 +82,7 @@ def _rendered(written: Transcript, result: str) -> list[str]:
         raise NotReplayable(found.trouble)
     before = written.statements[: found.end]
     inside = _needed(before, found.outputs, written.varying)
-    # Constants are computed around the function, also those for which the same is computed as in it.
+    # Constants are computed outside of the function, including those that the function computes as well.
     taken = [*found.leaves, *found.cotangents, *found.outputs, *(text for _, text in inside), *used]
     own = {name for name, _ in inside}
     around = [*found.leaves, *found.cotangents, *(_names(taken) - own), *_names(used)]
@@ -93,7 +103,7 @@ def _names(texts: Iterable[str]) -> set[str]:
 def _needed(
     statements: Sequence[tuple[str, str]], results: Iterable[str], among: Container[str] | None = None
 ) -> list[tuple[str, str]]:
-    """Those statements that `results` need; with `among`, only those of these names, and what they need."""
+    """Return the statements that `results` need. `among` limits them to these names, and to what these need."""
     wanted = _names(results)
     kept = []
     for name, text in reversed(statements):
@@ -104,7 +114,7 @@ def _needed(
 
 
 def _flat(statements: Sequence[tuple[str, str]], results: Sequence[str] = ()) -> list[str]:
-    """The statements as lines; what is used once, in the next of them, stands where it is used."""
+    """Return the statements as lines. A temporary that is used once, in the next statement, is inlined."""
     waiting, lines = list(statements), []
     while waiting:
         name, text = waiting.pop(0)
@@ -118,7 +128,7 @@ def _flat(statements: Sequence[tuple[str, str]], results: Sequence[str] = ()) ->
 
 
 def _plain(text: str) -> str:
-    """A statement without the parentheses that it does not need."""
+    """Return a statement without unnecessary parentheses."""
     plain = ast.unparse(ast.parse(text))
     return plain if '"' in plain else plain.replace("'", '"')
 
@@ -128,7 +138,7 @@ def _count(name: str, texts: Iterable[str]) -> int:
 
 
 def main(name: str, files: Sequence[Any]) -> None:
-    """Answer, in the interpreter that has the framework called `name`, what one program is in its terms."""
+    """Send what one program is in the framework's own terms. Runs in the interpreter that has the framework `name`."""
     asked = AnsweringEnd(*files)
     program, slot, suffix = asked.receive()
     try:
@@ -139,7 +149,7 @@ def main(name: str, files: Sequence[Any]) -> None:
         asked.send(None if found is None else tuple(found))
 
 
-#: What another interpreter begins with that is to answer so.
+#: First code of another interpreter that runs `main` of this module.
 START_ELSEWHERE = START.replace(
     "from autotest.frameworks.served import main", "from autotest.replaying.own_terms import main"
 )

@@ -1,4 +1,4 @@
-"""The numbers that optimizers and schedulers of a program have, given or by default, and what changes them."""
+"""The hyperparameters of a program's optimizers and schedulers, given or by default, and changes to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autotest.program.semantics import makes_optimizer
 
 
 def with_rates(program: Program, framework: Framework, change: Callable[[str, float], float]) -> Program:
-    """`program` with what `change` makes of each number, by its name, that optimizers and schedulers have."""
+    """Return `program` with each number of its optimizers and schedulers replaced by ``change(name, number)``."""
 
     def named(name: str, value: Operand) -> Operand:
         return map_operand(value, lambda item: change(name, item) if type(item) is float else item)
@@ -32,7 +32,7 @@ def with_rates(program: Program, framework: Framework, change: Callable[[str, fl
 
 
 def in_single(name: str, number: float) -> float:
-    """What becomes of a number that is kept in single precision."""
+    """Return a number as it is stored in single precision."""
     return float(np.float32(number))
 
 
@@ -44,7 +44,7 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def numbers_by_default(function: Any, positional: int) -> dict[str, Operand]:
-    """The numbers that `function` has by default, but for those that so many positional arguments take the place of."""
+    """Return the default numbers of `function`, without those of its first `positional` parameters."""
     parameters = [*_parameters(function).values()][positional:]
     numbers = {one.name: one.default for one in parameters if type(one.default) in (float, tuple)}
     return {name: value for name, value in numbers.items() if all(type(item) is float for item in leaves(value))}

@@ -1,4 +1,4 @@
-"""The record that a live run would have left, of replays of one program on both sides."""
+"""Builds a record from replays of one program on both sides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autotest.replaying.replay import Replayed
 
 
 def record_of(program: Program, pair: Pair, expected: Replayed, actual: Replayed) -> Record:
-    """The record that a live run of `program` would have left."""
+    """Return the record that a live run of `program` would have made."""
     record = Record(pair)
     came = len(actual.values) + (actual.error is not None)
     record.calls = list(program.calls[:came])

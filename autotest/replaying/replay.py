@@ -1,4 +1,4 @@
-"""Runs a recorded Program again, on one framework."""
+"""Runs a recorded program again on one framework."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 from autotest.frameworks import Framework, files
 from autotest.program import Array, Call, Captured, File, Operand, Program, Ref, Root, map_operand, refs
 
-#: Turns a captured array into the one to use instead.
+#: Returns the array to use instead of a captured one.
 ArrayMap = Callable[[Array], Array]
 
 
 @dataclasses.dataclass(slots=True)
 class Replayed:
-    """What a replay gave: `values[slot]`, as far as it came."""
+    """Result of a replay: `values[slot]` for each call that ran."""
 
     framework: Framework
     values: list[Any]
-    #: Why call `failed_at` could not be carried out.
+    #: The exception of call `failed_at`, or None.
     error: Exception | None = None
     failed_at: int | None = None
 
@@ -37,14 +37,15 @@ def replay(
     """Run `program` on `framework`.
 
     Args:
-        program: what to run.
-        framework: on which side.
+        program: the program to run.
+        framework: the framework to run it on.
         arrays: applied to every captured array, such as a cast to float64.
-        dtypes: dtype names to replace wherever the program names them, such as ``{"float32": "float64"}``.
-        look: called before each call and at the end, with how many calls have run and the live values they gave.
+        dtypes: dtype names to replace wherever the program uses them, such as ``{"float32": "float64"}``.
+        look: called before each call and at the end, with the number of calls that have run and their live results.
         upto: run only the calls below this slot.
 
-    An exception of the framework ends the replay and is returned, never raised.
+    Returns:
+        The results. An exception of the framework ends the replay and is returned, never raised.
     """
     result = Replayed(framework, [])
     captured = program.arrays if arrays is None else tuple(arrays(array) for array in program.arrays)
@@ -56,7 +57,8 @@ def replay(
                 result.values.append(perform(call, framework, result.values, captured, dtypes or {}))
                 contexts.note(framework, call, result.values)
                 if call.kind == "exit" and not _read_later(program, call):
-                    # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.
+                    # Drop the context, as a `with` statement does. OneFlow's no_grad ends only when its object is
+                    # destroyed.
                     result.values[call.args[0].slot] = None
             except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
                 result.error, result.failed_at = error, call.slot
@@ -74,10 +76,10 @@ def replay(
 
 
 class Contexts:
-    """What a program that is run on `frameworks` has entered and not left yet; all of it is left with the block, last
-    first, what it set for the whole process is set back, and what it saved is removed.
+    """Context manager that undoes the global effects of programs on `frameworks` at its end.
 
-    A program may end inside of a context: cut short, made smaller, or refused by the framework.
+    It exits the contexts that are still entered, last first, restores the modes of the process, and removes saved
+    files. A program may end inside a context: it was cut short, it was shrunk, or the framework refused a call.
     """
 
     def __init__(self, *frameworks: Framework) -> None:
@@ -86,7 +88,7 @@ class Contexts:
         self._saved: list[Framework] = []
 
     def note(self, framework: Framework, call: Call, values: list[Any]) -> None:
-        """`call` has been carried out on `framework` with `values`."""
+        """Note that `call` was made on `framework`, with results in `values`."""
         if call.kind == "function" and call.target == files.SAVES:
             self._saved.append(framework)
         if call.kind in ("enter", "exit") and type(call.args[0]) is Ref:
@@ -113,7 +115,7 @@ class Contexts:
 def perform(
     call: Call, framework: Framework, values: list[Any], arrays: tuple[Array, ...], dtypes: Mapping[str, str]
 ) -> Any:
-    """Carry out one call with the operands found in `values` and `arrays`; raises what the framework raises."""
+    """Make one call with operands from `values` and `arrays`. Raises the framework's exceptions."""
     if call.kind == "tensor":
         kwargs: Any = call.kwargs
         return framework.tensor(
@@ -130,14 +132,14 @@ def perform(
     args, named = live_operands(call, framework, values, arrays, dtypes)
     made = framework.invoke(call.kind, call.target, args, named)
     if call.kind == "enter" and made is args[0]:
-        return None  # keeping the context would keep OneFlow's entered
+        return None  # a reference to OneFlow's context would keep it entered
     return None if call.kind in ("setattr", "exit") else made
 
 
 def live_operands(
     call: Call, framework: Framework, values: list[Any], arrays: tuple[Array, ...], dtypes: Mapping[str, str]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of `call`, by position and by name, as the framework is given them."""
+    """Return the positional and keyword arguments of `call` as the framework gets them."""
 
     def live(leaf: Operand) -> Any:
         kind = type(leaf)

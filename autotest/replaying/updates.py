@@ -1,4 +1,4 @@
-"""Holds the steps of a candidate's optimizers against the reference's, on the same gradients, in double precision."""
+"""Compares optimizer steps of the candidate with the reference's, on equal gradients in double precision."""
 
 from __future__ import annotations
 
@@ -20,53 +20,54 @@ from autotest.recording.steps import OptimizerStep
 from autotest.replaying.rates import in_single, numbers_by_default, with_rates
 from autotest.replaying.replay import replay
 
-#: Parameters of one optimizer that are looked at, and steps of it, at most.
+#: Maximum numbers of parameters and of steps of one optimizer that are compared.
 _MOST, _STEPS = 8, 10
-#: What an update may be off by, relative to itself, where the candidate computes in double precision throughout. Where
-#: it keeps its rates in single precision, 1 - 0.999 is off by 6e-5; and so many times what such rates change in the
-#: reference's own update.
+#: Allowed relative error of an update. _EXACT: if the candidate computes in double precision throughout. If it keeps
+#: its rates in single precision (where 1 - 0.999 is off by 6e-5): _SINGLE, plus _TIMES times the change that such rates
+#: make to the reference's own update.
 _EXACT, _SINGLE, _TIMES = 1e-9, 1e-4, 16
-#: The relative tolerance with which any grossly wrong update is shown.
+#: Largest relative tolerance with which a wrong update is shown.
 _PLAIN = 0.1
-#: With fewer elements that single-precision rates change, nobody can tell which kind a candidate is.
+#: Minimum number of elements that single-precision rates change, to find out whether the candidate keeps such rates.
 _TELLING = 8
 _DOUBLE = 2.0**-52
-#: An epsilon or a decay that is lost in a step on gradients of ordinary size is most of one on gradients as small as
-#: the least number that the optimizer has, or on none; and where a decay goes into the gradient, on parameters so many
-#: times that number. Each is how many times it the greatest parameter is (0 for as it was), and the greatest gradient.
+#: Pairs of factors for the greatest parameter (0.0: unchanged) and the greatest gradient, in units of the smallest
+#: number of the optimizer. A wrong epsilon or decay has little effect on a step with gradients of ordinary size. It is
+#: most of a step whose gradients are as small as that number, or zero. If the decay is added to the gradient, this also
+#: needs parameters of a certain multiple of that number.
 _SMALL = ((0.0, 1.0), (0.0, 0.0), (100.0, 0.0))
-#: A number below is no epsilon for gradients in single precision, whose squares are nothing then.
+#: Smaller numbers are not taken for an epsilon: the squares of such small gradients underflow in single precision.
 _LEAST = float(np.sqrt(np.finfo(np.float32).tiny))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Update:
-    """A program that shows a wrong step as its last result, and the relative tolerance with which it does."""
+    """A program whose last result shows a wrong step, and the relative tolerance at which it shows it."""
 
     program: Program
     tolerance: float
-    #: What rounding may make of an update, which is no part of it.
+    #: Absolute error of an update that rounding may cause.
     floor: float
-    #: What the step does otherwise, in words; and that as a mismatch.
+    #: Description of the wrong step, in words and as a mismatch.
     told: str
     mismatch: Mismatch
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Updates:
-    """What became of holding all optimizers of a trial against the reference's."""
+    """Result of the comparison of all optimizers of a trial with the reference's."""
 
     wrong: Update | None = None
-    #: Whether each of them could be.
+    #: Whether all optimizers could be compared.
     checked: bool = True
-    #: Whether one of them keeps its rates in single precision, whatever it steps on.
+    #: Whether one of them keeps its rates in single precision, even for parameters in double precision.
     single: bool = False
-    #: The most that the update of a tensor was off by as a whole, relative to itself.
+    #: The greatest relative error of a tensor's whole update.
     error: float = 0.0
 
 
 def check_updates(record: Record) -> Updates:
-    """Whether an optimizer steps otherwise on the candidate, given the same gradients: the first that does."""
+    """Compare the optimizers' steps on equal gradients, and return the first wrong step, if any."""
     checked, single, error = True, False, 0.0
     for owner in dict.fromkeys(step.owner for step in record.steps):
         if not makes_optimizer(record.calls[owner]):
@@ -85,7 +86,7 @@ def check_updates(record: Record) -> Updates:
 
 
 def _made_small(record: Record, owner: int, step: OptimizerStep) -> Iterator[OptimizerStep]:
-    """`step` on parameters and gradients so small that what the optimizer adds to them, or decays, tells."""
+    """Yield `step` with parameters and gradients so small that an epsilon or a decay has a visible effect."""
     creation = record.calls[owner]
     given = [*leaves(creation.args), *leaves(creation.kwargs)]
     default = numbers_by_default(record.pair.reference.resolve(creation.target), len(creation.args))
@@ -109,21 +110,22 @@ def _greatest(arrays: Sequence[np.ndarray[Any, Any]]) -> float:
 
 
 class _Stepping:
-    """One optimizer of a trial: a program of its steps alone, on parameters and gradients that are given.
+    """One optimizer of a trial: a program of only its steps, on given parameters and gradients.
 
-    `single` says that the candidate is known to keep its rates in single precision; left out, the steps show it.
+    `single` tells that the candidate is known to keep its rates in single precision. If it is False, the steps show
+    that.
     """
 
     def __init__(self, record: Record, owner: int, steps: Sequence[OptimizerStep], *, single: bool = False) -> None:
         self._record, self._owner, self._steps, self._single = record, owner, steps, single
         wanted = [at for at, gradient in enumerate(self._steps[0].gradients) if gradient is not None]
         spread = {round(number * (len(wanted) - 1) / max(1, _MOST - 1)) for number in range(_MOST)} if wanted else set()
-        #: Which of the optimizer's tensors are kept: those at the ends, and some between.
+        #: Indices of the optimizer's tensors that are compared: the first, the last, and some between.
         self._kept = [wanted[at] for at in sorted(spread) if at < len(wanted)]
         self._calls: list[Call] = []
         self._arrays: list[Array] = []
         self._next = len(record.calls)
-        #: By step and kept tensor: the slot of what the step added to it.
+        #: By step and compared tensor: the slot of the difference that the step made.
         self._updates: list[list[int]] = []
 
     def outcome(self) -> Updates:
@@ -131,7 +133,7 @@ class _Stepping:
             return Updates(checked=False)
         try:
             program, places = self._program()
-        except (KeyError, ValueError):  # built on what is not a list of its parameters
+        except (KeyError, ValueError):  # not created with a list of its parameters
             return Updates(checked=False)
         slots = [[places[slot] for slot in row] for row in self._updates]
         pair = self._record.pair
@@ -155,8 +157,8 @@ class _Stepping:
         step, at, error = found
         slot = places[self._updates[step][at]]
         whole = self._steps[step].slot
-        # Much of what it is off by, so that a smaller program shows the same; but an update of nearly nothing is off by
-        # many times itself.
+        # A large part of the error, so that a smaller program shows the same error. It is limited, because the relative
+        # error of a nearly zero update may be huge.
         tolerance = float(f"{max(allowed, min(error / 4, _PLAIN)):.1g}")
         held = float(np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0))
         floor = 64 * _DOUBLE * held + 1e-6 * tolerance * float(np.abs(own[step][at]).max(initial=0.0))
@@ -169,7 +171,7 @@ class _Stepping:
         )
         message = f"{told}. expected={reference} actual={candidate}"
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message, what="another update")
-        # What comes after the first wrong step only hides it.
+        # Results after the first wrong step would only hide it.
         end = slot + 1
         cut = Program(program.calls[:end], program.arrays, frozenset())
         return Updates(Update(cut, tolerance, floor, told, mismatch), single=single)
@@ -177,15 +179,25 @@ class _Stepping:
     def _judged(
         self, own: Any, rounded: Any, decays: Any, other: Any
     ) -> tuple[bool, float, list[tuple[int, int, np.ndarray[Any, Any]]]]:
-        """Whether rates are in single precision, what an update may then be off by, relative to itself, and what each
-        element is off by, by step and tensor."""
+        """Compare the updates of all steps and tensors.
+
+        Args:
+            own: the reference's updates.
+            rounded: the reference's updates with rates in single precision.
+            decays: the reference's updates with zero gradients.
+            other: the candidate's updates.
+
+        Returns:
+            Whether the candidate's rates are in single precision, the relative error that is then allowed, and the
+            relative errors of each step and tensor.
+        """
         rows: list[tuple[int, int, np.ndarray[Any, Any]]] = []
         exact, rounded_rates, changed = [], [], 0.0
         with np.errstate(all="ignore"):
             for step, row in enumerate(own):
                 for at, update in enumerate(row):
-                    # What a decay adds may cancel what the gradient does, and either is as exact as its own size.
-                    # So is what momenta keep of the steps before.
+                    # A decay's part of an update may cancel the gradient's part, and each is only as exact as its own
+                    # size. The same is true of the momentum of earlier steps.
                     terms = [np.abs(each[at]) for each in (*own[: step + 1], decays[step])]
                     scale = np.max(np.stack(terms), axis=0)
                     scale = np.maximum(scale, 1e-6 * scale.max(initial=0.0)) + 1e-300
@@ -197,7 +209,8 @@ class _Stepping:
                     exact.append(errors[tell])
                     rounded_rates.append(np.nan_to_num(np.abs(rough - theirs) / scale, nan=0.0)[tell])
                     changed = max(changed, float(np.nan_to_num(np.abs(update - rough) / scale).max(initial=0.0)))
-        # A candidate in double precision is much nearer to the reference than to one with rates in single precision.
+        # A candidate in double precision is much closer to the reference than to a reference with single-precision
+        # rates.
         own_way, other_way = np.concatenate(exact), np.concatenate(rounded_rates)
         exactly = own_way.size >= _TELLING and float(np.median(own_way)) < float(np.median(other_way)) / 3
         single = self._single or not exactly
@@ -213,7 +226,7 @@ class _Stepping:
             return not isinstance(value, record.pair.reference.tensor_types) or live.get(id(value), -1) in tensors
 
         def given(item: Operand) -> Operand:
-            """What the optimizer is built on: of a list of parameters, those that are kept."""
+            """Return an argument of the optimizer's constructor, with only the compared parameters in its lists."""
             if isinstance(item, (list, tuple)):
                 return type(item)([given(one) for one in item if is_kept(one)])
             if isinstance(item, dict):
@@ -238,7 +251,7 @@ class _Stepping:
         return assembled(self._calls, tuple(self._arrays))
 
     def _step(self, call: Call, step: OptimizerStep, tensors: dict[int, int]) -> None:
-        """The gradients that the trial had, the step, and what it added to each tensor."""
+        """Add the calls of one step: the trial's gradients, the step itself, and the difference for each tensor."""
         before = {}
         for at, slot in tensors.items():
             gradient = step.gradients[at]
@@ -269,7 +282,7 @@ class _Stepping:
 
 
 def _values(program: Program, framework: Framework, slots: Sequence[Sequence[int]]) -> Any:
-    """What is in `slots`, as arrays; None when the framework refuses the program."""
+    """Return the values in `slots` as arrays, or None if the framework refuses the program."""
     replayed = replay(program, framework)
     if replayed.error is not None:
         return None

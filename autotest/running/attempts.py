@@ -1,4 +1,4 @@
-"""Plans how a trial that killed a process is run again: alone, often, and after what was run before it."""
+"""Plans how to repeat a trial that killed a process: alone, many times, and after trials that ran before it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import NamedTuple
 from autotest.report.plural import several
 from autotest.results.tasks import DiagnoseDeath, Ran, Where
 
-#: How often a fresh process runs a trial that was survived once; how many of those before it in its test are then run,
-#: too; and how many of those that the worker had run before it, of whatever tests.
+#: TIMES: how often a fresh process runs a trial that survived one run. BEFORE: numbers of earlier trials of the test to
+#: run before it, in turn. RAN_BEFORE: numbers of trials of any test that the worker ran before it.
 TIMES, BEFORE, RAN_BEFORE = 20, (5, 100), (300, 2000)
 
 
 class Attempt(NamedTuple):
-    """What one process runs of which one may die."""
+    """The trials that one process runs, of which one may kill it."""
 
     indices: range
-    #: More than once: then what is survived may still die now and then.
+    #: How often to run them. A trial that survives one run may still die occasionally.
     times: int = 1
-    #: Whether what dies is the program of all of them.
+    #: Whether the death needs the programs of all trials together.
     together: bool = False
-    #: What is run before them.
+    #: The trials to run before these.
     before: tuple[Ran, ...] = ()
 
     def parts(self, where: Where) -> tuple[Ran, ...]:
-        """What is run one after the other for the test at `where`; of interest is how the last of it ends."""
+        """Return all runs in order for the test at `where`. The end of the last one is the result."""
         return (*self.before, Ran(where, self.indices))
 
     def only_after(self, index: int) -> tuple[str, ...]:
-        """What is said of a death in the trial `index` that needs those before it; nothing where there are none."""
+        """Return the note that trial `index` dies only after earlier trials, or nothing if it needs none."""
         if not self.together:
             return ()
         trials = index - self.indices.start + sum(len(ran.indices) for ran in self.before)
@@ -39,7 +39,7 @@ class Attempt(NamedTuple):
 
 
 def attempts(task: DiagnoseDeath) -> Iterator[Attempt]:
-    """What to try one after the other: the cheapest and the likeliest first."""
+    """Yield the attempts to make in turn: cheap and likely ones first."""
     alone = range(max(0, task.index - task.back), task.index + 1)
     often = Attempt(alone, max(2, TIMES // len(alone)))
     yield Attempt(alone)
@@ -55,7 +55,7 @@ def attempts(task: DiagnoseDeath) -> Iterator[Attempt]:
 
 
 def last(ran: Sequence[Ran], many: int) -> tuple[Ran, ...]:
-    """The last `many` trials of `ran`."""
+    """Return the last `many` trials of `ran`."""
     found: list[Ran] = []
     for where, indices in reversed(ran):
         if many <= 0:

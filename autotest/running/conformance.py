@@ -1,4 +1,4 @@
-"""What an adapter must do right, checked one thing at a time without any other framework."""
+"""Checks the requirements on an adapter one by one, without any other framework."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from autotest.running import conformance_of_calls, conformance_of_meanings, conf
 from autotest.running.conformance_tools import ConformanceError, call, need, read, same, tensor_of
 from generators.dtypes import DTYPES, numpy_dtype
 
-#: What one check came to. What a framework does not have at all is absent, and no fault of its adapter.
+#: Result of one check. "absent": the framework lacks the feature, which is not an error of its adapter.
 CheckOutcome = Literal["ok", "absent", "WRONG"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
-    """One thing that was checked, and what is wrong with it."""
+    """Result of one check. `why` explains a result other than "ok"."""
 
     name: str
     outcome: CheckOutcome
@@ -31,7 +31,12 @@ class Checked:
 
 
 def conformance(framework: Framework) -> list[Checked]:
-    """Everything that an adapter must do right, on `framework`; raises what its import raises."""
+    """Check all requirements on the adapter `framework`.
+
+    Raises:
+        UsageError: the framework's tensors contain no numbers.
+        Exception: the import of the framework fails, usually with `FrameworkMissing`.
+    """
     _ = framework.version
     if not framework.holds_values:
         raise UsageError(f"{framework.name}: its tensors hold no numbers, which is what conformance is checked by")
@@ -244,7 +249,7 @@ def _no_grad(framework: Framework) -> None:
         still = framework.invoke("operator", "mul", (x, x), {})
     finally:
         framework.invoke("exit", "", (context,), {})
-        del context  # some end only when nobody holds them any more
+        del context  # some contexts end only when they are destroyed
     moved = framework.invoke("operator", "mul", (x, x), {})
     told = [value.requires_grad for value in framework.values([still, moved])]
     need(told == [False, True], f"requires_grad within and after no_grad: expected [False, True], got {told}")
@@ -266,7 +271,7 @@ def _state(framework: Framework) -> None:
     need([*shapes.items()] == [*expected.items()], f"expected weight (3, 2) and bias (3,) in this order, got {shapes}")
     weight = np.arange(6, dtype="float32").reshape(3, 2)
     framework.load_state(module, {"weight": Array(weight, "float32"), "bias": Array(np.ones(3, "float32"), "float32")})
-    weight[:] = 7  # which nothing shall see
+    weight[:] = 7  # the change must have no effect
     made = framework.invoke("method", "__call__", (module, tensor_of(framework, [[1.0, 1.0]])), {})
     same(read(framework, made), [[2, 6, 10]], "what a Linear with that state gives")
     need(framework.holds_gradient(parameters["weight"]), "a parameter holds no gradient")

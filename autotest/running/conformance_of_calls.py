@@ -1,4 +1,4 @@
-"""Further things that an adapter must do right: operands, results, writes in place, seeds, gradients and modules."""
+"""More requirements on an adapter: operands, results, in-place writes, seeds, gradients and modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autotest.running.conformance_tools import call, need, read, same, tensor_of
 
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
-    """Each check with its name."""
+    """Yield each check with its name."""
     yield "integers keep every digit", _digits
     yield "float64 keeps every digit", _fractions
     yield "numbers as operands keep every digit", _numbers

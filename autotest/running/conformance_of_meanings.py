@@ -1,4 +1,4 @@
-"""What an adapter must do right about what calls mean: each operator, indices, copies, numbers of Python, names."""
+"""Requirements on the semantics of an adapter's calls: operators, indices, copies, Python numbers, names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autotest.frameworks import Absent, Framework
 from autotest.program import Array
 from autotest.running.conformance_tools import call, need, read, same, tensor_of
 
-#: Operator, operands (lists become tensors), and what it gives.
+#: Operator, operands (lists become tensors), and expected result.
 _OPERATORS: Final[tuple[tuple[str, tuple[Any, ...], Any], ...]] = (
     ("sub", ([5.0, 7.0], [2.0, 3.0]), [3, 4]),
     ("sub", (10.0, [1.0, 2.0]), [9, 8]),
@@ -34,7 +34,7 @@ _INDICES: Final[tuple[tuple[str, Any], ...]] = (
 
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
-    """Each check with its name."""
+    """Yield each check with its name."""
     yield "each operator", _operators_with_numbers
     yield "indices", _indices
     yield "functions along a dimension", _dimensions
@@ -150,7 +150,7 @@ def _overwritten_through_views(framework: Framework) -> None:
     view = call(framework, "method", "transpose", base, 0, 1)
     framework.overwrite(view, Array(turned, "float32"))
     both[:], wanted = True, turned.copy()
-    turned[:] = 7  # which nothing shall see
+    turned[:] = 7  # the change must have no effect
     need(read(framework, mask).tolist() == [True, False], "a bool tensor that was overwritten holds something else")
     same(read(framework, view), wanted, "a transposed tensor that was overwritten")
 

@@ -1,4 +1,4 @@
-"""What an adapter must do right about results: their dtypes, where gradients end, modes of modules, chosen elements."""
+"""Requirements on an adapter's results: dtypes, detached gradients, modes of modules, selected elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.running.conformance_tools import ConformanceError, call, need, rea
 
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
-    """Each check with its name."""
+    """Yield each check with its name."""
     yield "comparisons give booleans", _comparisons
     yield "booleans are booleans to operators", _booleans
     yield "a dtype that is asked for", _asked_dtypes

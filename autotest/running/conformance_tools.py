@@ -1,4 +1,4 @@
-"""What the checks of an adapter are written with: tensors made, read and compared, and the word for what is wrong."""
+"""Tools for the checks of an adapter: create, read and compare tensors, and report errors."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from generators.dtypes import numpy_dtype
 
 
 class ConformanceError(Exception):
-    """The adapter does not do what it should; the text says what was expected and what came."""
+    """The adapter does not meet a requirement. The text names the expected and the actual result."""
 
 
 def need(condition: bool, what: str) -> None:
-    """Raise `ConformanceError` with `what` unless `condition` holds."""
+    """Raise `ConformanceError` with the text `what` unless `condition` is true."""
     if not condition:
         raise ConformanceError(what)
 
 
 def tensor_of(framework: Framework, data: Any, dtype: str = "float32", *, requires_grad: bool = False) -> Any:
-    """A tensor with the contents of `data`."""
+    """Return a tensor with the contents of `data`."""
     return framework.tensor(Array(np.asarray(data, numpy_dtype(dtype)), dtype), requires_grad=requires_grad)
 
 
 def read(framework: Framework, tensor: Any) -> np.ndarray[Any, Any]:
-    """The contents of `tensor`; raises what the call failed with that made it."""
+    """Return the contents of `tensor`. Raises the exception of the call that made it, if that call failed."""
     failed = framework.first_failure([tensor])
     if failed is not None:
         raise failed[1]
@@ -45,7 +45,7 @@ def same(found: np.ndarray[Any, Any], wanted: Any, what: str) -> None:
 
 
 def call(framework: Framework, kind: CallKind, target: str, *args: Any, **named: Any) -> Any:
-    """Carry out one call; raises `Absent` where the framework has no name for it."""
+    """Make one call. Raises `Absent` if the framework has no name for it."""
     try:
         return framework.invoke(kind, target, args, named)
     except Absent:

@@ -1,4 +1,4 @@
-"""The scripts of a death: one that dies at once, or one that tries often, whichever is seen to die."""
+"""Scripts that reproduce the death of a process: one run, or many runs, whichever is seen to die."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ from autotest.results.finding import Finding
 from autotest.results.tasks import Conditions
 from autotest.results.verification import Verification
 
-#: Seconds without an answer by which a script shows again what was seen to give none for the whole deadline.
+#: Seconds without an answer after which a script reports a hang. The hang was already seen for the whole deadline.
 HANGS = 5.0
 
 
 def ways_to_run(finding: Finding, conditions: Conditions, *, sometimes: bool = False) -> tuple[Runs, ...]:
-    """The runs that scripts of `finding` may make, the cheapest first; with `sometimes`, only those that make many.
+    """Return the kinds of runs that scripts of `finding` may make, the cheapest first.
 
-    A fork has what its parent has imported, which takes seconds; but a program may need threads that a fork lacks.
+    A fork inherits the imports of its parent, which saves seconds. But a program may need threads, which a fork lacks.
+
+    Args:
+        finding: the death.
+        conditions: the conditions of the run.
+        sometimes: whether to return only kinds with many runs, because the program does not always die.
     """
     plain = (OFTEN,) if sometimes else (ONCE, OFTEN)
     pair = registry.pair(*conditions.frameworks)
@@ -36,7 +41,7 @@ def ways_to_run(finding: Finding, conditions: Conditions, *, sometimes: bool = F
 def scripted(
     finding: Finding, death: GraphDeath | None, conditions: Conditions, ways: Sequence[Runs]
 ) -> tuple[Finding, list[str]]:
-    """With the first of the scripts of its program, one for each of `ways`; and all of them."""
+    """Return `finding` with the first script of its program, and the list of all scripts, one for each of `ways`."""
     if finding.program is None:
         return dataclasses.replace(finding, verified=Verification.lacking("the program cannot be replayed")), []
     try:
@@ -49,7 +54,8 @@ def scripted(
 def _single(finding: Finding, conditions: Conditions, ways: Sequence[Runs]) -> list[str]:
     assert finding.program is not None
     scripts = [_script(finding, conditions, runs) for runs in ways]
-    # Tensors that a framework allocates itself may lie in more memory than those of the trial did.
+    # A framework rounds up the memory that it allocates, which may hide an access past the end. In these scripts the
+    # tensors use the exact memory of their arrays, as those of the trial did.
     exact = dataclasses.replace(finding, program=sharing(finding.program))
     scripts += [_script(exact, conditions, runs) for runs in ways if not (runs.often or runs.forked)]
     return list(dict.fromkeys(scripts))
@@ -58,11 +64,11 @@ def _single(finding: Finding, conditions: Conditions, ways: Sequence[Runs]) -> l
 def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:
     assert finding.program is not None
     one, other = registry.pair(*conditions.frameworks).scripts(finding.program)
-    # The script runs in a child of its own whoever dies, and says whether the other one does as well.
+    # The script runs the side that died in a child process, and then reports whether the other side dies as well.
     sides = (other, one) if finding.first.side == "reference" else (one, other)
     if finding.first.symptom != "hang":
         patience = max(60.0, conditions.deadline)
-    elif runs.often:  # each child has to import the frameworks first, which takes many seconds on a busy machine
+    elif runs.often:  # each child imports the frameworks first, which takes many seconds on a busy machine
         patience = conditions.deadline + 20.0
     else:
         patience = min(HANGS, conditions.deadline)
@@ -72,13 +78,13 @@ def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:
 def _of_graph(death: GraphDeath, ways: Sequence[Runs]) -> list[str]:
     if death.lacking:
         raise NotReplayable(death.lacking)
-    # A fork has none of the threads of a graph.
+    # A fork has none of the graph's threads.
     return [death.often if runs.often else death.once for runs in ways if not runs.forked]
 
 
 @contextlib.contextmanager
 def interpreter_ready_for(finding: Finding, conditions: Conditions) -> Iterator[None]:
-    """Have an interpreter import what the scripts of `finding` will, while these are still being found."""
+    """Start an interpreter that imports what the scripts of `finding` import, while the scripts are being found."""
     if not conditions.verify or finding.program is None:
         yield
         return
@@ -88,7 +94,7 @@ def interpreter_ready_for(finding: Finding, conditions: Conditions) -> Iterator[
 
 
 def verified(finding: Finding, scripts: Sequence[str], conditions: Conditions) -> Finding:
-    """With the first of `scripts` that a fresh interpreter sees dying, or else the last; and what that says of it."""
+    """Return `finding` with the first of `scripts` that dies in a fresh interpreter (else the last), and the result."""
     if not conditions.verify:
         return finding
     for script in scripts:

@@ -1,4 +1,4 @@
-"""From a process that died in a trial to a finding with a reproducer that dies."""
+"""Turns the death of a process in a trial into a finding with a script that reproduces the death."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ if TYPE_CHECKING:
 
 
 def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | ExpectedDeath:
-    """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known.
+    """Store the finding for the death in `task`. A thorough diagnosis may find another death, or one that is known.
 
-    Three steps, each a task of its own: what the trail says; running the trial once more, and the script that this
-    gives; a smaller program, and a fresh interpreter that sees it dying, which may take longer than there is time.
+    There are three steps, each a task of its own. The first uses only the breadcrumb file. The second runs the trial
+    again and writes its script. The third shrinks the program and runs the script in a fresh interpreter; it may take
+    longer than the available time.
     """
 
     def kept(finding: Finding) -> Found:
@@ -64,7 +65,7 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fou
         return kept(_with_script(before, shrinking, server))
     found = _died_again(task, conditions, server)
     if isinstance(found, Verification):
-        # A death is worth telling although nobody can say yet what brings it back.
+        # Report the death, although it is not known yet how to reproduce it.
         return kept(dataclasses.replace(_unexamined(task, conditions), verified=found))
     identity = found.identity
     known = ledger_of(task.where.file, pair_of(conditions), conditions.ledger)
@@ -78,11 +79,17 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fou
 def _died_again(
     task: DiagnoseDeath, conditions: Conditions, server: Server, planned: Iterable[Attempt] | None = None
 ) -> Finding | Verification:
-    """Run the trial again in processes of their own until one dies of it, as often as is `planned`; why there is
-    nothing, when none does.
+    """Run the trial again, each attempt in its own process, until a process dies.
 
-    Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
-    died first knows the call only nearly.
+    Args:
+        task: the death to reproduce.
+        conditions: the conditions of the run.
+        server: forks the processes.
+        planned: the attempts to make; by default those of `attempts`.
+
+    Returns:
+        The finding, with a script that was not run yet. Its identity is exact, while the breadcrumb file of the process
+        that died first knows the call only approximately. If no attempt dies, the reason why there is no finding.
     """
     for attempt in attempts(task) if planned is None else planned:
         traced = trace(task.where, attempt, conditions, server, hangs=task.identity.symptom == "hang")
@@ -102,21 +109,22 @@ def _died_again(
     identity = death_of(call, traced.death.how, traced.last_words, name)
     happens = attempt.only_after(traced.index)
     finding = dataclasses.replace(finding, shown=identity, happens=happens)
-    # What was survived before, by itself, does not die every time.
+    # A trial that survived a run of its own does not die every time.
     sometimes = attempt.times > 1 or (attempt.together and not happens)
     ways = ways_to_run(finding, conditions, sometimes=sometimes)
     finding, scripts = scripted(finding, traced.graph, conditions, ways)
-    # How to divide a program into a graph and what stands around it is known here alone.
+    # Only here is it known how to divide the program into a graph and the code around it, so this script is verified
+    # now.
     return finding if traced.graph is None else verified(finding, scripts, conditions)
 
 
 def pair_of(conditions: Conditions) -> Pair:
-    """The pair that the trials ran on."""
+    """Return the pair that the trials ran on."""
     return registry.pair(*conditions.frameworks)
 
 
 def task_of(position: Position, pair: Pair) -> DiagnoseDeath:
-    """What to do about a trail that a process left: how it died is found out by doing it again."""
+    """Return the task for the breadcrumb file of a dead process. Repeating the trial shows how the process died."""
     operator = position.operator or "tensor"
     own = known_as(pair.candidate.name)
     identity = Identity(operator, "crash", position.stage, position.side, "left a trail", "", own)
@@ -124,12 +132,12 @@ def task_of(position: Position, pair: Pair) -> DiagnoseDeath:
     message = f"{operator}: the process ended in the middle of trial {position.index}"
     back = COMPARED_AT_ONCE - 1 if pair.candidate.asynchronous else 0
     if pair.checks_graph(collection.find(position.file, position.test).settings.check_graph):
-        back = graph_check.AT_ONCE - 1  # it may be any of those that were in the graph
+        back = graph_check.AT_ONCE - 1  # any trial that was in the graph may be the cause
     return DiagnoseDeath(where, position.index, identity, message, thorough=True, back=back)
 
 
 def conditions_of(position: Position, context: RunContext) -> Conditions:
-    """What held in the process that left a trail, where trials are run again in the way of `context`."""
+    """Return the conditions of the dead process, with the options of `context` for running its trials again."""
     check_errors = bool(position.settings.get("check_errors"))
     options, names = context.options, context.pair.names_elsewhere()
     return Conditions(
@@ -144,7 +152,7 @@ def conditions_of(position: Position, context: RunContext) -> Conditions:
 
 
 def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:
-    """What is known of a death before anybody looked into it."""
+    """Return the finding that a death gives before its diagnosis."""
     settings = collection.find(task.where.file, task.where.test).settings
     pair, identity = pair_of(conditions), task.identity
     first = Mismatch(identity.operator, 0, identity.symptom, identity.stage, identity.side, task.message)  # type: ignore[arg-type]
@@ -164,24 +172,24 @@ def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:
 
 
 def _symptom(supposed: Symptom, death: ProcessDeath) -> Symptom:
-    # A process that was short of memory may have died of another signal the second time.
+    # A process that ran out of memory may die of another signal when it is repeated.
     return supposed if death.symptom == "crash" and supposed == "out of memory" else death.symptom
 
 
 def _slot(traced: TracedTrial) -> int:
-    """Which call it died in: of a graph, the last one that has a result, since no more is known."""
+    """Return the call that the process died in. For a graph it is the last call with a result: no more is known."""
     calls = () if traced.program is None else traced.program.calls
     return max(0, len(calls) - 1) if traced.graph is None else _last_result(calls)
 
 
 def _last_result(calls: Sequence[Call]) -> int:
-    """The last call of a program that has a result."""
+    """Return the last call of a program that has a result."""
     made = (call.slot for call in reversed(calls) if call.kind != "tensor" and not is_backward(call))
     return next(made, max(0, len(calls) - 1))
 
 
 def _operator(traced: TracedTrial, otherwise: str) -> str:
-    """What the program died of; of a backward call, what it goes back through."""
+    """Return the operator that the program died in. For a backward, it is the operator of its output."""
     calls = () if traced.program is None else traced.program.calls
     if not calls:
         return otherwise
@@ -192,7 +200,7 @@ def _operator(traced: TracedTrial, otherwise: str) -> str:
 
 
 def _stage(traced: TracedTrial, otherwise: Stage) -> Stage:
-    """Where it died: an asynchronous candidate may do so while the trail is at a later call already."""
+    """Return the stage of the death. An asynchronous candidate may die when a later call is written already."""
     if traced.graph is not None:
         return "replay"
     if traced.program is None or not traced.program.calls:
@@ -203,7 +211,7 @@ def _stage(traced: TracedTrial, otherwise: Stage) -> Stage:
 def _described(
     finding: Finding, operator: str, symptom: Symptom, traced: TracedTrial, death: ProcessDeath, pair: Pair
 ) -> Finding:
-    """Add what tracing the trial gave: symptom, program, whose it is."""
+    """Return `finding` with the results of tracing the trial: symptom, program, and the side that died."""
     words = f": {traced.last_words}" if traced.last_words else ""
     refuses = f"{pair.sides[0]} refuses ({traced.refusal[:200]}), " if traced.refusal else ""
     ours = traced.side == "reference"
@@ -243,9 +251,9 @@ def _verdict(symptom: str, sides: tuple[str, str], traced: TracedTrial) -> str:
 
 
 def _with_script(finding: Finding, conditions: Conditions, server: Server, *, forks: bool = True) -> Finding:
-    """With a script that a fresh interpreter sees dying: of a smaller program that dies alike, where there is one.
+    """Return `finding` with a script that dies in a fresh interpreter: of a smaller program if that dies, too.
 
-    Without `forks` it is known that these survive, and what does not dies at once.
+    If `forks` is False, it is known that forks survive, and that a process without a fork dies at once.
     """
     if finding.program is None:
         return finding
@@ -261,13 +269,13 @@ def _with_script(finding: Finding, conditions: Conditions, server: Server, *, fo
             less = verified(*scripted(less, None, conditions, ways_of_less), conditions)
             if less.verified.holds or not conditions.verify:
                 return less
-        # A long script that was seen to fail goes before a short one that was not.
+        # A long script that was seen to fail is better than a short one that was not.
         whole = dataclasses.replace(finding, shrinking=told)
         return _judged_by_script(verified(*scripted(whole, None, conditions, ways), conditions))
 
 
 def _judged_by_script(finding: Finding) -> Finding:
-    """`finding`, which accuses nobody where the calls of its program alone, which its script makes, are survived."""
+    """Return `finding`, without blame if its program alone, which the script runs, survives."""
     if finding.verified.state is not State.MISSED:
         return finding
     line = "inconclusive: the calls alone are survived, so it is what the test does beside them, or chance"
@@ -275,7 +283,7 @@ def _judged_by_script(finding: Finding) -> Finding:
 
 
 def _with_graph_script(finding: Finding, conditions: Conditions, server: Server) -> Finding:
-    """`finding`, whose script was run when its trial was; or one about a smaller program, if that dies there, too."""
+    """Return `finding`, whose script was run with its trial, or the one for a smaller program if that dies, too."""
     assert finding.program is not None
     if not conditions.shrink or finding.verified.state is State.MISSED:
         return finding
@@ -295,12 +303,12 @@ def _with_graph_script(finding: Finding, conditions: Conditions, server: Server)
 def _smaller(
     finding: Finding, conditions: Conditions, server: Server, ways: Sequence[Runs]
 ) -> tuple[tuple[str, ...], Finding | None, Sequence[Runs]]:
-    """What is said of shrinking, the finding about a smaller program, and which of `ways` to run it that dies in."""
+    """Return the notes on shrinking, the finding for a smaller program or None, and the `ways` in which it dies."""
     first = finding.first
     assert finding.program is not None
     if not conditions.shrink or first.symptom == "out of memory" or first.side == "reference":
         return (), None, ways
-    # Every success costs a process, so that seconds buy less here than elsewhere; of a hang it costs seconds, too.
+    # Every success costs a process, so shrinking is slower here than elsewhere. For a hang it also costs seconds.
     hangs = first.symptom == "hang"
     seconds = (2 if hangs else 4) * conditions.shrink
     said = ""
@@ -327,8 +335,8 @@ def _shrunk(
     seconds: float,
     hangs: bool = False,
 ) -> Smaller | str:
-    """A smaller program that dies alike, the arguments being those of `crashing.shrink`; or why there is none."""
-    from autotest.diagnosis.crashing import shrink  # brings thread pools, which a run without a death does not need
+    """Return a smaller program that dies in the same way, or the reason why there is none. See `crashing.shrink`."""
+    from autotest.diagnosis.crashing import shrink  # imports thread pools, needed only after a death
 
     assert finding.program is not None
     pair = pair_of(conditions)
@@ -340,9 +348,18 @@ def _shrunk(
 
 
 def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, Found] | Verification:
-    """Find out what the process that left the trail at `path` died of, and keep that; or why there is nothing to keep.
+    """Diagnose the death of the process that left the breadcrumb file at `path`, and store the finding.
 
-    Raises `UsageError` when the test is not there any more. The trail is gone afterwards either way.
+    Args:
+        path: the breadcrumb file. It is deleted in any case.
+        position: the contents of the file.
+        context: the context of this run.
+
+    Returns:
+        The finding and where it is stored, or the reason why there is none.
+
+    Raises:
+        UsageError: the test does not exist any more.
     """
     try:
         task = task_of(position, context.pair)
@@ -352,7 +369,8 @@ def recover(path: Path, position: Position, context: RunContext) -> tuple[Findin
             if not isinstance(found, Verification):
                 finding = _with_script(found, conditions, server)
         if isinstance(found, Verification):
-            # The process that died had imported the frameworks itself: in a fork, they may raise what it died of.
+            # The dead process had imported the frameworks itself. In a fork, the fatal call may only raise an
+            # exception.
             with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=False)) as server:
                 found = _died_again(task, conditions, server, [next(attempts(task))])
                 if isinstance(found, Verification):

@@ -1,4 +1,4 @@
-"""What earlier processes died of in a test, which no trial in this one can."""
+"""Deaths of earlier processes in a test, which no trial of this process can report."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from autotest.trials.context import RunContext
 
 
 def earlier_deaths(test: str, context: RunContext, store: Store) -> Iterator[tuple[Finding, str]]:
-    """What earlier processes died of in `test`, with where it is kept: new trails, then what `store` has.
+    """Yield the deaths of earlier processes in `test`, each with its place: new breadcrumb files, then `store`.
 
-    Whatever does not happen any more is passed over. Each takes a process or two, so some seconds.
+    Deaths that do not happen any more are left out. Each check starts one or two processes, which takes some seconds.
     """
     traced: set[str] = set()
     for path, position in breadcrumb.dead(breadcrumb.folder(context.options.directory)):
         if position.test == test:
-            from autotest.running.deaths import recover  # brings what diagnoses: most runs follow no death
+            from autotest.running.deaths import recover  # imports diagnosis code, rarely needed
 
             found = recover(path, position, context)
             if not isinstance(found, Verification):

@@ -1,4 +1,4 @@
-"""The trials of one test against one candidate: compared, judged, counted, and told of when they differ."""
+"""The trials of one test against one candidate: compares, judges and counts them, and reports mismatches."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, settle
 if TYPE_CHECKING:
     from autotest.diagnosis.failed_trial import FailedTrial
 
-# What runs a test is no part of its traceback: for pytest, for unittest.
+# pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
 __unittest = True
 
-#: How many numbers the reference's tensors may hold that wait to be compared.
+#: Maximum number of elements of the reference's tensors that wait for the comparison.
 HELD_AT_MOST = 1 << 18
 
 
 class Planned(NamedTuple):
-    """A trial that is to be run: of which base seed, its index and its seed, and whether it is one that failed once."""
+    """A trial to run: its base seed, its index, its seed, and whether it is a stored failure."""
 
     base: int
     trial: int
@@ -54,21 +54,21 @@ class Planned(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class JudgedTrials:
-    """Trials that were run are added; an asynchronous candidate is waited for once for several of them."""
+    """Collects finished trials and judges them. An asynchronous candidate is waited for once for several trials."""
 
     test: Test
     context: RunContext
     tally: Tally
     store: Store
     waiting: list[tuple[Planned, Outcome]] = dataclasses.field(default_factory=list)
-    #: How many numbers the reference's tensors hold that wait to be compared.
+    #: Number of elements of the reference's tensors that wait for the comparison.
     held: int = 0
     graphed: list[tuple[int, int, Outcome]] = dataclasses.field(default_factory=list)
-    #: How many trials the reference has to accept.
+    #: Number of trials that the reference must accept.
     needed: int = dataclasses.field(init=False)
-    #: What examined the last trial with mismatches.
+    #: The examination of the last trial with mismatches.
     _examined: FailedTrial | None = None
-    #: Whether one of the trials judged last is worth it, see `free_memory`.
+    #: Whether a trial judged recently was large, so that `free_memory` has to collect garbage.
     _held_much: bool = False
 
     def __post_init__(self) -> None:
@@ -76,23 +76,30 @@ class JudgedTrials:
 
     @property
     def enough(self) -> bool:
-        """Whether as many were."""
+        """Whether enough trials were accepted. Trials that the candidate has no name for count, too."""
         return self.tally.accepted + self.tally.absent.total() >= self.needed
 
     def add(self, planned: Planned, outcome: Outcome) -> None:
-        """Take a trial that has run, and compare those that wait when it is time; raises what they came to."""
+        """Add a finished trial, and judge the waiting trials if it is time. Raises the failures that they show."""
         self.waiting.append((planned, outcome))
         if self._is_time(planned, outcome):
             self.judge_waiting()
 
     def free_memory(self) -> None:
-        """Free what judged trials held, where that is much; to be called when the caller holds no outcome any more."""
+        """Free the memory of large judged trials. The caller must not have a reference to an outcome any more."""
         if self._held_much:
             self._held_much = False
             free()
 
     def finish(self) -> None:
-        """Judge what is left, and the test as a whole, when no more trials come; raises what is against it."""
+        """Judge the remaining trials, and then the test as a whole.
+
+        Raises:
+            unittest.SkipTest: the candidate has no name for anything that the test needs.
+            TooFewAccepted: the reference accepted too few trials.
+            StaleLedgerEntry: the ledger expects a divergence that did not happen.
+            AutotestError: a trial failed, as in `add`.
+        """
         self.judge_waiting()
         tally = self.tally
         if tally.absent and not tally.accepted:
@@ -109,7 +116,7 @@ class JudgedTrials:
                 raise StaleLedgerEntry(self.test.id, text.stale_entries(stale))
 
     def _is_time(self, planned: Planned, latest: Outcome) -> bool:
-        """Whether the trials that wait are to be compared before another is run."""
+        """Return whether the waiting trials must be compared before another trial runs."""
         if not self.context.pair.candidate.asynchronous:
             return True
         if latest.pending is not None:
@@ -120,15 +127,15 @@ class JudgedTrials:
             or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.accepted)
             or self.held > HELD_AT_MOST
             or bool(recorder.mismatches)
-            or bool(recorder.imported)  # what another trial uses, too, may be another then
+            or bool(recorder.imported)  # values shared with other trials may change later
         )
 
     def judge_waiting(self) -> None:
-        """Compare what waits, and judge it."""
+        """Compare the waiting trials, and judge them."""
         waiting, self.waiting, self.held = self.waiting, [], 0
         settle([outcome for _, outcome in waiting], self.test.settings)
         for planned, outcome in waiting:
-            if outcome.pending is not None:  # it stood behind one that the candidate hangs in
+            if outcome.pending is not None:  # it follows a trial in which the candidate hangs
                 settle([outcome], self.test.settings)
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
@@ -180,7 +187,7 @@ class JudgedTrials:
         return judgement
 
     def _agree_in_graph_mode(self) -> None:
-        """Replay the programs of trials that found nothing in the candidate's graph mode, all at once."""
+        """Replay the programs of accepted trials in the candidate's graph mode, all together."""
         graphed, self.graphed = self.graphed, []
         if not graphed:
             return
@@ -196,7 +203,7 @@ class JudgedTrials:
                     raise self._divergence(base, index, outcome)
 
     def _failed(self, outcome: Outcome) -> FailedTrial:
-        """What examines `outcome`, which has mismatches, for all questions about it: its replays cost much."""
+        """Return the examination of `outcome`, which has mismatches. It is cached: its replays are expensive."""
         if self._examined is None or self._examined.outcome is not outcome:
             from autotest.diagnosis.failed_trial import FailedTrial  # diagnoses are imported when something failed
 
@@ -205,14 +212,14 @@ class JudgedTrials:
 
     def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
         self._failed(outcome).must_be_of_calls()
-        # A stored failure may have another base seed than this run, and is brought back by its own.
+        # A stored failure may have another base seed than this run, and only its own reproduces it.
         finding = self._failed(outcome).diagnosed(self.context.with_base_seed(base), index)
         place, trouble = _keep(finding, self.store)
         return Divergence(text.divergence(finding, place, trouble), finding, place)
 
 
 def _keep(finding: Finding, store: Store) -> tuple[str, str]:
-    """Where the finding was put, and what stood in the way of the proper place."""
+    """Return where the finding was stored, and why not in the proper place, or ""."""
     place, trouble = put(
         store.root,
         finding.identity.key,

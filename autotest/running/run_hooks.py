@@ -1,4 +1,4 @@
-"""Calls a listener, which a context manager sets, when the trials of a decorated test begin."""
+"""Calls a listener, set by a context manager, when the trials of a decorated test begin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
-    #: Is told when the trials of a test begin; the tally is filled while they run, and so is read when they ended.
+    #: Called when the trials of a test begin. The tally is filled while they run, so read it when they have ended.
     Listener = Callable[[Test, RunContext, Tally], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("autotest_listener", default=None)
@@ -20,7 +20,7 @@ _listener: ContextVar[Listener | None] = ContextVar("autotest_listener", default
 
 @contextlib.contextmanager
 def run_hook(listener: Listener) -> Iterator[None]:
-    """Let `listener`, too, be told of every decorated test that is called inside the block."""
+    """Call `listener`, in addition to outer listeners, for every decorated test that is called inside the block."""
     outer = _listener.get()
 
     def both(test: Test, context: RunContext, tally: Tally) -> None:
@@ -36,7 +36,7 @@ def run_hook(listener: Listener) -> Iterator[None]:
 
 
 def begins(test: Test, context: RunContext, tally: Tally) -> None:
-    """Say that the trials of `test` begin; each result is added to `tally`."""
+    """Notify the listeners that the trials of `test` begin. Each result is added to `tally`."""
     listener = _listener.get()
     if listener is not None:
         listener(test, context, tally)

@@ -26,14 +26,15 @@ from autotest.trials.returned import must_begin_alike
 from autotest.trials.trial import Outcome, Test, perform_next
 from generators import Schedule
 
-# What runs a test is no part of its traceback: for pytest, for unittest.
+# pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
 __unittest = True
 
-#: A test gives up when it has tried this many times as many trials as it needs.
+#: A test stops after this many times the number of trials that it needs.
 ATTEMPTS_PER_TRIAL = 20
-#: How many more containers than were freed are made before Python looks for cycles among them. A batch of trials makes
-#: some thousand, frees them all without that look, and would be looked through several times.
+#: Threshold of the garbage collector's first generation while trials run. A batch of trials allocates a few thousand
+#: containers and frees them all by reference counting. With Python's default the collector would scan each batch
+#: several times for nothing.
 BEFORE_COLLECTION = 10_000
 
 
@@ -55,13 +56,13 @@ def run_test(test: Test, context: RunContext) -> Tally:
 
 
 def patience(test: Test, options: Options) -> float | None:
-    """Within how many seconds a candidate in a process of its own has to answer, where the test or the run says so."""
+    """Return the seconds that a candidate in its own process has to answer, or None if test and run set no deadline."""
     return options.deadline if test.settings.deadline is not None or "deadline" in options.asked else None
 
 
 def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
-    """What is to take the trials of `test` against one candidate, and the seeds of those that kill."""
-    must_begin_alike(context.pair)  # once: after each trial, both sides are told again what they were told before it
+    """Return the collector for the trials of `test`, and the seeds of trials that are known to crash the process."""
+    must_begin_alike(context.pair)  # once is enough: each trial restores the modes of both sides
     tally = Tally()
     run_hooks.begins(test, context, tally)
     store = Store(context.options.directory)
@@ -71,7 +72,7 @@ def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
 
 @contextlib.contextmanager
 def leaving_trail(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
-    """The trail on which a process that dies inside the block leaves where it was, if one can be had."""
+    """Yield the breadcrumb file that tells where the process was if it dies inside the block, or None without one."""
     trail = breadcrumb.own(options.directory, os.getpid())
     before = _collect_rarely()
     try:
@@ -84,7 +85,7 @@ def leaving_trail(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
 
 
 def _collect_rarely() -> tuple[int, int, int]:
-    """Let Python's garbage collector run less often, unless it is off or runs more rarely still; returns how it did."""
+    """Make the garbage collector run less often, unless it is off or rarer already. Returns the old thresholds."""
     usual = gc.get_threshold()
     if 0 < usual[0] < BEFORE_COLLECTION:
         gc.set_threshold(BEFORE_COLLECTION, *usual[1:])
@@ -92,12 +93,18 @@ def _collect_rarely() -> tuple[int, int, int]:
 
 
 def _collect_as_before(usual: tuple[int, int, int]) -> None:
-    if gc.get_threshold()[0] == BEFORE_COLLECTION:  # else the test wanted another
+    if gc.get_threshold()[0] == BEFORE_COLLECTION:  # otherwise the test set its own threshold
         gc.set_threshold(*usual)
 
 
 def _outlive(test: Test, context: RunContext, tally: Tally, store: Store) -> set[int]:
-    """Report what earlier processes died of in this test, which no trial in this one can; returns seeds to avoid."""
+    """Report the deaths of earlier processes in this test, and return the seeds of their trials, to avoid them.
+
+    A trial that dies in this process cannot report its death.
+
+    Raises:
+        Divergence: the ledger does not expect one of the deaths.
+    """
     lethal: set[int] = set()
     for finding, place in earlier_deaths(test.id, context, store):
         entry = context.ledger.expects(test.id, finding.first, finding.identity.operator)
@@ -126,7 +133,7 @@ def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | 
 def not_lethal(
     trail: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[Planned], lethal: Set[int]
 ) -> Iterator[Planned]:
-    """Those of `trials` that kill nobody, each noted on the trail before it is run."""
+    """Yield the trials whose seeds are not in `lethal`, and write each to the breadcrumb file before it runs."""
     base: int | None = None
     for planned in trials:
         if planned.seed in lethal:
@@ -140,7 +147,7 @@ def not_lethal(
 
 
 def run_planned(test: Test, planned: Planned, context: RunContext, first: Callable[[], None]) -> Outcome:
-    """One trial, not compared yet. `first` tells what earlier trials found, where its body raises."""
+    """Run one trial, without the comparison. `first` reports the findings of earlier trials if the body raises."""
     try:
         return perform_next(test, planned.seed, context.pair)
     except (AutotestError, unittest.SkipTest):
@@ -153,9 +160,9 @@ def run_planned(test: Test, planned: Planned, context: RunContext, first: Callab
 
 
 def plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iterator[Planned]:
-    """Pinned trials and stored failures first, then the trials of `schedule`, until the caller has enough.
+    """Yield pinned trials and stored failures, then the trials of `schedule`, until the caller has enough.
 
-    Trials are not run in here: a generator would turn a `StopIteration` of the test body into something else.
+    This generator does not run the trials, because it would turn a `StopIteration` of the test body into another error.
     """
     base = options.seed
     if options.trial is not None:

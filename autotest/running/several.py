@@ -22,17 +22,17 @@ from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, Test, perform_next
 from generators import Schedule
 
-# What runs a test is no part of its traceback: for pytest, for unittest.
+# pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
 __unittest = True
 
 
 @dataclasses.dataclass(slots=True)
 class _Candidate:
-    """One of the candidates, as long as nothing was found against it."""
+    """One candidate, and the state of its trials."""
 
     judged: JudgedTrials
-    #: What its trials came to, where they did not simply agree.
+    #: The exception that ended its trials, or None.
     ended: Exception | None = None
     done: bool = False
 
@@ -49,7 +49,7 @@ class _Candidate:
             self.attempt(self.judged.finish)
 
     def attempt(self, step: Callable[[], None]) -> None:
-        """Take a step; what it raises is what the candidate came to."""
+        """Call `step`. An exception that it raises ends the candidate's trials."""
         try:
             step()
         except (AutotestError, unittest.SkipTest) as error:
@@ -57,10 +57,12 @@ class _Candidate:
 
 
 def run_against_several(test: Test, context: RunContext) -> None:
-    """Run the trials of `test` against every candidate of `context`; one that differs does not stop the others.
+    """Run the trials of `test` against every candidate of `context`. One that fails does not stop the others.
 
-    Raises what `autotest.running.runner.run_test` does, when all of them are done: the first divergence with a line
-    for each candidate, or else the first other failure; `unittest.SkipTest` where none of them has what the test needs.
+    Raises:
+        AutotestError: when all candidates are done, as `autotest.running.runner.run_test`. It is the first divergence,
+            or else the first other failure, with a line for each candidate.
+        unittest.SkipTest: no candidate has what the test needs.
     """
     with contextlib.ExitStack() as stack:
         for each in context.each:
@@ -87,7 +89,7 @@ def run_against_several(test: Test, context: RunContext) -> None:
 
 
 def against_each(test: Test, context: RunContext, run: Callable[[Test, RunContext], None]) -> None:
-    """Let `run` run the trials of `test` against one candidate after the other; raises what they came to, together."""
+    """Call `run` for the trials of `test` against each candidate in turn, and raise their failures together."""
     candidates: list[_Candidate] = []
     tallies: list[Tally] = []
     with run_hook(lambda _, __, tally: tallies.append(tally)):
@@ -101,7 +103,7 @@ def against_each(test: Test, context: RunContext, run: Callable[[Test, RunContex
 
 
 def _one_trial(test: Test, planned: Planned, candidates: list[_Candidate], schedule: Schedule) -> None:
-    """Run one trial live with the first of the candidates that are not done, and replay it on the others."""
+    """Run one trial with the first candidate that is not done, and replay it on the others."""
     first, *others = [candidate for candidate in candidates if not candidate.done]
     context = first.judged.context
     outcome = runner.run_planned(test, planned, context, lambda: _judge_waiting(candidates))
@@ -130,14 +132,14 @@ def _result(candidate: _Candidate) -> report.CandidateResult:
 
 
 def _against(ended: Exception) -> str:
-    """What a candidate came to, in short."""
+    """Return the short text of a candidate's failure."""
     if isinstance(ended, Divergence) and ended.finding is not None:
         return text.headline(ended.finding)
     return ended.said if isinstance(ended, TrialsFailed) else str(ended)
 
 
 def _tell(candidates: list[_Candidate]) -> None:
-    """Raise what is to be told of all of them."""
+    """Raise the joint failure of all candidates, if there is one."""
     lines = report.lines([_result(each) for each in candidates])
     found = [each.ended for each in candidates if isinstance(each.ended, Divergence)]
     if found:

@@ -1,4 +1,4 @@
-"""What the trials of a test came to, in numbers."""
+"""The results of a test's trials, in numbers."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from autotest.results.coverage import Coverage
 
 @dataclasses.dataclass(slots=True)
 class Tally:
-    """What the trials of a test came to."""
+    """The results of a test's trials."""
 
     accepted: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: The line of the test at which each reason was met first.
+    #: Reason of a rejection -> the line of the test at which it occurred first.
     places: dict[str, str] = dataclasses.field(default_factory=dict)
-    #: Of these, trials that the candidate has no name for, by reason.
+    #: Reason -> number of rejected trials that the candidate has no name for.
     absent: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     compared: int = 0
     gradients: int = 0
-    #: Trials whose mismatches proved to be rounding, where the test gave no tolerance of its own.
+    #: Number of trials whose mismatches are rounding errors, if the test set no tolerance of its own.
     cleared: int = 0
-    #: How often each entry of the ledger was met.
+    #: Key of a ledger entry -> how often it was matched.
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: By entry, how often others were met in trials that it was the first of.
+    #: Key of a ledger entry -> how often other entries were matched in trials named after it.
     behind: dict[str, collections.Counter[str]] = dataclasses.field(default_factory=dict)
-    #: How much was compared in graph mode, and how many trials were left out of it, or in part, by reason.
+    #: Number of values compared in graph mode; reason -> number of trials that were left out of it, completely or in
+    #: part.
     graphed: int = 0
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: What the operators of each accepted trial were given, where that was asked for.
+    #: Inputs of the operators of each accepted trial, if the run collects them.
     coverage: list[Coverage] = dataclasses.field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Runs trials in a process of their own that may die, and tells what it was doing then."""
+"""Runs trials in a process of their own that may die, and finds out what the process was doing."""
 
 from __future__ import annotations
 
@@ -42,47 +42,55 @@ from autotest.trials.driver import driven_by
 from autotest.trials.trial import Test, run_trial
 
 _PROGRAM, _REFUSAL, _SURVIVED = "program.json", "refusal.txt", "survived"
-#: The folder of the program's arrays, a file each.
+#: The folder of the program's arrays, with one file for each.
 _ARRAYS = "arrays"
-#: What Python raised in the child, which then ended by its own will.
+#: The Python exception that ended the child.
 _RAISED = "raised.txt"
-#: Holds which part of what was asked for is run, the index of its trial, and for which time.
+#: Contains the number of the part that runs, the index of its trial, and the repetition.
 _INDEX = "index"
-#: How folders are called that hold what an earlier trial did.
+#: Prefix of the folders with the programs of earlier trials.
 _KEPT = "before-"
-#: Is there while the reference is asked.
+#: Exists while the reference makes the call.
 _OF_REFERENCE = "of-reference"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TracedTrial:
-    """How a traced trial ended."""
+    """The end of a traced trial."""
 
-    #: None when it survived.
+    #: None if the process survived.
     death: ProcessDeath | None
-    #: What it was doing; None when nothing was written, or the program is no data.
+    #: The program that was running; None if nothing was written, or the program is not data.
     program: Program | None
-    #: The last line that it wrote to its standard error and that says something.
+    #: The last meaningful line of its standard error.
     last_words: str
-    #: What the reference raised for the call that the process died in, if it did.
+    #: The reference's exception for the call that the process died in, or "".
     refusal: str = ""
-    #: Who was making the last call of the program.
+    #: The side that was making the last call of the program.
     side: Side = "candidate"
-    #: The trial that it was running.
+    #: Index of the trial that was running.
     index: int = 0
-    #: What it left for that, if it died in the candidate's graph mode.
+    #: The files left by a death in the candidate's graph mode.
     graph: GraphDeath | None = None
-    #: What was raised, where the trials could not be run: by the test itself, or by this library about its use.
+    #: The exception by which the trials could not run: of the test, or of this library about its use.
     raised: str = ""
 
 
 def trace(
     where: Where, attempt: Attempt, conditions: Conditions, server: Server, *, hangs: bool = False
 ) -> TracedTrial:
-    """Make an `attempt` at the test at `where` in a child of `server`, until it dies of a trial.
+    """Make an `attempt` at the test at `where` in a child of `server`, until a trial kills the child.
 
-    Each trial gets the deadline of `conditions`. Where one was seen to hang (`hangs`) it is taken to do so again when a
-    call takes many times what all of the trial before it took. Raises `OSError` when there is no process to run it in.
+    Args:
+        where: the test.
+        attempt: the trials to run.
+        conditions: the conditions of the run. Its deadline applies to each trial.
+        server: forks the child.
+        hangs: whether the trial was seen to hang. Then a call that takes many times longer than the trial before it
+            counts as a hang, before the deadline.
+
+    Raises:
+        OSError: no process can be started.
     """
     where = where._replace(file=where.file.absolute())
     return server.tried(lambda: _traced(where, attempt, conditions, server, hangs=hangs))
@@ -98,7 +106,7 @@ def _traced(where: Where, attempt: Attempt, conditions: Conditions, server: Serv
             ended = _wait(process, folder, conditions.deadline, hangs=hangs)
         raised = _text(folder / _RAISED)
         part, index = map(int, (_text(folder / _INDEX) or f"0 {parts[0].indices.stop - 1} 0").split()[:2])
-        # What dies in another test than it did before tells nothing of that death.
+        # A death in another test than before says nothing about the death to reproduce.
         lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(parts) - 1
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
         words = last_words(errors.read_text(errors="replace"))
@@ -115,7 +123,7 @@ def _traced(where: Where, attempt: Attempt, conditions: Conditions, server: Serv
 
 
 def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> ProcessDeath:
-    """How `process` ended; the deadline of a trial begins when it has written its first call."""
+    """Wait for `process`, and return how it ended. A trial's deadline starts when it has written its first call."""
     running, call = "", 0
     killed_before = killed_for_memory()
     since = called = time.monotonic()
@@ -129,7 +137,7 @@ def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> Pr
             running, since = trial, now
         if written != call:
             call, called = written, now
-        # In graph mode all of a trial is done once more, and what takes long there may be compiling.
+        # In graph mode the whole trial is repeated, and a long time there may be compilation.
         if hangs and running and not graph_death.in_graph(folder):
             late = now - called > Pace().patience(called - since, deadline)
         else:
@@ -139,19 +147,19 @@ def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> Pr
 
 
 def _written(folder: Path) -> int:
-    """Which call was written last, as a number that is another one for each; 0 before the first."""
+    """Return a number that identifies the last written call, or 0 before the first one."""
     with contextlib.suppress(FileNotFoundError):
         return (folder / _PROGRAM).stat().st_mtime_ns
     return 0
 
 
 def _text(file: Path) -> str:
-    """What the child wrote there; empty before it did."""
+    """Return the text that the child wrote to `file`, or "" if there is none."""
     return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _read_all(folder: Path) -> Program | None:
-    """The program that was running, after those of the trials before it where these were kept."""
+    """Return the program that was running, after those of earlier trials if they were kept."""
     last = _read(folder)
     before = [_read(kept) for kept in sorted(folder.glob(f"{_KEPT}*"))]
     return None if last is None else chained([*(program for program in before if program is not None), last])
@@ -160,7 +168,7 @@ def _read_all(folder: Path) -> Program | None:
 def _read(folder: Path) -> Program | None:
     arrays = {}
     for file in (folder / _ARRAYS).glob("*.npy"):
-        with contextlib.suppress(OSError, ValueError, EOFError):  # the last may be half written: no program has it
+        with contextlib.suppress(OSError, ValueError, EOFError):  # an incomplete last file, which no program uses
             arrays[file.stem] = np.load(file, allow_pickle=False)
     try:
         return serialisation.from_json(json.loads((folder / _PROGRAM).read_text()), arrays)
@@ -172,17 +180,17 @@ def _read(folder: Path) -> Program | None:
 
 
 class _Writer:
-    """Writes the program, with the call that is about to be made, before either side is asked for it."""
+    """Watch that writes the program, with the call that is about to be made, before a side makes it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._kept = 0
-        #: Whose arrays are written, and how many of them: each is written once, since it may be large.
+        #: The record whose arrays are written, and their number. Each is written once, since it may be large.
         self._of: Recorder | None = None
         self._arrays = 0
 
     def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
-        # An asynchronous candidate dies of its last call here, while that is the last one written.
+        # Waits for an asynchronous candidate, so that it dies while its fatal call is the last one written.
         recorder.pair.candidate.synchronize()
         if side == "reference":
             self._write(recorder, call)
@@ -192,22 +200,22 @@ class _Writer:
             first = recorder.rejection.text.partition("\n")[0]
             (self.folder / _REFUSAL).write_text(f"{recorder.rejection.type}: {first}", encoding="utf-8")
         else:
-            (self.folder / _REFUSAL).unlink(missing_ok=True)  # an earlier trial's
+            (self.folder / _REFUSAL).unlink(missing_ok=True)  # of an earlier trial
         self._write(recorder, call)
         (self.folder / _OF_REFERENCE).unlink(missing_ok=True)
 
     def whole(self, recorder: Recorder) -> None:
-        """All of the trial is the program of what comes after it."""
+        """Write the whole program of a trial, for whatever comes after its last call."""
         self._write(recorder)
         (self.folder / _OF_REFERENCE).unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """That program is part of those of later trials."""
+        """Keep that program, as a part of the programs of later trials."""
         folder = self.folder / f"{_KEPT}{self._kept:09}"
         folder.mkdir()
         self._kept += 1
         for name in (_ARRAYS, _PROGRAM):
-            with contextlib.suppress(FileNotFoundError):  # a trial that is no data
+            with contextlib.suppress(FileNotFoundError):  # a trial whose program is not data
                 (self.folder / name).replace(folder / name)
 
     def _write(self, recorder: Recorder, *call: Call) -> None:
@@ -223,7 +231,7 @@ class _Writer:
     def _write_arrays(self, recorder: Recorder) -> None:
         folder = self.folder / _ARRAYS
         if recorder is not self._of:
-            # Of an earlier trial, whose program goes first: it would be read with other arrays.
+            # Remove the program of the earlier trial first: it must not be read with the arrays of this one.
             (self.folder / _PROGRAM).unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
@@ -236,12 +244,12 @@ class _Writer:
 def _run(
     connection: Connection, server: socket.socket, where: Where, attempt: Attempt, conditions: Conditions, folder: Path
 ) -> None:
-    """In the child: run the trials, and leave in `folder` what they are doing."""
+    """Run the trials in the child, and write to `folder` what they are doing."""
     writer = _Writer(folder)
     try:
         *before, last = attempt.parts(where)
         for number, part in enumerate(before):
-            with contextlib.suppress(Exception):  # another test's own
+            with contextlib.suppress(Exception):  # an exception of another test
                 _run_part(number, part, attempt, conditions, writer)
         _run_part(len(before), last, attempt, conditions, writer)
     except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
@@ -262,7 +270,7 @@ def _run_part(number: int, part: Ran, attempt: Attempt, conditions: Conditions, 
             for turn, index in itertools.product(range(attempt.times if last else 1), indices):
                 (folder / _INDEX).write_text(f"{number} {index} {turn}", encoding="utf-8")
                 outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), settings, pair)
-                pair.candidate.synchronize()  # it may die of what nobody has read
+                pair.candidate.synchronize()  # it may die of a call whose result was not read
                 writer.whole(outcome.recorder)
                 origin = f"{test.id}, trial {index} of base seed {where.base_seed}"
                 if last:

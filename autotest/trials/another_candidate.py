@@ -1,4 +1,4 @@
-"""A trial that has been run, on another candidate: its program is replayed there, and not on the reference again."""
+"""Repeats a finished trial with another candidate: replays its program there, without the reference."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from autotest.recording.recorder import Recorder
 from autotest.replaying.replay import replay
 from autotest.trials.trial import Outcome, to_compare
 
-#: What a record knows of the reference's side and of the program, which is the same for every candidate.
+#: Attributes of a record that describe the reference's side and the program, and so are the same for every candidate.
 _SHARED = (
     *("calls", "arrays", "expected", "undefined", "undefined_slots", "backward_undefined", "held", "random_modules"),
     *("synced", "modules"),
@@ -15,10 +15,10 @@ _SHARED = (
 
 
 def on_another(outcome: Outcome, pair: Pair) -> Outcome | None:
-    """What `outcome`, which nobody compared yet, would have been with the candidate of `pair`.
+    """Return the outcome that a trial would have had with the candidate of `pair`. `outcome` is not compared yet.
 
-    None where the program does not tell: it ended early or cannot be replayed, or this candidate does not carry it out.
-    Then the body has to be run with that candidate.
+    Returns None if a replay cannot tell: the trial ended early, its program cannot be replayed, or this candidate fails
+    in it. The body has to be run with that candidate then.
     """
     live = outcome.recorder
     if outcome.rejection is not None or live.rejection is not None or live.mismatches or live.opaque is not None:

@@ -1,4 +1,4 @@
-"""Pushes drawn cotangents back through what a test body returned."""
+"""Draws cotangents and pushes them back through the results of a test body."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.reached import reached
 from autotest.recording.recorder import Recorder
 
-# What runs a test is no part of its traceback: for pytest, for unittest.
+# pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
 __unittest = True
 
-# Generators that are built here are the test's doing: their errors name its line.
+# Generators that are built here belong to the test: their errors name the line of the test.
 __generators_hide__ = True
 
 
 def unused_results(recorder: Recorder) -> Iterator[Value]:
-    """The results that nothing used, for a body that returned nothing: its gradients are not forgotten."""
+    """Yield the results that no call used. If a body returns nothing, these are backpropagated.
+
+    There are none if the body itself pushes back or reads gradients.
+    """
     if any(pushes_gradients(call) or reads_gradient(call) for call in recorder.calls):
         return
     read = {ref.slot for call in recorder.calls for ref in refs(call)}
@@ -36,15 +39,19 @@ def unused_results(recorder: Recorder) -> Iterator[Value]:
 
 
 def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = False) -> None:
-    """Draw a cotangent for each tensor that can carry one and push all of them back, as recorded calls.
+    """Draw a cotangent for each differentiable tensor, and push all of them back, by recorded calls.
 
-    `twice` takes the gradients as values first, and pushes cotangents back through these.
+    Args:
+        recorder: the recorder of the trial.
+        tensors: the tensors that the body returned.
+        twice: whether to compute second derivatives: the gradients are computed as values, and cotangents are pushed
+            back through these.
     """
     reference = recorder.pair.reference
     outputs_by_identity: dict[int, Value] = {}
     for value in tensors:
         if value._recorder is not recorder:
-            value._lower(recorder)  # another trial's is this one's, too, from now on
+            value._lower(recorder)  # imports a tensor of another record into this one
         if reference.can_backpropagate(value._expected):
             outputs_by_identity.setdefault(id(value._expected), value)
     if not outputs_by_identity:
@@ -63,14 +70,14 @@ def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = Fal
         else:
             recorder.call("function", "autograd.backward", (outputs, cotangents), {})
     except TrialEnd:
-        # A body that ran its own backward may have freed the graph: then its own was the one to compare.
+        # A body that ran its own backward may have freed the graph. Then its own backward is compared.
         if recorder.rejection is None or not any(is_backward(call) for call in recorder.calls[:own]):
             raise
         recorder.rejection = None
 
 
 def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]) -> list[Value]:
-    """The gradients of `outputs`, as values that can be pushed into: by leaves, and by parameters of modules."""
+    """Return the differentiable gradients of `outputs` by leaves and by parameters of modules."""
     reference = recorder.pair.reference
     inputs: dict[int, Value] = {}
     for call in list(recorder.calls):
@@ -81,7 +88,7 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
                 inputs.setdefault(id(parameter._sides()[0]), parameter)
         elif isinstance(expected, reference.tensor_types) and reference.holds_gradient(expected):
             inputs.setdefault(id(expected), value)
-    # OneFlow refuses an input that nothing depends on, so the reference is asked first which these are.
+    # OneFlow refuses inputs that the outputs do not depend on, so the reference finds these first.
     asked = [tensor for tensor in inputs.values() if reference.can_backpropagate(tensor._sides()[0])]
     live = [[value._sides()[0] for value in values] for values in (outputs, asked, cotangents)]
     asked = [value for value, one in zip(asked, reached(recorder, *live), strict=True) if one is not None]
@@ -92,7 +99,7 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
 def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
     expected, actual, reference = value._expected, value._actual, recorder.pair.reference
     dtype = reference.dtype_of(expected)
-    # The one choice that a `random_array` would make, without a generator that nobody else will draw from.
+    # Makes the same choice as a `random_array`, without the cost of a generator that is used once.
     spec = generators.Spec(reference.shape(expected), dtype, -1.0, 1.0)
     array = Array(generators.array_from(spec, generators.current().bits()), dtype)
     slot = recorder.tensor(array, requires_grad=leaf, device=reference.device_type(expected), note="cotangent")

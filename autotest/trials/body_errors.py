@@ -1,4 +1,4 @@
-"""What a test body got wrong, told at the body's own line and without the frames of anything that it called."""
+"""Explains errors in a test body, at the body's own line and without the frames of functions that it called."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autotest.recording.dual import DualObject
 
 _OWN = ("autotest.", "generators.")
 _STANDARD = f"{Path(os.__file__).parent}{os.sep}"
-#: Functions of NumPy that torch has by the same name.
+#: Functions that NumPy and torch have under the same name.
 _SHARED = frozenset(
     "amax amin argmax argmin argsort clip concatenate cumprod cumsum diff dot einsum flip hstack max mean median min "
     "prod quantile ravel reshape roll sort split stack std sum swapaxes tile transpose unique var vstack where".split()
@@ -30,13 +30,18 @@ _SHARED = frozenset(
 
 
 def explained(error: Exception, packages: Collection[str]) -> Exception | None:
-    """What to raise instead of `error`, which a body raised, where a dual object was handed to what cannot take it.
+    """Return the error to raise instead of `error` if a body gave a dual object to a function that cannot use it.
 
-    `packages` are the frameworks' own, and NumPy's. None for every other error, which stays as it is.
+    Args:
+        error: the exception that the body raised.
+        packages: the packages of the frameworks, and NumPy.
+
+    Returns:
+        An error with an explanation and a traceback of the body's own lines; None if `error` shall be raised unchanged.
     """
     if isinstance(error, AutotestError):
         return None
-    # What a call was given wrongly by NumPy's own code is no mistake that the test can see in its line.
+    # If NumPy's own code passed on a wrong argument, the test cannot see that mistake in its line.
     asked = ["numpy"] if getattr(error, "of_the_test", False) else packages
     said = _said(error, asked)
     own = own_lines(error.__traceback__, packages) if said is not None or isinstance(error, RecursionError) else None
@@ -52,7 +57,7 @@ def explained(error: Exception, packages: Collection[str]) -> Exception | None:
 
 
 def own_lines(entry: TracebackType | None, packages: Collection[str]) -> TracebackType | None:
-    """A traceback without the frames of this library, of `packages` and of Python's own modules."""
+    """Return a traceback without the frames of this library, of `packages` and of the standard library."""
     entries = []
     while entry is not None:
         frame = entry.tb_frame
@@ -66,18 +71,18 @@ def own_lines(entry: TracebackType | None, packages: Collection[str]) -> Traceba
 
 
 def is_library(frame: FrameType) -> bool:
-    """Whether code of this library runs in `frame`."""
+    """Return whether `frame` runs code of this library."""
     return str(frame.f_globals.get("__name__", "")).startswith(_OWN)
 
 
 def _is_standard(frame: FrameType) -> bool:
-    """Whether code of Python's standard library runs in `frame`; by its file, since a test may have any name."""
+    """Return whether `frame` runs code of the standard library. The file decides, since a test may have any name."""
     file = frame.f_code.co_filename
     return file.startswith(_STANDARD) and "site-packages" not in file
 
 
 def told_briefly(error: BaseException, packages: Collection[str]) -> str:
-    """`error` as a traceback of the body's lines alone."""
+    """Return `error` formatted with a traceback of the body's own lines."""
     shown = traceback.TracebackException(type(error), error, own_lines(error.__traceback__, packages))
     shown.__context__ = None
     return "".join(shown.format()).rstrip()
@@ -132,18 +137,18 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
 
 
 def _is_dual_format(error: Exception) -> bool:
-    """Whether it was a dual object that could not be formatted."""
+    """Return whether formatting failed for a dual object."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return any(frame.f_code.co_name == "__format__" and _holds_dual(frame) for frame in frames)
 
 
 def _holds_dual(frame: FrameType) -> bool:
-    """Whether the function that runs in `frame` has a dual object."""
+    """Return whether the function in `frame` has a dual object among its local variables."""
     return any(isinstance(item, DualObject) for item in _flat(frame.f_locals.values()))
 
 
 def _foreign(package: str, frame: FrameType, error: Exception) -> str:
-    """What to say where the function that runs in `frame` was given a dual object."""
+    """Return the message for a dual object that was passed to the function in `frame`, which is of `package`."""
     first = (str(error).strip().splitlines() or [""])[0][:160]
     why = f"({type(error).__name__}: {first})" if first else f"({type(error).__name__})"
     module = str(frame.f_globals.get("__name__", ""))
@@ -180,7 +185,7 @@ def _foreign(package: str, frame: FrameType, error: Exception) -> str:
 
 
 def _public_name(frame: FrameType) -> str:
-    """The shortest dotted name under which the function that runs in `frame` is found."""
+    """Return the shortest dotted name of the function in `frame`."""
     function, module = frame.f_code.co_name, str(frame.f_globals.get("__name__", ""))
     made = type(frame.f_locals.get("self")) if function == "__init__" else None
     if made is not None:

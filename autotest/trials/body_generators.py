@@ -1,4 +1,4 @@
-"""Python's and NumPy's own generators, from which a body may draw: each trial finds them seeded by its own seed."""
+"""Python's and NumPy's global random generators, which a body may use: each trial seeds them with its own seed."""
 
 # ruff: noqa: NPY002 - the generators that bodies of tests may draw from
 
@@ -10,39 +10,40 @@ from typing import TypeVar
 
 import numpy as np
 
-# What runs a test is no part of its traceback: for pytest, for unittest.
+# pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
 __unittest = True
 
 T = TypeVar("T")
 
-#: For so many trials of a body that draws nothing both are seeded once.
+#: Number of trials of a body that draws nothing for which both generators are seeded once.
 _TRIALS = 64
 
 
 def seed(number: int) -> None:
-    """Seed both."""
+    """Seed both generators."""
     random.seed(number)
     np.random.seed(number & 0xFFFFFFFF)
 
 
 class BodyGenerators:
-    """Both, for the trials of one body.
+    """Both generators, for the trials of one body.
 
-    To seed them takes longer than all else that begins a trial, and hardly any body draws from them. So the first
-    trial finds them seeded, and after each the numbers that they give next are held against those which they would give
-    if nobody had drawn. Once somebody has, every trial is seeded; the first of those that was not is run again.
+    Seeding takes longer than everything else at the start of a trial, and few bodies use these generators. Therefore
+    only the first trial seeds them. After each trial, their next numbers are compared with those expected if nothing
+    was drawn. Once a body has drawn, every trial is seeded, and the first trial that drew without its seed is run
+    again.
     """
 
     __slots__ = ("_are_drawn_from", "_next")
 
     def __init__(self) -> None:
         self._are_drawn_from = False
-        #: The numbers that both give next, the first of them at the end.
+        #: The next numbers of both generators, in reverse order.
         self._next: list[tuple[int, int]] = []
 
     def run(self, number: int, trial: Callable[[], T]) -> T:
-        """What `trial` returns or raises, whose body finds both as `number` seeds them."""
+        """Run `trial` with both generators as if seeded by `number`, and return its result or raise its exception."""
         if self._are_drawn_from:
             seed(number)
             return trial()
@@ -68,12 +69,12 @@ class BodyGenerators:
 
 
 def _series(count: int) -> tuple[Iterable[int], Iterable[int]]:
-    """As many of the next numbers of each: what `_numbers` gives so many times."""
+    """Return the next `count` numbers of each generator, as `_numbers` returns them one by one."""
     return map(random.getrandbits, [32] * count), np.random.get_bit_generator().random_raw(count).tolist()
 
 
 def _numbers() -> tuple[int, int]:
-    """The next number of each."""
+    """Return the next number of each generator."""
     return random.getrandbits(32), int(np.random.get_bit_generator().random_raw())
 
 

@@ -1,4 +1,4 @@
-"""What the trials of a test need beside the test: the pair, the options of the run, and what is known already."""
+"""The context of a test's trials: the pair, the options of the run, and the known divergences."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from autotest.results.ledger import Ledger
 
 
 def ledger_of(file: Path, pair: Pair, common: Path | None = None) -> Ledger:
-    """What is known, of the test file `file`, about the candidate of `pair` beside its reference.
+    """Return the ledger of the test file `file` for the candidate and the reference of `pair`.
 
-    `common` is a ledger that holds for all tests.
+    `common` is the path of a ledger that applies to all tests.
     """
     reference, candidate = pair.reference, pair.candidate
     return ledger.find(file, candidate.name, lambda: candidate.version, lambda: reference.version, common)
@@ -22,19 +22,19 @@ def ledger_of(file: Path, pair: Pair, common: Path | None = None) -> Ledger:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunContext:
-    """Handed down from the door of a run; nothing below it asks the environment."""
+    """The context of a run, created at its entry point. Code below it does not read the environment."""
 
     pair: Pair
     options: Options = dataclasses.field(default_factory=Options)
     ledger: Ledger = dataclasses.field(default_factory=Ledger)
-    #: The same run for the other candidates, where it has several.
+    #: The contexts of the same run for the other candidates, if it has several.
     others: tuple[RunContext, ...] = ()
 
     def with_base_seed(self, seed: int) -> RunContext:
-        """The same run for trials of another base seed, such as that of a stored failure."""
+        """Return the same context with another base seed, such as the seed of a stored failure."""
         return dataclasses.replace(self, options=dataclasses.replace(self.options, seed=seed))
 
     @property
     def each(self) -> tuple[RunContext, ...]:
-        """The run for each candidate by itself."""
+        """One context for each candidate."""
         return (dataclasses.replace(self, others=()), *self.others) if self.others else (self,)

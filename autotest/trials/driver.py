@@ -1,4 +1,4 @@
-"""Hands a test that is called as usual over to somebody else's loop of trials."""
+"""Lets another component, such as the fuzzer, run the trials of a decorated test that is called normally."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test
 
-#: What runs the trials of a test: here, inside of `Pair.around_trials`, or in another process, for which no framework
+#: Runs the trials of a test: in this process inside `Pair.around_trials`, or in another process, so that no framework
 #: is imported here.
 Driver: TypeAlias = Callable[[Test, RunContext], None]
 
@@ -19,7 +19,7 @@ _driver: ContextVar[Driver | None] = ContextVar("autotest_driver", default=None)
 
 
 def driver() -> Driver | None:
-    """Who runs the trials in this context; None for the test's own loop."""
+    """Return the driver set in this context, or None if the test runs its own trials."""
     return _driver.get()
 
 
@@ -27,7 +27,7 @@ def driver() -> Driver | None:
 def driven_by(chosen: Driver, known_as: str = "") -> Iterator[None]:
     """Let `chosen` run the trials of every decorated test that is called inside the block.
 
-    With `known_as`, that is the test's id, by whatever way it is called.
+    `known_as`, if not empty, replaces the id of the test.
     """
 
     def named(test: Test, context: RunContext) -> None:

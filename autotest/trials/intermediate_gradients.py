@@ -1,4 +1,4 @@
-"""Has what a body computed keep its gradients, so that they are compared as those of inputs are."""
+"""Makes intermediate tensors of a body retain their gradients, so that these are compared like those of inputs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from autotest.recording.recorder import Recorder
 
 
 def keep_gradients(recorder: Recorder) -> None:
-    """Record a ``retain_grad`` of every computed tensor that gradients will reach, each once.
+    """Record a ``retain_grad`` of each computed tensor that a gradient can reach, once for each tensor.
 
-    These are calls like any other, so that replays, smaller programs and scripts have them, too.
+    These are ordinary calls, so that replays, reduced programs and scripts contain them, too.
     """
     reference = recorder.pair.reference
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""Decides what a trial came to: the one judge of tests, campaigns, isolated runs and the account of gradients."""
+"""Judges a trial, in the same way for tests, campaigns, isolated runs and the account of gradients."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ class Accepted:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rejected:
-    """The reference refused what the body asked for."""
+    """The reference refused a call of the body."""
 
     rejection: Rejection
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cleared:
-    """What differs is rounding, and the test gave no tolerance of its own."""
+    """The differences are rounding errors, and the test set no tolerance of its own."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expected:
-    """The ledger knows the divergence, and whatever else differs."""
+    """The ledger contains the divergence, and every other difference of the trial."""
 
     entry: LedgerEntry
-    #: Further entries that were met in the same trial.
+    #: Other entries that the trial matched.
     others: tuple[LedgerEntry, ...] = ()
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """All that were met."""
+        """All entries that the trial matched."""
         return (self.entry, *self.others)
 
 
@@ -59,7 +59,7 @@ class Vacuous:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GradientMissing:
-    """The sides agree, and a gradient that could have been compared was not."""
+    """The sides agree, but a gradient that could have been compared was not."""
 
     complaint: str
 
@@ -74,17 +74,18 @@ def judge(
     is_rounding: Callable[[], bool] = lambda: False,
     look_beyond: Callable[[], bool] = lambda: False,
 ) -> Judgement:
-    """What a trial of `test` that was compared came to.
+    """Return the verdict on a compared trial.
 
     Args:
-        test: whose trial it was.
-        outcome: the trial, compared in eager mode; its mismatches may have been replaced by those of a graph.
-        ledger: the divergences that are known.
-        is_rounding: whether replays of the trial explain its mismatches by rounding; where only some, the others are
-            those of `outcome` then. Where the reference does not agree with itself in any, `outcome` has a rejection
-            instead. Replays cost much, so this is asked last, and only where the ledger says nothing.
-        look_beyond: whether something else differs that the ledger does not expect, when what it expects is put right;
-            the mismatches of `outcome` are these then.
+        test: the test of the trial.
+        outcome: the trial, compared in eager mode. Its mismatches may have been replaced by those of a graph.
+        ledger: the known divergences.
+        is_rounding: returns whether replays of the trial explain all its mismatches by rounding. If they explain only
+            some, it leaves the others in `outcome`. If the reference does not agree with itself in any of them, it
+            replaces the mismatches by a rejection. Replays are expensive, so it is called last: if the ledger has no
+            entry, or after `look_beyond`.
+        look_beyond: returns whether the trial still has a mismatch that the ledger does not expect after the expected
+            divergences are corrected. It leaves these mismatches in `outcome`.
     """
     if outcome.rejection is not None and not outcome.mismatches:
         return Rejected(outcome.rejection)
@@ -95,7 +96,7 @@ def judge(
                 return Cleared()
             if outcome.rejection is not None and not outcome.mismatches:
                 return Rejected(outcome.rejection)
-            entry = _expected(test, outcome, ledger)  # what rounding explains of it is left out now
+            entry = _expected(test, outcome, ledger)  # mismatches that rounding explains are removed by now
         if entry is None:
             return Diverged(identity_of_trial(outcome))
         met = _met(test, outcome, ledger)
@@ -109,24 +110,24 @@ def judge(
 
 
 def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> LedgerEntry | None:
-    """The entry of `ledger` that covers the mismatch which the trial is named after."""
+    """Return the ledger's entry for the mismatch that gives the trial its name, or None."""
     return ledger.expects(test.id, leading(outcome), identity_of_trial(outcome).operator)
 
 
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
-    """The entries of `ledger` that cover a mismatch of the trial, each once."""
+    """Return the ledger's entries for all mismatches of the trial, each once."""
     program, pair = outcome.recorder.snapshot(), outcome.recorder.pair
     found = (ledger.expects(test.id, item, operator_shown(program, item, pair)) for item in outcome.mismatches)
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
 def leading(outcome: Outcome) -> Mismatch:
-    """The mismatch that a failure is named after: that a call was accepted explains what it then changed."""
+    """Return the mismatch that gives a failure its name: an accepted call if any, since it explains later changes."""
     return next((mismatch for mismatch in outcome.mismatches if mismatch.symptom == "accepted"), outcome.mismatches[0])
 
 
 def identity_of_trial(outcome: Outcome) -> Identity:
-    """Which failure a trial with mismatches showed."""
+    """Return the identity of the failure that a trial with mismatches shows."""
     program = outcome.recorder.snapshot() if outcome.beyond is None else outcome.beyond
     first = leading(outcome)
     pair = outcome.recorder.pair

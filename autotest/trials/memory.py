@@ -1,4 +1,4 @@
-"""Frees what a trial held without waiting for Python's collector, where that is much."""
+"""Frees the memory of a large trial at once, without waiting for Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import gc
 
 from autotest.recording.record import Record
 
-#: So many captured numbers are not left to Python's collector.
+#: More captured numbers (array elements) than this are freed explicitly.
 MUCH = 1 << 18
 
 
 def holds_much(record: Record) -> bool:
-    """Whether `record` and its modules, which hold each other, hold many numbers, too."""
+    """Return whether `record` and its modules form a reference cycle and contain many numbers."""
     return bool(record.modules.duals) and sum([array.data.size for array in record.arrays]) > MUCH
 
 
 def free() -> None:
-    """Free records that held much; to be called when nobody holds them any more.
+    """Free large records. Call it when no reference to them from outside is left.
 
-    Python looks for what holds each other when it has made many containers, of which a trial of large modules makes no
-    more than any other.
+    Python collects cycles after a number of allocated containers, and a trial of large modules allocates no more of
+    these than any other.
     """
-    gc.collect(1)  # what was looked at while the trial ran is no longer among the youngest
+    gc.collect(1)  # objects that survived a collection during the trial are in generation 1
 
 
 __all__ = ["free", "holds_much"]

@@ -1,4 +1,4 @@
-"""What a test body returned: the dual tensors in it, and what to say of anything else."""
+"""The return value of a test body: the dual tensors in it, and messages about anything else."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from autotest.recording.recorder import Recorder
 
 
 def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
-    """The dual tensors in what a test body returned, in order; raises `NotDual` for anything foreign."""
+    """Return the dual tensors in the return value of a test body, in order.
+
+    Raises:
+        NotDual: the value contains something that is not dual, or nothing that can be compared.
+    """
     if type(returned) is Value and type(returned._expected) in recorder.pair.reference.tensor_types:
         if not recorder.calls and returned._recorder is not recorder:
             raise NotDual(
                 "returned a tensor that was made outside of the trial (in another thread, or at the top of the file): "
                 "draw and call in the test itself, in its own thread"
             )
-        return [returned]  # the commonest: there is nothing to take apart
+        return [returned]  # the most common case
     tensors: list[Value] = []
     empty = ""
     for item in _leaves(returned):
@@ -40,7 +44,7 @@ def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
 
 
 def _nothing_to_compare(returned: Any, item: Any, recorder: Recorder) -> str:
-    """What to say of an item that has no contents, or none on both sides; empty of any other."""
+    """Return the message about an item without contents, or with contents on one side only; "" for any other."""
     reference = recorder.pair.reference
     if isinstance(item, Symbol) and callable(item._sides()[0]):
         name = repr(item).strip("<>").replace("dual ", "", 1)
@@ -62,7 +66,7 @@ def _short(item: Any) -> str:
 
 
 def _places(returned: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """What a body returned, taken apart, and where each part stands: ``["b"][0]``."""
+    """Yield the parts of a body's return value, each with its place, such as ``["b"][0]``."""
     if type(returned) in (tuple, list) or hasattr(type(returned), "_fields"):
         for index, item in enumerate(returned):
             yield from _places(item, f"{place}[{index}]")
@@ -88,8 +92,8 @@ def _tensors_of(recorder: Recorder, value: Value) -> Iterator[Value]:
 
 
 def _was_observed(recorder: Recorder, item: Any) -> bool:
-    """Whether a plain value came out of a dual call of this trial, and so is compared already."""
-    plain = isinstance(item, (bool, int, float, complex, str, tuple))  # a size is a tuple, and has plain parts
+    """Return whether a plain value is a result of a dual call of this trial, and so is compared already."""
+    plain = isinstance(item, (bool, int, float, complex, str, tuple))  # torch.Size is a tuple of plain values
     for value in recorder.expected:
         parts = (value, *value) if isinstance(value, tuple) else (value,)
         if item is value or (plain and any(type(item) is type(part) and item == part for part in parts)):
@@ -97,7 +101,7 @@ def _was_observed(recorder: Recorder, item: Any) -> bool:
     return False
 
 
-#: Names of torch's functions by which a process goes on otherwise.
+#: Names of torch's functions that change a mode of the process.
 _MODES = frozenset(
     "set_default_dtype set_default_tensor_type set_grad_enabled inference_mode use_deterministic_algorithms "
     "set_autocast_enabled set_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_dtype".split()
@@ -105,12 +109,12 @@ _MODES = frozenset(
 
 
 def tells_both(call: Call) -> bool:
-    """Whether `call` may tell both sides to go on otherwise: by a function, or by a context that begins or ends."""
+    """Return whether `call` may change a mode of both sides: a function, or the enter or exit of a context."""
     return call.kind in ("enter", "exit") or base_name(call) in _MODES
 
 
 def must_begin_alike(pair: Pair) -> None:
-    """Raise `NotDual` where something before the body has given one side another default dtype than the other."""
+    """Raise `NotDual` if the two sides have different default dtypes before the body begins."""
     own, other = pair.reference.default_dtype(), pair.candidate.default_dtype()
     if own and other and own != other:
         reference, candidate = pair.sides
@@ -122,7 +126,7 @@ def must_begin_alike(pair: Pair) -> None:
 
 
 def told_on_both_sides(recorder: Recorder) -> None:
-    """Raise `NotDual` where the body changed a mode of the reference, and no recorded call did."""
+    """Raise `NotDual` if the body changed a mode of the reference without a recorded call."""
     kinds = [call.kind for call in recorder.calls]
     if kinds.count("enter") > kinds.count("exit"):
         raise NotDual("entered a context by hand and did not leave it: write `with torch.no_grad():` around the calls")

@@ -1,4 +1,4 @@
-"""Asks whether a difference is still there with ordinary numbers in place of NaN, infinities and their like."""
+"""Checks whether a difference remains if ordinary numbers replace NaN, infinities and similar values."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from autotest.replaying.replay import replay
 
 
 def told_apart(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
-    """`found` with those marked that only special numbers show, and those of ordinary ones not, up to the first that
-    counts; those that are not wanted are left out.
+    """Mark the mismatches of `found` that only special numbers show, and drop those that do not count.
 
-    A call is judged by itself, on the operands that the reference had: a difference that stays when these are ordinary
-    is an ordinary one. What was computed from a special difference is one, too.
+    Mismatches are judged in order, up to the first one that counts; the failure gets its name from this one. Each call
+    is judged on its own, with the reference's operands: a difference that remains with ordinary operands is ordinary.
+    Differences computed from a special one are special, too.
     """
     if not any(item.symptom in ABOUT_NUMBERS for item in found):
         return [*found]
@@ -45,17 +45,17 @@ def told_apart(record: Record, found: Sequence[Mismatch], settings: Settings) ->
         numeric = item.symptom in ABOUT_NUMBERS
         told.append(dataclasses.replace(item, special=judge.is_special(item)) if numeric else item)
         if settings.special_values or not told[-1].special:
-            told += found[place + 1 :]  # what comes first is what the failure is named after
+            told += found[place + 1 :]  # the first one names the failure
             break
     return wanted(told, settings)
 
 
 class _Judge:
-    """Judges the differences of one program, in their order."""
+    """Judges the mismatches of one program, in their order."""
 
     def __init__(self, program: Program, record: Record, settings: Settings) -> None:
         self._program, self._record, self._settings = program, record, settings
-        #: The slots of calls whose results differ for special numbers alone.
+        #: Slots of calls whose results differ only because of special numbers.
         self._special: set[int] = set()
 
     def is_special(self, item: Mismatch) -> bool:
@@ -70,16 +70,16 @@ class _Judge:
     def _call_is_special(self, item: Mismatch) -> bool:
         pair, slot = self._record.pair, item.slot
         if not _computes(self._program.calls[slot]):
-            return item.special  # what another call wrote into
+            return item.special  # another call wrote the difference into it
         read = list(dict.fromkeys(ref.slot for ref in refs(self._program.calls[slot])))
         if not item.special and not any(map(_may_be_special, freeze(pair.reference, self._live(read)))):
-            return False  # the commonest: ordinary operands, with an ordinary number expected
+            return False  # the most common case: ordinary operands, and an ordinary expected number
         before = replay(self._program, pair.reference, upto=slot)
         if before.error is not None:
             return item.special
         held = dict(zip(read, freeze(pair.reference, [before.values[at] for at in read]), strict=True))
         values = {at: value for at, value in held.items() if type(value) is TensorValue or isinstance(value, PLAIN)}
-        # Of what was computed, great and tiny numbers are ordinary ones.
+        # Great and tiny numbers count as special only in inputs, not in computed values.
         odd = {
             at: _ordinary_value(value)
             for at, value in values.items()
@@ -89,7 +89,7 @@ class _Judge:
         if any(one.symptom in ABOUT_NUMBERS and not one.special for one in differences):
             return False
         if any(self._program.calls[at].note == LAYOUT for at in read) and not self._stays_special(item):
-            return False  # alone, the call was not given what lies so
+            return False  # the isolated call did not have operands with this layout
         return bool(odd) or item.special
 
     def _live(self, slots: Iterable[int]) -> list[Any]:
@@ -102,7 +102,7 @@ class _Judge:
         return item.special and self._stays_special(item)
 
     def _stays_special(self, item: Mismatch) -> bool:
-        """Whether the whole program has special inputs, and no such difference with ordinary ones."""
+        """Return whether the program has special inputs, and the difference disappears with ordinary ones."""
         program = with_ordinary_numbers(self._program)
         if program is self._program:
             return item.special
@@ -111,7 +111,7 @@ class _Judge:
 
 
 def _computes(call: Call) -> bool:
-    """Whether what differs in the result of `call` is its own doing."""
+    """Return whether `call` computes its result, so that a difference in it is the call's own."""
     return call.kind in ("function", "method", "operator") and not (is_class(call) or is_kept_copy(call))
 
 
@@ -122,7 +122,7 @@ def _may_be_special(value: Any, *, given: bool = False) -> bool:
 
 
 def _differences(program: Program, pair: Pair, settings: Settings) -> list[Mismatch]:
-    """What differs when both sides run `program`; nothing where one refuses."""
+    """Return the mismatches of a run of `program` on both sides, or nothing if a side refuses a call."""
     sides = []
     for side in (pair.reference, pair.candidate):
         if program.undefined:
@@ -134,7 +134,7 @@ def _differences(program: Program, pair: Pair, settings: Settings) -> list[Misma
 
 
 def with_ordinary_numbers(program: Program) -> Program:
-    """`program` with ordinary numbers in place of the special ones that it is given; itself where it has none."""
+    """Return `program` with its special input numbers replaced by ordinary ones; itself if it has none."""
     arrays = [_ordinary(array) for array in program.arrays]
     if all(one is other for one, other in zip(arrays, program.arrays, strict=True)):
         return program
@@ -146,7 +146,7 @@ def _ordinary_value(value: TensorValue) -> TensorValue:
 
 
 def _ordinary(array: Array) -> Array:
-    """`array` with different ordinary numbers, between those that it holds, in place of the special ones."""
+    """Return `array` with its special numbers replaced by distinct ordinary ones, from the range of the others."""
     data = array.data
     if data.dtype.kind != "f" or not has_special_numbers(array):
         return array

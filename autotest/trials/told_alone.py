@@ -1,4 +1,4 @@
-"""Finds the call of a test body before which one framework alone was told to compute otherwise from there on."""
+"""Finds the first call of a test body after a mode was changed on one framework only."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from autotest.recording.watching import Watch, watched, watching
 from autotest.trials.returned import tells_both
 from autotest.trials.trial import Outcome, perform
 
-# What runs a test is no part of its traceback: for pytest, for unittest.
+# pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
 __unittest = True
 
 
 def must_tell_both(body: Callable[[], Any], outcome: Outcome, settings: Settings, pair: Pair) -> None:
-    """Raise `UsageError`, at the line of `body`, where it told one side alone to compute otherwise.
+    """Raise `UsageError`, at the line of `body`, if the body changed a mode on one side only.
 
-    `body` runs once more, as it did in `outcome`, and both sides are asked before each call. That costs too much for
-    every trial: it is for one whose mismatch no replay shows.
+    `body` runs again with the choices of `outcome`, and the modes of both sides are read before each call. This is too
+    expensive for every trial: use it only for a trial whose mismatch no replay shows.
     """
     asking = _Asking(pair, watching())
     with watched(asking):
         try:
             perform(body, outcome.seed, settings, pair, outcome.choices)
-        except Exception as error:  # a body that does not do the same again says nothing
+        except Exception as error:  # raised by a body that behaves differently this time: no evidence
             if error is asking.complaint:
                 raise
 
 
 @dataclasses.dataclass(slots=True)
 class _Asking:
-    """Asks both sides, at each call, whether the body has told one of them something since the call before."""
+    """Watch that reads the modes of both sides at each call, and compares them with those at the previous call."""
 
     pair: Pair
-    #: Who watches besides.
+    #: The watch that was active before this one, or None.
     outer: Watch | None
-    #: What each side said last, and how many calls were written down then.
+    #: The modes of each side at the previous call, and the number of calls recorded by then.
     before: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     written: int = 0
-    #: What there is to say against the body.
+    #: The error for the body, once a mode was changed on one side.
     complaint: UsageError | None = None
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""One trial: run the test body once on both sides, push cotangents back, compare."""
+"""Runs one trial: the test body once on both sides, the backward with drawn cotangents, and the comparison."""
 
 from __future__ import annotations
 
@@ -33,69 +33,70 @@ from autotest.trials.special_values import told_apart
 if TYPE_CHECKING:
     from autotest.replaying.updates import Update, Updates
 
-# What runs a test is no part of its traceback: for pytest, for unittest.
+# pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
 __unittest = True
 
-# Generators that are built here are the test's doing: their errors name its line.
+# Generators that are built here belong to the test: their errors name the line of the test.
 __generators_hide__ = True
 
-#: Trials of an asynchronous candidate that may wait to be compared at once. When the process dies, it may be of any.
-COMPARED_AT_ONCE = 20  # as many as a test has by default
+#: Maximum number of trials of an asynchronous candidate that are compared together. If the process dies, any of them
+#: may be the cause.
+COMPARED_AT_ONCE = 20  # the default number of trials of a test
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Test:
-    """A decorated test, ready to be run: `body` takes nothing and returns what the test returned."""
+    """A decorated test, ready to run: `body` takes no arguments and returns the test's return value."""
 
-    #: "file.py::Class.method", and the arguments it was called with where it has any.
+    #: "file.py::Class.method", followed by the arguments of the call if there are any.
     id: str
     body: Callable[[], Any]
     settings: Settings
-    #: Where it stands, so that another process can find it again.
+    #: The file of the test, from which another process can load it.
     file: Path | None = None
-    #: What its body may draw from besides, for those who run one trial after the other.
+    #: State of Python's and NumPy's generators, for callers that run many trials in a row.
     own_generators: BodyGenerators = dataclasses.field(default_factory=BodyGenerators, compare=False)
 
 
 @dataclasses.dataclass(slots=True)
 class Outcome:
-    """What became of one trial."""
+    """The result of one trial."""
 
     seed: int
     recorder: Recorder
     choices: Sequence[generators.Choice]
-    #: The features that it had of those which the test leaves open, see `generators.plan`.
+    #: The features that the trial covered among those that the test leaves open, see `generators.plan`.
     features: Mapping[Any, int] = dataclasses.field(default_factory=dict)
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
     rejection: Rejection | None = None
     compared: int = 0
     gradients: int = 0
-    #: How many input/output pairs were held against differences, on both sides together.
+    #: Number of input/output pairs whose gradients were checked by finite differences, on both sides together.
     numeric: int = 0
-    #: Inputs that this was done for with fewer than a hundred elements, since no larger ones are accepted.
+    #: Inputs of that check with fewer than a hundred elements, because no larger ones are accepted.
     small: list[str] = dataclasses.field(default_factory=list)
-    #: What the gradient gate has against this trial; "" when it may pass.
+    #: Complaint of the gradient gate about this trial, or "" if it may pass.
     complaint: str = ""
-    #: What is to be compared, until it has been.
+    #: The values to compare, or None once they are compared.
     pending: Observed | None = None
-    #: The recorded program with what the ledger expects put right, and differences that are not compared in it:
-    #: where a trial has others besides, which its mismatches then are.
+    #: If the trial has mismatches that the ledger does not expect: the recorded program with the expected ones
+    #: corrected, which shows the other mismatches; and the differences that are not compared in it.
     beyond: Program | None = None
     set_aside: tuple[str, ...] = ()
-    #: The entries of the ledger that were met while this was put right, in order.
+    #: The ledger entries that were matched during this correction, in order.
     met_beyond: list[LedgerEntry] = dataclasses.field(default_factory=list)
-    #: What became of holding its optimizers against the reference's, where that was done.
+    #: Result of the comparison of its optimizers with the reference's, if it was made.
     updates: Updates | None = None
 
     @property
     def program(self) -> Program:
-        """The program that shows its mismatches; raises `NotReplayable` when it holds what is not data."""
+        """The program that shows the mismatches. Raises `NotReplayable` if it contains something that is not data."""
         return self.recorder.program() if self.beyond is None else self.beyond
 
     @property
     def update(self) -> Update | None:
-        """What shows that an optimizer steps otherwise on the same gradients, where that is what was found."""
+        """The optimizer step that differs for equal gradients, or None if no such step was found."""
         return None if self.updates is None else self.updates.wrong
 
 
@@ -106,7 +107,18 @@ def run_trial(
     pair: Pair,
     forced: Sequence[generators.Choice] | None = None,
 ) -> Outcome:
-    """Run `body` once with everything drawn from `seed`, or from the choices `forced` as far as they go; compare."""
+    """Run `body` once and compare the results.
+
+    Args:
+        body: the test body, without arguments.
+        seed: seed of everything that is drawn.
+        settings: settings of the test.
+        pair: the two frameworks.
+        forced: choices to use first, in place of those drawn from `seed`.
+
+    Returns:
+        The compared outcome.
+    """
     must_begin_alike(pair)
     outcome = perform(body, seed, settings, pair, forced)
     settle([outcome], settings)
@@ -121,17 +133,17 @@ def perform(
     forced: Sequence[generators.Choice] | None = None,
     is_known_refusal: Callable[[Recorder, Mismatch], bool] | None = None,
 ) -> Outcome:
-    """The first half of `run_trial`: what came of it is not compared yet, unless the reference refused.
+    """Run `body` as `run_trial` does, without the comparison. A rejected trial needs none.
 
-    Where the candidate refuses a call and `is_known_refusal` says so of it, the trial goes on with what the reference
-    returned, on both sides.
+    If the candidate refuses a call and `is_known_refusal` returns True for it, the trial continues with the reference's
+    result on both sides.
     """
     body_generators.seed(seed)
     return _perform_seeded(body, seed, settings, pair, forced, is_known_refusal)
 
 
 def perform_next(test: Test, seed: int, pair: Pair) -> Outcome:
-    """The same for the next of many trials of `test`."""
+    """Run the next of many trials of `test` as `perform` does."""
     return test.own_generators.run(seed, lambda: _perform_seeded(test.body, seed, test.settings, pair, None, None))
 
 
@@ -143,13 +155,14 @@ def _perform_seeded(
     forced: Sequence[generators.Choice] | None,
     is_known_refusal: Callable[[Recorder, Mismatch], bool] | None,
 ) -> Outcome:
-    """The same where Python's and NumPy's own generators are seeded."""
+    """Run `body` as `perform` does, with Python's and NumPy's generators already seeded."""
     candidate = pair.candidate
     deaths = candidate.deaths
     outcome = _performed(body, seed, settings, pair, forced, is_known_refusal)
     if candidate.deaths == deaths:
         return outcome
-    # It may have died of an earlier trial's calls, which are not compared yet. Of its own it dies once more.
+    # A call of an earlier trial that is not compared yet may have killed the candidate. If it was a call of this trial,
+    # it dies again.
     body_generators.seed(seed)
     return _performed(body, seed, settings, pair, forced, is_known_refusal)
 
@@ -199,7 +212,7 @@ def _performed(
 
 
 def _of_death(seed: int, recorder: Recorder, source: generators.Source, error: CandidateDied) -> Outcome:
-    """A trial that ends because the candidate did, in its last call as far as is known."""
+    """Return the outcome of a trial that the candidate's death ended. The last call is assumed to be the cause."""
     mismatches = failed_there(recorder, len(recorder.calls) - 1, error) if recorder.calls else []
     return Outcome(seed, recorder, source.choices, source.features, mismatches=mismatches)
 
@@ -207,7 +220,7 @@ def _of_death(seed: int, recorder: Recorder, source: generators.Source, error: C
 def to_compare(
     seed: int, recorder: Recorder, choices: Sequence[generators.Choice], features: Mapping[Any, int]
 ) -> Outcome:
-    """The outcome of a trial that has run and was not compared yet."""
+    """Return the outcome of a finished trial that is not compared yet."""
     observed = observe(recorder)
     return Outcome(
         seed,
@@ -221,7 +234,7 @@ def to_compare(
 
 
 def _returned(body: Callable[[], Any], pair: Pair) -> Any:
-    """What `body` returns; what it got wrong with dual objects is said in one sentence."""
+    """Return the result of `body`. An error caused by wrong use of dual objects is explained in one sentence."""
     try:
         return body()
     except Exception as error:
@@ -230,34 +243,34 @@ def _returned(body: Callable[[], Any], pair: Pair) -> Any:
             raise clear from None
         if not getattr(error, "of_the_test", False):
             raise
-        between = {*pair.packages, "copy"}  # whose frames the body's lines lead to
+        between = {*pair.packages, "copy"}  # packages whose frames are between lines of the body
         raise error.with_traceback(own_lines(error.__traceback__, between))  # noqa: B904 - it is the same one
 
 
 def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
-    """The second half: compare what is not compared yet, all of it at once.
+    """Compare all outcomes that are not compared yet together: the second half of `run_trial`.
 
-    Behind a trial that the candidate hangs in, the others stay as they are: they may hang, too, and nobody may ask.
+    After a trial in which the candidate hangs, the remaining trials are not compared, because they may hang, too.
     """
     open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
     if not open_ones:
         return
     try:
         found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
-    except CandidateDied:  # of one of them: each is run again by itself
+    except CandidateDied:  # in one of the trials: each is replayed on its own
         found = list(_each_once_more(open_ones, settings))
     for outcome, mismatches in zip(open_ones, found, strict=False):
         outcome.pending = None
         outcome.mismatches = told_apart(outcome.recorder, mismatches, settings) if mismatches else []
-        if outcome.recorder.rejection is not None and not mismatches:  # the candidate told of it only now
+        if outcome.recorder.rejection is not None and not mismatches:  # the candidate reported the rejection only now
             outcome.rejection = outcome.recorder.rejection
             continue
-        # A trial that diverged may have ended early: what it would have compared is not known.
+        # A trial with mismatches may have ended early, so that the gradients it would have compared are unknown.
         if not mismatches:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
             if settings.check_grad in ("numeric", "forward"):
                 _hold_against_numbers(outcome, settings)
-        # A tolerance that the test gives is law, and rougher.
+        # A tolerance set by the test decides, although it is coarser than a comparison of single steps.
         if may_be_of_a_step(outcome.recorder, outcome.mismatches) and not settings.gives_tolerance:
             from autotest.replaying.updates import check_updates
 
@@ -266,7 +279,7 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
 
 
 def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator[list[Mismatch]]:
-    """The mismatches of each trial whose candidate lost what it had computed, up to one that it hangs in."""
+    """Replay each trial after the candidate died, and yield its mismatches, up to the first one that hangs."""
     for outcome in outcomes:
         record, candidate, run = outcome.recorder, outcome.recorder.pair.candidate, 0
 

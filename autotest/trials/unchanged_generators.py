@@ -1,4 +1,4 @@
-"""Trials seed Python's and NumPy's own generators; whoever else draws from them goes on where they were."""
+"""Restores Python's and NumPy's random generators after trials, which seed them, for all other code."""
 
 # ruff: noqa: NPY002 - the generators that bodies of tests may draw from
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 class UnchangedGenerators:
-    """After the block both are as they were before it."""
+    """Context manager that restores the state of both generators at its end."""
 
     __slots__ = ("_bits", "_numpy", "_python")
 
@@ -23,15 +23,15 @@ class UnchangedGenerators:
     def __exit__(self, *_: object) -> None:
         random.setstate(self._python)
         np.random.set_bit_generator(self._bits)
-        # What was aside is as it was, but for the second of two normal numbers, which are drawn at once. To set a
-        # state takes long.
+        # Trials do not use the saved bit generator, so its state is unchanged. Only the cached second number of a pair
+        # of normal numbers must be restored. Setting the state is slow, so it is done only if required.
         if self._numpy["has_gauss"] or self._bits is _bits_of_trials():
             np.random.set_state(self._numpy)
 
 
 @functools.cache
 def _bits_of_trials() -> np.random.MT19937:
-    """What trials seed, and draw from through `np.random`; those of a test that another one's body calls do, too."""
+    """Return the bit generator of `np.random` during trials, shared with tests that a test body calls."""
     return np.random.MT19937(0)
 
 

@@ -100,6 +100,20 @@ class Outcome:
         return None if self.updates is None else self.updates.wrong
 
 
+@dataclasses.dataclass(slots=True)  # Not frozen: each trial makes one, and a frozen one takes twice the time.
+class _TrialRun:
+    """One run of a test body: everything that decides what it does."""
+
+    body: Callable[[], Any]
+    seed: int
+    settings: Settings
+    pair: Pair
+    #: Choices to use first, in place of those drawn from `seed`.
+    forced: Sequence[generators.Choice] | None = None
+    #: Returns whether the candidate's refusal of a call is known, so that the trial continues.
+    is_known_refusal: Callable[[Recorder, Mismatch], bool] | None = None
+
+
 def run_trial(
     body: Callable[[], Any],
     seed: int,
@@ -120,7 +134,8 @@ def run_trial(
         The compared outcome.
     """
     must_begin_alike(pair)
-    outcome = perform(body, seed, settings, pair, forced)
+    body_generators.seed(seed)
+    outcome = _perform_seeded(_TrialRun(body, seed, settings, pair, forced))
     settle([outcome], settings)
     return outcome
 
@@ -139,53 +154,41 @@ def perform(
     result on both sides.
     """
     body_generators.seed(seed)
-    return _perform_seeded(body, seed, settings, pair, forced, is_known_refusal)
+    return _perform_seeded(_TrialRun(body, seed, settings, pair, forced, is_known_refusal))
 
 
 def perform_next(test: Test, seed: int, pair: Pair) -> Outcome:
     """Run the next of many trials of `test` as `perform` does."""
-    return test.own_generators.run(seed, lambda: _perform_seeded(test.body, seed, test.settings, pair, None, None))
+    run = _TrialRun(test.body, seed, test.settings, pair)
+    return test.own_generators.run(seed, lambda: _perform_seeded(run))
 
 
-def _perform_seeded(
-    body: Callable[[], Any],
-    seed: int,
-    settings: Settings,
-    pair: Pair,
-    forced: Sequence[generators.Choice] | None,
-    is_known_refusal: Callable[[Recorder, Mismatch], bool] | None,
-) -> Outcome:
+def _perform_seeded(run: _TrialRun) -> Outcome:
     """Run `body` as `perform` does, with Python's and NumPy's generators already seeded."""
-    candidate = pair.candidate
+    candidate = run.pair.candidate
     deaths = candidate.deaths
-    outcome = _performed(body, seed, settings, pair, forced, is_known_refusal)
+    outcome = _performed(run)
     if candidate.deaths == deaths:
         return outcome
     # A call of an earlier trial that is not compared yet may have killed the candidate. If it was a call of this trial,
     # it dies again.
-    body_generators.seed(seed)
-    return _performed(body, seed, settings, pair, forced, is_known_refusal)
+    body_generators.seed(run.seed)
+    return _performed(run)
 
 
-def _performed(
-    body: Callable[[], Any],
-    seed: int,
-    settings: Settings,
-    pair: Pair,
-    forced: Sequence[generators.Choice] | None,
-    is_known_refusal: Callable[[Recorder, Mismatch], bool] | None,
-) -> Outcome:
-    source = generators.Source(seed, forced)
+def _performed(run: _TrialRun) -> Outcome:
+    seed, settings, pair = run.seed, run.settings, run.pair
+    source = generators.Source(seed, run.forced)
     source.special_values = settings.special_values
     recorder = Recorder(pair, check_errors=settings.check_errors)
-    if is_known_refusal is not None:
-        recorder.is_known_refusal = functools.partial(is_known_refusal, recorder)
+    if run.is_known_refusal is not None:
+        recorder.is_known_refusal = functools.partial(run.is_known_refusal, recorder)
     reference, candidate = pair.reference, pair.candidate
     reference.seed(seed & 0xFFFFFFFF)
     modes, candidates_modes = reference.modes(), candidate.modes()
     with generators.using(source), recording(recorder):
         try:
-            returned = _returned(body, pair)
+            returned = _returned(run.body, pair)
             if reference.modes() != modes:
                 told_on_both_sides(recorder)
             tensors = returned_tensors(returned, recorder)

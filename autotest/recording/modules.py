@@ -302,11 +302,13 @@ class Handle:
         later = {} if not prepend else dict(hooks)
         if prepend:
             hooks.clear()
-        hooks[self._key] = (hook, named)
+        self._entry = hooks[self._key] = (hook, named)
         hooks.update(later)
 
     def remove(self) -> None:
-        self._hooks.pop(self._key, None)
+        """Remove the hook. A second call does nothing, even if a later hook has got the same key."""
+        if self._hooks.get(self._key) is self._entry:
+            del self._hooks[self._key]
 
     def __enter__(self) -> Handle:
         return self

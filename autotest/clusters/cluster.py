@@ -75,7 +75,7 @@ class Cluster:
         #: The time at which a group last had a machine.
         self._last_seen: dict[str, float] = {}
         #: Why groups were given up while others continue.
-        self._handle_timeout: list[str] = []
+        self._given_up: list[str] = []
 
     # -- agents -----------------------------------------------------------------------------------------
 
@@ -294,11 +294,11 @@ class Cluster:
 
     def machines_left_out(self) -> list[str]:
         """Return one line for each reason for which machines were refused or given up."""
-        return [f"left out: {line}" for line in self._machines.refusals()] + self._handle_timeout
+        return [f"left out: {line}" for line in self._machines.refusals()] + self._given_up
 
     def give_up(self, why: AutotestError) -> None:
         """Record that a group of machines failed for the reason `why`; the others continue."""
-        self._handle_timeout.append(f"given up: {why}")
+        self._given_up.append(f"given up: {why}")
 
     def workers(self, group: str) -> str:
         """Return a text with the number of workers of `group` and of their machines."""

@@ -167,7 +167,7 @@ _DIES = """\
         command = [sys.executable, __file__, "--side", "{candidate_name}"]
         child = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout={timeout})
     except subprocess.TimeoutExpired:
-        print(f"DIFFERS: {candidate_name} hangs: no answer in {{patience:.3g}} s; {reference_name} {{expected}}")
+        print(f"DIFFERS: {candidate_name} hangs: no answer in {timeout} s; {reference_name} {{expected}}")
         sys.exit(1)
     status = signal.Signals(-child.returncode).name if child.returncode < 0 else child.returncode
     print("same" if {alive} else f"DIFFERS: {candidate_name} dies: {{status}}; {reference_name} {{expected}}")

@@ -134,8 +134,7 @@ def run_trial(
         The compared outcome.
     """
     must_begin_alike(pair)
-    body_generators.seed(seed)
-    outcome = _perform_seeded(_TrialRun(body, seed, settings, pair, forced))
+    outcome = _perform(_TrialRun(body, seed, settings, pair, forced))
     settle([outcome], settings)
     return outcome
 
@@ -153,14 +152,19 @@ def perform(
     If the candidate refuses a call and `is_known_refusal` returns True for it, the trial continues with the reference's
     result on both sides.
     """
-    body_generators.seed(seed)
-    return _perform_seeded(_TrialRun(body, seed, settings, pair, forced, is_known_refusal))
+    return _perform(_TrialRun(body, seed, settings, pair, forced, is_known_refusal))
 
 
 def perform_next(test: Test, seed: int, pair: Pair) -> Outcome:
     """Run the next of many trials of `test` as `perform` does."""
     run = _TrialRun(test.body, seed, test.settings, pair)
     return test.own_generators.run(seed, lambda: _perform_seeded(run))
+
+
+def _perform(run: _TrialRun) -> Outcome:
+    """Seed Python's and NumPy's generators, and perform `run`."""
+    body_generators.seed(run.seed)
+    return _perform_seeded(run)
 
 
 def _perform_seeded(run: _TrialRun) -> Outcome:

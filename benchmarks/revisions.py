@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.cases import CASES
-from benchmarks.interleave import Timed
+from benchmarks.interleave import Trials, interleaved
 from benchmarks.results import Row
 from benchmarks.revision_worker import OPEN
 
 ROOT = Path(__file__).parent.parent
 THIS, OTHER = "this checkout", "the other one"
-#: Trials of one run: as many as a test has by default.
-TRIALS = 20
-#: Runs of a test in one turn. Their median counts, so that one interruption of the machine does not.
-RUNS = 5
+#: Trials of one turn, which is a run of one test: a request to a process costs a hundredth of them.
+TRIALS = 60
 #: How many times as long as in the other checkout a trial may take.
 GOAL = 1.03
 
@@ -38,33 +36,22 @@ def revisions(other: Path, rounds: int, only: str, this: Path = ROOT) -> Iterato
             for case in CASES:
                 if only not in case.name:
                     continue
-                timed = _in_turns(workers, case.name + ending, rounds)
+                contenders = {name: _trials(worker, case.name + ending) for name, worker in workers.items()}
+                timed = interleaved(contenders, rounds, count=TRIALS)
                 seconds = {name: statistics.median(times) for name, times in timed.seconds.items()}
                 about = f"this checkout / the other one, small, {section}"
                 yield Row(about, case.name, timed.ratio(THIS, OTHER), "x", goal, True, seconds)
 
 
-def _in_turns(workers: dict[str, subprocess.Popen[str]], name: str, rounds: int) -> Timed:
-    seconds: dict[str, list[float]] = {who: [] for who in workers}
-    order = list(workers)
-    for who in order:
-        _turn(workers[who], name)  # imports, and fills caches
-    for _ in range(rounds):
-        for who in order:
-            seconds[who].append(_turn(workers[who], name))
-        order.reverse()
-    return Timed(seconds)
-
-
-def _turn(worker: subprocess.Popen[str], name: str) -> float:
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    times = []
-    for _ in range(RUNS):
-        worker.stdin.write(f"{name} {TRIALS}\n")
+def _trials(worker: subprocess.Popen[str], name: str) -> Trials:
+    def trials(count: int) -> None:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        worker.stdin.write(f"{name} {count}\n")
         worker.stdin.flush()
-        times.append(float(worker.stdout.readline()))
-    return statistics.median(times)
+        worker.stdout.readline()
+
+    return trials
 
 
 @contextlib.contextmanager

@@ -113,6 +113,7 @@ def test_refusals(tmp_path, program, symptom, reference, candidate, status):
         ("crash", "healthy", 0, "same"),
         ("out of memory", "raises", 1, "raises dies: 0"),
         ("hang", "hangs", 1, "hangs hangs: no answer in 1.5 s"),
+        ("crash", "hangs", 1, "hangs hangs: no answer in 1.5 s"),
     ],
 )
 def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, symptom, fault, status, output):

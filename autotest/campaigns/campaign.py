@@ -75,11 +75,11 @@ class Campaign:
         self._pinned = PinnedTrials(progress.tests, plan)
         self._by_where = self._pinned.by_where | {test.where: test for test in progress.tests}
         self._gaps = CoverageGaps(progress.covered)
-        self._turns = ExplorationScheduler(progress.tests, plan.base_seed, self._has_more)
+        self._scheduler = ExplorationScheduler(progress.tests, plan.base_seed, self._has_more)
         #: The running tasks and their start times, by the task object's `id`: exploring tasks, and all others.
         self._exploring: dict[int, tuple[Explore, float]] = {}
         self._diagnosing: dict[int, tuple[Diagnosis, float]] = {}
-        self._agenda = DiagnosisQueue()
+        self._queue = DiagnosisQueue()
         self._diagnosed: list[float] = []
         self._begin = 0.0
         self._deadly = DeadlyCalls(progress, plan.deaths)
@@ -87,7 +87,7 @@ class Campaign:
         #: that the file gave, another identity, or the key of a ledger entry.
         self._settled: dict[Identity, Identity | str] = {}
         for found in progress.found.values():
-            self._agenda.resumed(found)
+            self._queue.resumed(found)
 
     def run(self) -> CampaignProgress:
         """Run until the plan is finished. Ctrl-C ends the campaign early without losing any finding."""
@@ -129,7 +129,7 @@ class Campaign:
                     _, started = self._diagnosing.pop(id(task))
                 self._take(task, result, time.monotonic() - started)
                 if isinstance(task, Explore):
-                    self._turns.ended(self._by_where[task.where].where)
+                    self._scheduler.ended(self._by_where[task.where].where)
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
             self.progress.workers = self._executor.slots
             self._observer.changed(self.progress)
@@ -155,12 +155,12 @@ class Campaign:
     # -- what to do next --------------------------------------------------------------------------------
 
     def _next(self) -> Task | None:
-        urgent = self._agenda.at_once()
+        urgent = self._queue.at_once()
         if urgent is not None:
             return urgent
         diagnosing = len(self._diagnosing)
         if diagnosing < self._executor.diagnosis_slots and self._left > 0:
-            task = self._agenda.next()
+            task = self._queue.next()
             if task is not None:
                 return task
         full = len(self._exploring) >= self._executor.slots
@@ -169,7 +169,7 @@ class Campaign:
         exploring = None if full or self._enough else self._explore()
         if exploring is not None or self._left < -self._overtime:
             return exploring
-        return self._agenda.next() if self._left > 0 else self._agenda.next_unshrunk()
+        return self._queue.next() if self._left > 0 else self._queue.next_unshrunk()
 
     @property
     def _capacity(self) -> int:
@@ -195,7 +195,7 @@ class Campaign:
         each = sum(self._diagnosed) / len(self._diagnosed) if self._diagnosed else DIAGNOSIS_SECONDS
         # On a busy machine, running diagnoses tell more than earlier measurements or the assumed duration.
         each = max([each, *(time.monotonic() - started for _, started in self._diagnosing.values())])
-        waiting = len(self._agenda)
+        waiting = len(self._queue)
         needed = (waiting + len(self._diagnosing)) * each
         if not waiting or needed <= self._left * self._executor.diagnosis_slots:
             return self._left <= 0  # the diagnosis slots alone have enough time for all findings
@@ -206,9 +206,9 @@ class Campaign:
         pinned = self._pinned.next()
         if pinned is not None:
             where, indices = pinned
-            self._turns.begun(self._by_where[where].where)
+            self._scheduler.begun(self._by_where[where].where)
         else:
-            chosen = self._turns.next()
+            chosen = self._scheduler.next()
             if chosen is None:
                 return None
             where, indices = chosen.where, self._indices(chosen)
@@ -276,7 +276,7 @@ class Campaign:
                 self._settle(before, result.identity)
             self._keep(result)
             self._diagnosed += [seconds] if task.thorough else []
-            self._agenda.kept(task, result)
+            self._queue.kept(task, result)
         elif isinstance(result, Death):
             self._died(task, result, seconds)
         elif not isinstance(task, Explore) and not task.thorough:
@@ -302,7 +302,7 @@ class Campaign:
                 continue
             self.progress.seen[settled] += 1
             if self.progress.seen[settled] == 1:
-                self._agenda.seen(Diagnose(task.where, suspect.trial, thorough=False))
+                self._queue.seen(Diagnose(task.where, suspect.trial, thorough=False))
 
     def _give_back(self, task: Explore, indices: range) -> None:
         """Queue those trials of `task` again that did not run, under the base seed that they had."""
@@ -352,7 +352,7 @@ class Campaign:
         self.progress.seen[settled] += 1
         if self.progress.seen[settled] == 1:
             about = where, death.index, settled, death.mismatch.message
-            self._agenda.seen(DiagnoseDeath(*about, thorough=False, back=death.back, before=death.before))
+            self._queue.seen(DiagnoseDeath(*about, thorough=False, back=death.back, before=death.before))
 
     def _settle(self, before: Identity, after: Identity | str) -> None:
         """Replace the identity that the breadcrumb file gave a death by the one from tracing, or by a ledger key."""
@@ -373,7 +373,7 @@ class Campaign:
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
         """Plan the next attempt after a diagnosis killed its worker. The finding is stored; shrinking is left out."""
         if isinstance(task, Diagnose) and task.thorough and task.shrink:
-            self._agenda.again(dataclasses.replace(task, shrink=False))
+            self._queue.again(dataclasses.replace(task, shrink=False))
         elif isinstance(task, Diagnose) and death.index == task.index and death.symptom:
             self._fatal(task.where, death)  # when it was run again, the failed trial killed the process
         elif not task.thorough:

@@ -22,6 +22,7 @@ from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_calls as calls
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, Absent, missing
+from autotest.frameworks.freezing import PLAIN
 from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.gc_paused import unsearched
@@ -32,9 +33,6 @@ from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, l
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
-
-#: Types that a function of `Functional.spelling` may return in addition to arrays.
-_PLAIN = (type(None), bool, int, float, complex, str)
 
 
 class Dtype(str):
@@ -134,7 +132,7 @@ class Functional(ArrayFramework):
         return tuple(picked) if isinstance(made, tuple) else picked
 
     def _result(self, made: Any, node: Node | None, at: int, source: TapeTensor | None, path: Pure) -> Any:
-        if isinstance(made, _PLAIN):
+        if isinstance(made, PLAIN):
             return made
         result = TapeTensor(self.computed(made), (node, at) if node is not None and self.is_floating(made) else None)
         if source is not None:

@@ -10,9 +10,19 @@ from autotest.base.errors import UsageError
 
 
 class GradScaler:
-    """The dual ``GradScaler(enabled=False)``: returns losses unchanged, and steps are the optimizer's own."""
+    """The dual ``cuda.amp.GradScaler(enabled=False)``: returns losses unchanged, and steps are the optimizer's own.
 
-    def __init__(self, *args: Any, enabled: bool = True, **kwargs: Any) -> None:
+    The arguments are torch's, in its order.
+    """
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         if enabled:
             raise UsageError(
                 "GradScaler: expected enabled=False, since a scale that each side finds for itself cannot be compared; "
@@ -44,5 +54,12 @@ class GradScaler:
         pass
 
 
+class DeviceGradScaler(GradScaler):
+    """The dual ``amp.GradScaler(enabled=False)``, which has the device before the other arguments."""
+
+    def __init__(self, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+
+
 #: Path below ``torch`` -> plain object that replaces the framework's.
-PLAIN: Mapping[str, type] = MappingProxyType({"cuda.amp.GradScaler": GradScaler, "amp.GradScaler": GradScaler})
+PLAIN: Mapping[str, type] = MappingProxyType({"cuda.amp.GradScaler": GradScaler, "amp.GradScaler": DeviceGradScaler})

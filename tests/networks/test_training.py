@@ -18,6 +18,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Framework
 from autotest.frameworks.oneflow import OneFlowFramework
+from autotest.recording.disabled import DeviceGradScaler
 from autotest.report import text
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
@@ -298,6 +299,15 @@ def test_what_people_do_around_a_training_works(framework: type[Framework], tmp_
         return other(shown)
 
     assert agrees(trial(body, framework()))
+
+
+def test_a_disabled_gradient_scaler_takes_the_arguments_of_torch_in_their_order() -> None:
+    assert not torch.cuda.amp.GradScaler(2.0, 2.0, 0.5, 100, False).is_enabled()
+    assert not DeviceGradScaler("cpu", 2.0, 2.0, 0.5, 100, False).is_enabled()
+    with pytest.raises(UsageError, match="expected enabled=False"):
+        DeviceGradScaler("cpu", 2.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'growth'"):
+        torch.cuda.amp.GradScaler(growth=2.0, enabled=False)
 
 
 @pytest.mark.parametrize(

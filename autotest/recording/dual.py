@@ -11,6 +11,7 @@ import numpy as np
 from autotest.base.errors import UsageError, made_by_the_test, of_the_test
 from autotest.frameworks import ABSENT, Both, Pair
 from autotest.program import Call, Operand, Ref, Root
+from autotest.program.dtypes import is_differentiable
 from autotest.recording import mistakes, operators, refusals
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
@@ -74,6 +75,10 @@ class DualObject(Uncopied):
         return int(self._convert("int"))
 
     def __index__(self) -> int:
+        recorder = self._recorder_now()
+        expected, reference = self._sides()[0], recorder.pair.reference
+        if reference.is_tensor(expected) and is_differentiable(reference.dtype_of(expected)):
+            recorder.operate("index", (self,))  # is refused; `int` would round
         return int(self._convert("int"))
 
     def __float__(self) -> float:

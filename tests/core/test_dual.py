@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
 
 import pytest
@@ -115,6 +116,18 @@ def test_plain_values_are_plain_and_the_references():
         assert float(torch.tensor(0.5)) == 0.5
 
     assert agrees(trial(body))
+
+
+def test_a_fraction_is_refused_as_an_index_as_torch_refuses_it():
+    def body():
+        with pytest.raises(TypeError, match="only integer tensors"):
+            operator.index(torch.tensor(2.5))
+        return torch.ones(1)
+
+    assert agrees(trial(body))
+    refused = trial(lambda: torch.ones(3) * [10, 20, 30][torch.tensor(1.0)])
+    assert refused.rejection is not None
+    assert "only integer tensors" in refused.rejection.text
 
 
 def test_a_plain_value_that_the_sides_disagree_in_is_a_divergence_and_no_silent_choice():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from autotest.recording.dual import Value, torch, wrap
@@ -114,7 +114,6 @@ class Push:
 
     def gradients(self, tensors: Sequence[Any], roots: Sequence[PushedGradient] | None = None) -> list[Any]:
         """Return the gradients of `tensors` from `roots` (default: all roots), None for a tensor without one."""
-        reference = self._recorder.pair.reference
         roots = self.roots if roots is None else roots
         # OneFlow 0.9.0 keeps the gradient of a leaf that is not requested, and adds it to the next result for that
         # leaf. So all leaves are requested.
@@ -122,11 +121,7 @@ class Push:
         tensors = [*tensors, *unasked]
         outputs, cotangents = [one for one, _ in roots], [one for _, one in roots]
         found: list[Any] = [None] * (len(tensors) - len(unasked))
-        can = [
-            at
-            for at, one in enumerate(tensors)
-            if isinstance(one, Value) and reference.can_backpropagate(one._expected)
-        ]
+        can = [at for at, one in enumerate(tensors) if self.passes(one)]
         if not can or not roots:
             return found
         # OneFlow refuses inputs that the outputs do not depend on, so the reference finds these first.
@@ -142,6 +137,10 @@ class Push:
                 break
             found[at] = wrap(self._recorder, self._recorder.operate("getitem", (taken, number)))
         return found
+
+    def passes(self, tensor: Any) -> bool:
+        """Return whether a backward continues from `tensor`."""
+        return isinstance(tensor, Value) and self._recorder.pair.reference.can_backpropagate(tensor._expected)
 
     def quietly(self) -> Any:
         """Return the context in which hooks run. It records gradients only if a graph of them is requested."""
@@ -208,7 +207,7 @@ class ModuleHooks:
                 changed = hook(self.module, given)
                 if changed is not None:
                     new = changed if isinstance(changed, tuple) else (changed,)
-                    added += _differences(self.outputs, given, new)
+                    added += _differences(push, self.outputs, given, new)
                     given = new
         if not self.after:
             return added
@@ -219,14 +218,24 @@ class ModuleHooks:
                 changed = hook(self.module, passed, given)
                 if changed is not None:
                     new = changed if isinstance(changed, tuple) else (changed,)
-                    added += _differences(self.inputs, passed, new)
+                    added += _differences(push, self.inputs, passed, new)
                     passed = new
         return added
 
 
-def _differences(tensors: Sequence[Any], old: Sequence[Any], new: Sequence[Any]) -> list[PushedGradient]:
-    rows = zip(tensors, old, new, strict=True)
-    return [(one, after - before) for one, before, after in rows if after is not before and before is not None]
+def _differences(
+    push: Push, tensors: Sequence[Any], old: Sequence[Any], new: Sequence[Any]
+) -> Iterator[PushedGradient]:
+    """Yield what to push so that the gradients `old` of `tensors` become `new`; None is no gradient."""
+    for one, before, after in zip(tensors, old, new, strict=True):
+        if after is before:
+            continue
+        if after is None:
+            yield one, -before
+        elif before is not None:
+            yield one, after - before
+        elif push.passes(one):  # torch drops what a hook returns for any other tensor
+            yield one, after
 
 
 def _is_leaf(recorder: Recorder, tensor: Any) -> bool:

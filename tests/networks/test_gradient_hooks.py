@@ -115,6 +115,37 @@ def own_function_of_two(torch: Any, x: Any) -> Any:
     return product + total
 
 
+def product(torch: Any, hook: Any) -> Any:
+    class Product(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any, y: Any, z: Any) -> Any:
+            return x * y
+
+    made = Product()
+    made.register_full_backward_hook(hook)
+    return made
+
+
+def hook_that_drops_a_gradient(torch: Any, x: Any) -> Any:
+    made = product(torch, lambda module, given, taken: (given[0] * 2, None, given[2]))
+    return made(torch.tanh(x), torch.exp(x), torch.sin(x))
+
+
+def hook_that_adds_a_gradient(torch: Any, x: Any) -> Any:
+    made = product(torch, lambda module, given, taken: (given[0], given[1], taken[0] * 3))
+    return made(torch.tanh(x), torch.exp(x), torch.sin(x))
+
+
+def hook_that_drops_an_output(torch: Any, x: Any) -> Any:
+    class Pair(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return torch.tanh(x), torch.exp(x)
+
+    made = Pair()
+    made.register_full_backward_pre_hook(lambda module, taken: (None, taken[1]))
+    one, other = made(x)
+    return one + other
+
+
 BODIES: list[Body] = [
     hook_of_a_result,
     hook_of_an_input,
@@ -123,6 +154,9 @@ BODIES: list[Body] = [
     full_backward_hook,
     full_backward_pre_hook,
     hook_of_a_whole_class,
+    hook_that_drops_a_gradient,
+    hook_that_adds_a_gradient,
+    hook_that_drops_an_output,
     own_function,
     own_function_of_two,
 ]

@@ -163,11 +163,7 @@ class Network(Module, metaclass=_Built):
         return super()._dual_forward(*args, **kwargs)
 
     def train(self, mode: bool = True) -> Any:
-        recorder = self._dual_now()
-        recorder.method("train", self._lower(recorder), (mode,))
-        for module in [*self.modules()][1:]:
-            if isinstance(module, Network) and type(module).train is not Network.train:
-                module.train(mode)
+        _set_mode(self, mode)
         return self
 
     def eval(self) -> Any:
@@ -242,6 +238,24 @@ for _name in (
     "to cpu cuda float double half zero_grad requires_grad_"
 ).split():
     setattr(Network, _name, _forwarded(_name))
+
+
+def _set_mode(module: Module, mode: bool) -> None:
+    """Do what torch's ``Module.train`` does: children are set by their own `train`, which a class may override."""
+    recorder = module._dual_now()
+    if not any(map(_sets_its_mode, [*module.modules()][1:])):
+        recorder.method("train", module._lower(recorder), (mode,))
+        return
+    recorder.setattr(module, "training", mode)
+    for child in module.children():
+        if _sets_its_mode(child):
+            child.train(mode)
+        else:
+            _set_mode(child, mode)
+
+
+def _sets_its_mode(module: Any) -> bool:
+    return isinstance(module, Network) and type(module).train is not Network.train
 
 
 def _set(network: Network) -> set[str]:

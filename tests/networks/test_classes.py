@@ -188,6 +188,55 @@ def test_modes_reach_everything_inside_and_overridden_ones_are_called():
     assert told[-1] is False
 
 
+def test_an_overridden_mode_inside_of_others_is_set_once():
+    told = []
+
+    class Told(torch.nn.Module):
+        def __init__(self, depth):
+            super().__init__()
+            self.inner = torch.nn.Sequential(Told(depth - 1) if depth else torch.nn.Dropout(0.5))
+
+        def train(self, mode=True):
+            told.append(mode)
+            return super().train(mode)
+
+        def forward(self, x):
+            return self.inner(x)
+
+    assert agrees(trial(lambda: Told(5).eval()(x())))
+    assert told == [False] * 6
+
+
+def test_a_network_that_keeps_its_mode_keeps_it_as_torch_does():
+    class Frozen(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.drop = torch.nn.Dropout(0.5)
+            super().train(False)
+
+        def train(self, mode=True):
+            return self
+
+        def forward(self, x):
+            return self.drop(x)
+
+    class Holder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.frozen, self.norm = Frozen(), torch.nn.Sequential(torch.nn.BatchNorm1d(3))
+
+        def forward(self, x):
+            return self.norm(self.frozen(x))
+
+    def body():
+        net = Holder().eval().train()
+        assert [module.training for module in net.modules()] == [True, False, False, True, True]
+        assert [module.candidate.training for module in net.modules()] == [True, False, False, True, True]
+        return net(x())
+
+    assert agrees(trial(body))
+
+
 def test_a_network_is_trained_with_an_optimizer_and_a_scheduler():
     def body():
         net = Net(1)

@@ -117,9 +117,12 @@ def _one_trial(test: Test, planned: Planned, candidates: list[_Candidate], sched
 
 
 def _judge_waiting(candidates: list[_Candidate]) -> None:
+    """Judge the trials of every candidate that wait, and raise the joint failure if a candidate has failed by now."""
     for candidate in candidates:
         if candidate.ended is None:
-            candidate.judged.judge_waiting()
+            candidate.attempt(candidate.judged.judge_waiting)
+    if any(isinstance(candidate.ended, AutotestError) for candidate in candidates):
+        _tell(candidates)
 
 
 def _result(candidate: _Candidate) -> report.CandidateResult:

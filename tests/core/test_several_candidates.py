@@ -102,6 +102,40 @@ def test_an_exception_of_one_candidate_leaves_the_others_their_trials(tmp_path):
     assert "two  agrees in 3 trials" in str(raised.value)
 
 
+def test_an_error_of_the_test_hides_no_difference_that_was_found_before_it(tmp_path):
+    ran = []
+
+    def body():
+        ran.append(1)
+        if len(ran) == 3:
+            raise ValueError("the test itself")
+        return relu()
+
+    faults = {"replace": {"relu": plus(1.0)}}
+    with pytest.raises(Divergence, match="one diverges from torch: relu, value"):
+        run(body, context(tmp_path, candidate("one", **faults), candidate("two")))
+    assert len(ran) == 3
+    ran.clear()
+    with pytest.raises(ValueError, match="the test itself"):
+        run(body, context(tmp_path, candidate("one"), candidate("two")))
+
+
+def test_an_error_of_the_test_hides_no_difference_of_any_candidate_that_is_waited_for(tmp_path):
+    def body():
+        ran.append(1)
+        if len(ran) == 3:
+            raise ValueError("the test itself")
+        return relu()
+
+    ran = []
+    candidates = [candidate(name, replace={"relu": plus(1.0)}) for name in ("one", "two")]
+    for each in candidates:
+        each.asynchronous = True
+    with pytest.raises(Divergence, match="2 of 2 candidates differ"):
+        run(body, context(tmp_path, *candidates), n=10)
+    assert len(ran) == 3
+
+
 def test_what_one_candidate_lacks_the_others_are_compared_in(tmp_path):
     lacking = candidate("one", missing=("relu",), translates=True)
     assert run(relu, context(tmp_path, lacking, candidate("two"))) == {"one": 0, "two": 3}

@@ -221,12 +221,15 @@ class _Writer:
     def _write(self, recorder: Recorder, *call: Call) -> None:
         made = recorder.snapshot()
         program = Program((*made.calls, *call), tuple(recorder.arrays), made.undefined)
-        with contextlib.suppress(NotReplayable):
-            document = serialisation.to_json(program)
+        try:
+            document = json.dumps(serialisation.to_json(program))
+        except NotReplayable:
+            document = ""  # replaces the program of an earlier call or trial, which must not be taken for this one
+        else:
             self._write_arrays(recorder)
-            fresh = self.folder / f"{_PROGRAM}.new"
-            fresh.write_text(json.dumps(document))
-            fresh.replace(self.folder / _PROGRAM)
+        fresh = self.folder / f"{_PROGRAM}.new"
+        fresh.write_text(document)
+        fresh.replace(self.folder / _PROGRAM)
 
     def _write_arrays(self, recorder: Recorder) -> None:
         folder = self.folder / _ARRAYS

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autotest import torch
 from autotest.base.options import Options
 from autotest.diagnosis import crashing
 from autotest.diagnosis.probing import ProbeOptions
@@ -24,12 +25,13 @@ from autotest.results.identity import FatalCall, Identity, death_of
 from autotest.results.ledger import Ledger
 from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, Found, Where
 from autotest.results.verification import State, Verification
-from autotest.running import death_scripts, deaths
+from autotest.running import death_scripts, deaths, tracing
 from autotest.running.attempts import Attempt
 from autotest.running.tracing import TracedTrial, trace
 from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
+from tests.support.running import trial
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -237,6 +239,16 @@ def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkey
         traced = trace(Where(file, f"test_broken.py::{test}", 0), Attempt(range(1)), conditions, server)
     assert traced.death is None
     assert traced.raised.startswith(raised)
+
+
+def test_a_program_that_is_no_data_leaves_no_earlier_program_behind(tmp_path):
+    outcome = trial(lambda: torch.ones(2) + 1)
+    recorder, writer = outcome.recorder, tracing._Writer(tmp_path)
+    writer.about_to(recorder, "candidate", recorder.next_call("function", "relu", (Ref(0),), {}))
+    assert tracing._read_all(tmp_path).calls[-1].target == "relu"
+    writer.about_to(recorder, "candidate", recorder.next_call("function", "fold", (object(),), {}))
+    assert tracing._read_all(tmp_path) is None
+    assert tracing._written(tmp_path)
 
 
 HANGING = """

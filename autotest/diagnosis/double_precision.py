@@ -18,7 +18,7 @@ from autotest.diagnosis.agreement import Agreement, Place, place_of, results
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, Program, leaves, refs
+from autotest.program import Array, leaves, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import OPERATIONS, in_place
@@ -40,12 +40,12 @@ _STRAYING, _SENSITIVE = 0.25, 4.0
 
 
 class DoublePrecision:
-    """One program in double precision, which is run as often as the measurements need."""
+    """The program of one agreement in double precision, which is run as often as the measurements need."""
 
-    def __init__(self, program: Program, pair: Pair) -> None:
-        self._pair = pair
-        self.program = program
-        self.wide, self._places = widened(program)
+    def __init__(self, focus: Agreement, pair: Pair, settings: Settings) -> None:
+        self._focus, self._pair, self._settings = focus, pair, settings
+        self.program = focus.program
+        self.wide, self._places = widened(focus.program)
         #: The measurements made, and the spreads of places that are not measured yet; both by place and by the call
         #: whose operands are perturbed in addition to the inputs.
         self._measured: dict[tuple[Place, int | None], Measured | None] = {}
@@ -80,10 +80,10 @@ class DoublePrecision:
             del found
         return spreads
 
-    def _spread(self, place: Place, dtype: str, focus: Agreement, into: int | None) -> Spread:
-        """Return the spread at `place`, and measure other mismatches of `focus` in the same runs, as they come next."""
+    def _spread(self, place: Place, dtype: str, into: int | None) -> Spread:
+        """Return the spread at `place`, and measure other mismatches in the same runs, as they come next."""
         if (place, into) not in self._spreads:
-            found = self.spreads(self._together(place, dtype, focus, into), dtype, into)
+            found = self.spreads(self._together(place, dtype, into), dtype, into)
             self._spreads |= {(other, into): spread for other, spread in found.items()}
         return self._spreads.pop((place, into))
 
@@ -91,11 +91,11 @@ class DoublePrecision:
         """Free the spreads of places that are not measured yet; if needed later, they are computed again."""
         self._spreads.clear()
 
-    def _together(self, place: Place, dtype: str, focus: Agreement, into: int | None) -> list[Place]:
-        """Return `place` and other mismatched places of the same dtype in `focus`, up to `_AT_ONCE` elements."""
+    def _together(self, place: Place, dtype: str, into: int | None) -> list[Place]:
+        """Return `place` and other mismatched places of the same dtype, up to `_AT_ONCE` elements."""
         together, room = [place], _AT_ONCE
-        for other in dict.fromkeys(map(place_of, focus.mismatches)):
-            value = focus.read().get(other, (None, None))[0]
+        for other in dict.fromkeys(map(place_of, self._focus.mismatches)):
+            value = self._focus.read().get(other, (None, None))[0]
             if other == place or (other, into) in self._measured or _dtype_of(value) != dtype:
                 continue
             room -= value.data.size if type(value) is TensorValue else 1
@@ -120,50 +120,45 @@ class DoublePrecision:
         before = {new: old for old, new in places.items()}
         return {(before[at], path): value for (at, path), value in results(scaled, self._pair.reference).items()}
 
-    def measured(
-        self, place: Place, first: Mismatch, settings: Settings, focus: Agreement, into: int | None = None
-    ) -> Measured | None:
-        """Compare both sides with double precision at `place`.
+    def measured(self, item: Mismatch, into: int | None = None) -> Measured | None:
+        """Compare both sides with double precision at the place of `item`.
 
         Args:
-            place: the place in the program.
-            first: the mismatch of `focus` at `place`.
-            settings: the settings of the test.
-            focus: the agreement on this object's program; it must be the same one in all calls.
+            item: a mismatch of the agreement.
             into: the slot of a call whose operands are perturbed in addition to the inputs.
 
         Returns:
             The measurement, or None if the values cannot be compared, such as those of different shapes.
         """
-        if (place, into) not in self._measured:
-            self._measured[place, into] = self._measure(place, first, settings, focus, into)
-        return self._measured[place, into]
+        key = place_of(item), into
+        if key not in self._measured:
+            self._measured[key] = self._measure(item, into)
+        return self._measured[key]
 
-    def _measure(
-        self, place: Place, first: Mismatch, settings: Settings, focus: Agreement, into: int | None
-    ) -> Measured | None:
-        pair = focus.read().get(place)
+    def _measure(self, item: Mismatch, into: int | None) -> Measured | None:
+        place = place_of(item)
+        pair = self._focus.read().get(place)
         at = self.wide_place(place)
         wide = (self.sides[0].get(at), self.sides[1].get(at))
-        arrays = [as_array(item) for item in (*(pair or (None, None)), *wide)]
-        if any(item is None or item.shape != arrays[0].shape for item in arrays):  # type: ignore[union-attr]
+        arrays = [as_array(one) for one in (*(pair or (None, None)), *wide)]
+        if any(one is None or one.shape != arrays[0].shape for one in arrays):  # type: ignore[union-attr]
             return None
-        expected, actual, true, claimed = [item for item in arrays if item is not None]
+        expected, actual, true, claimed = [one for one in arrays if one is not None]
         dtype = _dtype_of(None if pair is None else pair[0])
-        tolerance = settings.tolerance_at(first.stage)
+        tolerance = self._settings.tolerance_at(item.stage)
         tolerated = tolerance.of(dtype)
         if pair is not None and type(pair[0]) is TensorValue and type(pair[1]) is TensorValue:
             tolerated = limits(tolerance, *pair)
         mask = differing(expected, actual.astype(expected.dtype), *tolerated)
         if not mask.any():
             return None
-        exact = self._unrounded(place, focus)
+        exact = self._unrounded(place)
         whole = expected.dtype.kind in "biu"
         # A comparison of exact operands is exact, so perturbed inputs do not matter.
         if exact and whole and self.program.calls[place[0]].target in _COMPARING:
             moved = Spread(true)
         else:
-            moved = self._spread(place, dtype, focus, into)
+            moved = self._spread(place, dtype, into)
         dtype = str(expected.dtype) if whole else dtype  # a plain integer has no dtype of its own
         rounding = Rounding(dtype, self._length(expected.size), self.cancellation, exact)
         found = measure((expected, actual), (true, claimed), moved, mask, rounding)
@@ -176,7 +171,7 @@ class DoublePrecision:
         kinds = {value.data.dtype.kind for value in given if type(value) is TensorValue}
         return "f" in kinds and bool(kinds & {"i", "u"})
 
-    def _unrounded(self, place: Place, focus: Agreement) -> bool:
+    def _unrounded(self, place: Place) -> bool:
         """Whether the call at `place` gets the same numbers on both sides and in both precisions.
 
         Rounding before the call then does not explain its result.
@@ -190,12 +185,12 @@ class DoublePrecision:
         given = [ref.slot for ref in refs(call)]
         # A captured array is the same in both precisions.
         computed = [slot for slot in given if calls[slot].kind != "tensor" and calls[slot].note != LAYOUT]
-        return bool(given) and all(self._is_same(slot, focus) for slot in computed)
+        return bool(given) and all(self._is_same(slot) for slot in computed)
 
-    def _is_same(self, slot: int, focus: Agreement) -> bool:
+    def _is_same(self, slot: int) -> bool:
         """Whether the value in `slot` is the same on both sides and in both precisions."""
         at = self.wide_place((slot, ""))
-        values = [*focus.read().get((slot, ""), (None, None)), *(side.get(at) for side in self.sides)]
+        values = [*self._focus.read().get((slot, ""), (None, None)), *(side.get(at) for side in self.sides)]
         arrays = [item.data for item in values if type(item) is TensorValue]
         same = [
             item.shape == arrays[0].shape and np.array_equal(item, arrays[0], equal_nan=item.dtype.kind in "fc")

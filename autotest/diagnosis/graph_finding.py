@@ -47,7 +47,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
             return dataclasses.replace(finding, verified=Verification.lacking(why))
         judging = Judging(pair, settings, judge)
         finding, found = shrunk(finding, found, _failure(found), judging, options.shrink)
-        told = (*finding.verdict[:1], *_three_ways(found, pair))
+        told = (*finding.verdict[:1], *_three_ways(found, pair, settings))
         finding = dataclasses.replace(finding, verdict=told, blame="candidate")
         return _scripted(finding, found, pair, settings, options)
     except (NotReplayable, CannotDivide) as error:
@@ -56,13 +56,13 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         return dataclasses.replace(finding, verified=Verification.lacking(f"{type(error).__name__}: {error}"))
 
 
-def _three_ways(found: Agreement, pair: Pair) -> list[str]:
+def _three_ways(found: Agreement, pair: Pair, settings: Settings) -> list[str]:
     """Return a line on which of eager mode, graph mode and double precision agree at the greatest difference."""
     first = found.mismatches[0]
     numbers = first.statistics
     if numbers is None or not np.isfinite(numbers.greatest_abs):
         return []
-    double = DoublePrecision(found.program, pair)
+    double = DoublePrecision(found, pair, settings)
     wide = double.sides[0].get(double.wide_place(place_of(first)))
     if not isinstance(wide, TensorValue) or wide.data.ndim != len(numbers.abs_index):
         return []

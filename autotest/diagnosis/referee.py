@@ -41,8 +41,8 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
     alone = located.alone
     # The evidence is about the program of the divergent call alone, if that is smaller.
     focus = alone if alone is not None and len(alone.program.calls) < len(program.calls) else agreement
-    double = DoublePrecision(program, pair)
-    of_focus = double if focus is agreement else DoublePrecision(focus.program, pair)
+    double = DoublePrecision(agreement, pair, settings)
+    of_focus = double if focus is agreement else DoublePrecision(focus, pair, settings)
     verdict = judge(_evidence(focus, located, pair, settings, of_focus))
     if verdict.weak and focus is not agreement:
         # The call alone may lack what decides: the whole program has more to differentiate, or other dtypes.
@@ -84,15 +84,14 @@ def explained(agreement: Agreement, opinion: Opinion, settings: Settings) -> tup
         return None, agreement.mismatches
     if opinion.verdict.blame == "ties":
         return opinion.verdict, []
-    left = [item for item in agreement.mismatches if not _is_rounding(item, agreement, opinion, settings)]
+    left = [item for item in agreement.mismatches if not _is_rounding(item, opinion, settings)]
     return (None if left and left[0] is agreement.mismatches[0] else opinion.verdict), left
 
 
-def _is_rounding(item: Mismatch, agreement: Agreement, opinion: Opinion, settings: Settings) -> bool:
+def _is_rounding(item: Mismatch, opinion: Opinion, settings: Settings) -> bool:
     """Whether rounding explains `item`, given that it explains the first mismatch."""
     double, located = opinion.double, opinion.located
-    place = place_of(item)
-    measured = double.measured(place, item, settings, agreement)
+    measured = double.measured(item)
     if measured is None:
         return False
     if measured.is_rounding or (measured.wide_agrees and _is_small(item, settings)):
@@ -100,7 +99,7 @@ def _is_rounding(item: Mismatch, agreement: Agreement, opinion: Opinion, setting
     if located.slot is not None:
         # If equal elements reach the divergent call, as after `expand`, perturbed inputs move them together. How the
         # call amplifies independent errors shows only when its own operands are perturbed.
-        moved = double.measured(place, item, settings, agreement, into=located.slot)
+        moved = double.measured(item, into=located.slot)
         if moved is not None and moved.is_rounding:
             return True
     within = measured.wide_agrees and max(measured.errors) <= double.cancellation
@@ -116,7 +115,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(evidence, **_noise(focus, place, pair, first))
     if max(evidence.noise) > evidence.tolerated:
         return evidence
-    measured = double.measured(place, first, settings, focus)
+    measured = double.measured(first)
     evidence = dataclasses.replace(
         evidence, measured=measured, cancellation=double.cancellation, small=_is_small(first, settings)
     )

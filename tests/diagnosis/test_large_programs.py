@@ -106,18 +106,16 @@ def test_places_that_differ_are_held_against_the_same_runs_as_far_as_there_is_ro
     off = FaultyTorch({"exp": lambda exp: lambda x: exp(x) * (1 + 2.0**-10)})
     pair, settings = Pair(TorchFramework(), off), Settings()
     focus = agree(program(64, 64), pair, settings)
-    double = DoublePrecision(focus.program, pair)
+    double = DoublePrecision(focus, pair, settings)
     assert [item.slot for item in focus.mismatches] == [1, 2]
-    told = [double.measured((item.slot, ""), item, settings, focus) for item in focus.mismatches]
+    told = [double.measured(item) for item in focus.mismatches]
     assert len(made) == passes * RUNS
     alone = [
-        DoublePrecision(focus.program, pair).measured(
-            (item.slot, ""), item, settings, dataclasses.replace(focus, mismatches=[item])
-        )
+        DoublePrecision(dataclasses.replace(focus, mismatches=[item]), pair, settings).measured(item)
         for item in focus.mismatches
     ]
     assert told == alone
-    assert [double.measured((item.slot, ""), item, settings, focus) for item in focus.mismatches] == told
+    assert [double.measured(item) for item in focus.mismatches] == told
     assert len(made) == (passes + 2) * RUNS, "what was measured is not measured again"
 
 

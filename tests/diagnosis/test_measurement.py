@@ -11,12 +11,15 @@ import torch
 
 import autotest as at
 from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.double_precision import RUNS, DoublePrecision
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program
 from autotest.program.rewriting import widened
+from autotest.recording.record import Record
 from autotest.replaying.replay import replay
 from tests.support.running import trial
 
@@ -85,7 +88,8 @@ def test_what_is_off_where_zero_is_true_is_told_of_in_double_precision_too() -> 
 def test_great_numbers_are_no_excuse(dtype: str, value: float) -> None:
     calls = (Call("tensor", dtype, (Captured(0),), {"requires_grad": False, "device": "cpu"}, 0),)
     program = Program(calls, (Array(np.full(8, value, dtype), dtype),))
-    double = DoublePrecision(program, Pair(TorchFramework(), TorchFramework()))
+    pair = Pair(TorchFramework(), TorchFramework())
+    double = DoublePrecision(Agreement(program, Record(pair), []), pair, Settings())
     assert np.isfinite(double.cancellation)
     moved = [double._run_moved(dtype, run, None)[0, ""] for run in range(RUNS)]
     assert all(np.isfinite(value.data).all() for value in moved)

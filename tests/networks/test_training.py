@@ -103,6 +103,19 @@ def test_a_wrong_update_is_found_of_parameters_that_were_there_as_tensors_before
     assert trial(body, doubled).update is not None
 
 
+@pytest.mark.parametrize(("rate", "wrong"), [(0.1, 0.0), (0.0, 0.1)])
+def test_an_update_of_only_one_side_is_a_wrong_update(rate: float, wrong: float) -> None:
+    def body() -> Any:
+        scale = torch.nn.Parameter(torch.ones(4))
+        optimizer = torch.optim.SGD([scale], lr=rate)
+        (scale * random_tensor(shape=(4,), low=-1, high=1)).sum().backward()
+        optimizer.step()
+        return scale
+
+    other = FaultyTorch({"optim.SGD": lambda original: lambda tensors, **rest: original(tensors, lr=wrong)})
+    assert trial(body, other).update is not None
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("model", ["mlp", "resnet", "encoder"])
 def test_ten_healthy_steps_raise_no_alarm(name: str, model: str) -> None:

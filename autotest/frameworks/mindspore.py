@@ -81,7 +81,10 @@ class MindSporeFramework(Functional):
 
     module = "mindspore"
     short = "ms"
-    gradient_lines = ("_, pull = ms.vjp(forward, {leaves})", "{gradients} = pull({cotangent})")
+    gradient_lines = (
+        "pull = ms.ops.GradOperation(get_all=True, sens_param=True)(forward)",
+        "{gradients} = pull({leaves}, {cotangent})",
+    )
     constant_text = "ms.ops.stop_gradient({})"
 
     def __init__(self) -> None:

@@ -4,13 +4,40 @@ from __future__ import annotations
 
 import importlib.util
 
+import numpy as np
 import pytest
 
 from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks import framework
+from autotest.frameworks.mindspore import MindSporeFramework
 from autotest.replaying import graph_check
 from tests.support import running
+
+
+class MindSpore:
+    """The part of MindSpore that differentiates, as a script and the adapter call it: notes what it is given."""
+
+    def __init__(self):
+        self.ops, self.asked = self, []
+
+    def GradOperation(self, **options):  # noqa: N802 - its name
+        def pull(*given):
+            self.asked.append((options, [float(one) for one in given]))
+            return tuple(given[:-1])
+
+        return lambda forward: pull
+
+
+def test_a_script_for_mindspore_differentiates_as_the_adapter_does():
+    adapter, ms = MindSporeFramework(), MindSpore()
+    adapter.__dict__["root"] = ms
+    adapter.vjp(lambda x, y: [x * y], [np.array(2.0), np.array(3.0)], [np.array(1.0)])
+    named = {"leaves": "x, y", "cotangent": "c", "gradients": "g0, g1"}
+    lines = "\n".join(line.format(**named) for line in adapter.gradient_lines)
+    exec(lines, {"ms": ms, "forward": None, "x": 2.0, "y": 3.0, "c": 1.0})  # noqa: S102
+    assert ms.asked[0] == ms.asked[1] == ({"get_all": True, "sens_param": True}, [2.0, 3.0, 1.0])
+
 
 INSTALLED = {"mlx": "mlx", "paddle": "paddle", "jax": "jax", "tinygrad": "tinygrad"}
 

@@ -52,4 +52,4 @@ def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:
         f"{known_by}: {reference} refuses ({reason}), {candidate} accepts. expected={reference} actual={candidate}"
     )
     stage = stage_of(kind, target, record.pair.resolve(target).expected if kind == "function" else None)
-    record.mismatches.append(Mismatch(target, slot, "accepted", stage, "candidate", message, what=what))
+    record.mismatches.append(Mismatch(known_by, slot, "accepted", stage, "candidate", message, what=what))

@@ -279,6 +279,7 @@ def test_a_module_whose_call_the_candidate_alone_accepts_is_told_by_its_class():
     accepting = type("Softmax", (real.nn.Softmax,), {"forward": lambda self, x: x})
     found = trial(body, FaultyTorch({"nn.Softmax": lambda original: accepting}), check_errors=True)
     assert symptoms(found) == ["accepted"]
+    assert found.mismatches[0].name == "nn.Softmax"
     assert found.mismatches[0].message.startswith("nn.Softmax: torch refuses (IndexError: ")
 
 

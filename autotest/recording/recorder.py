@@ -14,7 +14,7 @@ from autotest.comparison import Mismatch, Side
 from autotest.comparison.rejection import Rejection, is_mistake
 from autotest.frameworks import ABSENT, Pair
 from autotest.frameworks.pair import Both
-from autotest.program import Array, Call, CallKind, Operand, Ref, randomness
+from autotest.program import Array, Call, CallKind, Operand, Ref, operator_of, randomness
 from autotest.program.randomness import KnownContents
 from autotest.program.semantics import is_class, is_module_call
 from autotest.recording import mistakes, one_sided, refusals
@@ -163,11 +163,7 @@ class Recorder(LiveRecord):
             self.running = ""
             optional = [key for key, value in kwargs.items() if may_be_left_out(value)]
             error = mistakes.with_nearest_keyword(error, self.pair, call, given.expected)
-
-            def attempt() -> Any:
-                return operations.actual(*given.actual, **given.actual_named)
-
-            self._refused(call, error, attempt, optional)
+            self._refused(call, error, lambda: operations.actual(*given.actual, **given.actual_named), optional)
             self.end(error)
         finally:
             self.running = ""
@@ -224,13 +220,14 @@ class Recorder(LiveRecord):
         """
         expected_owner, actual_owner, operand = owner._lower(self)
         operations = self.pair.operation("getattr", name)
+        call = self.next_call("getattr", name, (operand,), {})
+        attempt: Callable[[], Any] = lambda: operations.actual(actual_owner)  # noqa: E731
         try:
-            expected = operations.expected(expected_owner)
+            expected = self._on_reference(call, lambda: operations.expected(expected_owner), attempt)
         except AttributeError as error:
             suggested = mistakes.other_side(name, self.pair) or nearest(name, dir(expected_owner))
             raise made_by_the_test(AttributeError(f"{error}{suggested}") if suggested else error) from None
-        call = self.next_call("getattr", name, (operand,), {})
-        slot = self.write(call, expected, self._on_candidate(call, expected, lambda: operations.actual(actual_owner)))
+        slot = self.write(call, expected, self._on_candidate(call, expected, attempt))
         if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
             self.mark_undefined(slot, expected)
         return slot
@@ -242,16 +239,9 @@ class Recorder(LiveRecord):
         if one is generators.NOTHING:
             return
         operations = self.pair.operation("setattr", name)
-
-        def attempt() -> None:
-            operations.actual(actual_owner, other)
-
+        attempt: Callable[[], Any] = lambda: operations.actual(actual_owner, other)  # noqa: E731
         call = self.next_call("setattr", name, (operand, recorded), {})
-        try:
-            operations.expected(expected_owner, one)
-        except Exception as error:  # noqa: BLE001 - the framework may raise any exception
-            self._refused(call, error, attempt)
-            self.end(error)
+        self._on_reference(call, lambda: operations.expected(expected_owner, one), attempt)
         self._on_candidate(call, None, attempt)
         slot = self.write(call, None, None)
         if name == "data" and self.undefined:
@@ -260,14 +250,19 @@ class Recorder(LiveRecord):
     def enter(self, owner: Lowerable) -> int:
         """Enter a context manager on both sides; return the slot."""
         expected_owner, actual_owner, operand = owner._lower(self)
-        operations = self.pair.operation("enter", "")
-        expected = operations.expected(expected_owner)
+        operations, leave = self.pair.operation("enter", ""), self.pair.operation("exit", "")
+
+        def attempt() -> None:
+            operations.actual(actual_owner)
+            leave.actual(actual_owner)
+
         call = self.next_call("enter", "", (operand,), {})
+        expected = self._on_reference(call, lambda: operations.expected(expected_owner), attempt)
         try:
             actual = self._on_candidate(call, expected, lambda: operations.actual(actual_owner))
         except BaseException:
             # The reference is entered already, and Python calls no `__exit__` if `__enter__` raises.
-            self.pair.operation("exit", "").expected(expected_owner)
+            leave.expected(expected_owner)
             raise
         self.recording_gradients = self.records_gradients()
         if expected is expected_owner or expected is None:
@@ -277,17 +272,28 @@ class Recorder(LiveRecord):
     def exit(self, owner: Lowerable, details: tuple[Any, ...]) -> None:
         """Leave a context manager on both sides, also if an exception leaves the body; `details` describes it."""
         expected_owner, actual_owner, operand = owner._lower(self)
-        operations = self.pair.operation("exit", "")
+        operations, call = self.pair.operation("exit", ""), self.next_call("exit", "", (operand,), {})
         try:
             # Last in, first out: if both sides are one framework, each restores the state that it found.
+            self.about_to(self, "candidate", call)
             operations.actual(actual_owner, *details)
         finally:
+            self.about_to(self, "reference", call)
             operations.expected(expected_owner, *details)
             self.recording_gradients = self.records_gradients()
-        self.write(self.next_call("exit", "", (operand,), {}), None, None)
+        self.write(call, None, None)
         if type(operand) is Ref:
             # A `with` statement drops its context manager, and OneFlow's no_grad ends only when it is destroyed.
             self.expected[operand.slot] = self.actual[operand.slot] = ABSENT
+
+    def _on_reference(self, call: Call, action: Callable[[], Any], attempt: Callable[[], Any]) -> Any:
+        """Return the reference's result of `call`. If it refuses, `attempt` may run the call on the candidate."""
+        self.about_to(self, "reference", call)
+        try:
+            return action()
+        except Exception as error:  # noqa: BLE001 - the framework may raise any exception
+            self._refused(call, error, attempt)
+            self.end(error)
 
     def _on_candidate(self, call: Call, expected: Any, action: Callable[[], Any]) -> Any:
         self.about_to(self, "candidate", call)
@@ -367,7 +373,7 @@ class Recorder(LiveRecord):
         if not expected:
             # A call of a module is reported under the name of its class.
             owner = self.calls[call.args[0].slot] if is_module_call(call) and type(call.args[0]) is Ref else call
-            operator = owner.target if is_class(owner) else target
+            operator = owner.target if is_class(owner) else target or operator_of((*self.calls, call), call.slot)
             self.rejection = Rejection(operator, type(error).__name__, str(error), refusals.place(self.pair.packages))
             if not self.check_errors:
                 return

@@ -10,6 +10,7 @@ from autotest import random_tensor, torch
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Captured, Ref, Root, operator_of
+from autotest.recording.watching import watched
 from autotest.replaying.replay import replay
 from tests.support.faulty import FaultyTorch, raising
 from tests.support.running import agrees, trial
@@ -138,3 +139,79 @@ def test_nothing_is_recorded_after_the_end_of_the_trial():
 
     outcome = trial(body, FaultyTorch({"relu": raising(ValueError("no"))}))
     assert [call.target for call in outcome.recorder.calls] == ["ones", "relu"]
+
+
+class Told:
+    """Notes which side is about to run which calls."""
+
+    def __init__(self):
+        self.calls = []
+
+    def about_to(self, recorder, side, call):
+        if call.kind != "tensor":
+            self.calls.append((side, call.kind, call.target))
+
+
+def test_every_call_of_either_side_is_announced():
+    def body():
+        x = torch.ones(2)
+        x.requires_grad = True
+        with torch.no_grad():
+            assert x.is_leaf
+
+    with watched(told := Told()):
+        trial(body)
+    calls = [
+        ("function", "ones"),
+        ("setattr", "requires_grad"),
+        ("function", "no_grad"),
+        ("enter", ""),
+        ("getattr", "is_leaf"),
+        ("exit", ""),
+    ]
+    for side in ("reference", "candidate"):
+        assert [call for who, *call in told.calls if who == side] == list(map(list, calls))
+
+
+def test_an_attribute_that_the_reference_refuses_rejects_the_trial():
+    refused = trial(lambda: torch.ones(2).imag).rejection
+    assert (refused.target, refused.type) == ("imag", "RuntimeError")
+
+    def expected():
+        with pytest.raises(RuntimeError, match="non-complex"):
+            torch.ones(2).imag  # noqa: B018
+        return torch.ones(1)
+
+    assert agrees(trial(expected))
+
+
+class Entered:
+    """A context that counts how often it is entered and left; one that is refused cannot be entered."""
+
+    def __init__(self, refused):
+        self.refused, self.entered, self.left = refused, 0, 0
+
+    def __enter__(self):
+        if self.refused:
+            raise RuntimeError("not here")
+        self.entered += 1
+
+    def __exit__(self, *details):
+        self.left += 1
+
+
+def test_a_context_that_the_reference_refuses_rejects_the_trial_and_is_not_left_open():
+    made = {name: Entered(refused=name == "torch") for name in ("torch", "faulty")}
+    reference, candidate = (
+        FaultyTorch({"no_grad": lambda original, one=one: lambda: one}, name=name) for name, one in made.items()
+    )
+
+    def body():
+        with torch.no_grad():
+            pass
+
+    rejection = trial(body, reference=reference).rejection
+    assert (rejection.target, rejection.text) == ("no_grad", "not here")
+    outcome = trial(body, candidate, reference=reference, check_errors=True)
+    assert [(one.name, one.symptom) for one in outcome.mismatches] == [("no_grad", "accepted")]
+    assert (made["faulty"].entered, made["faulty"].left) == (1, 1)

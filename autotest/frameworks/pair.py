@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import operator
+import types
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -55,6 +56,10 @@ def warnings_ignored() -> Iterator[None]:
 #: The parts of a call that decide what its parameters are: kind, target, class of the owner, number of positional
 #: arguments, keywords. Modules of different classes are all called by ``__call__``.
 _CallSite: TypeAlias = tuple[CallKind, str, type, int, tuple[str, ...]]
+
+
+#: Classes whose objects have parameters of their own, and are too short-lived to be kept in a cache.
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
 
 
 class Both(NamedTuple):
@@ -205,7 +210,7 @@ class Pair:
         """
         key = (kind, target, type(owner), positional, keywords)
         known = self._annotations.get(key)
-        if known is None:
+        if known is None or type(owner) in _FUNCTIONS:
             known = self.reference.annotations(target, self._called(kind, target, owner), positional, keywords)
             self._annotations[key] = known
         return known
@@ -219,7 +224,7 @@ class Pair:
         """
         key = (kind, target, type(owner), positional, keywords)
         known = self._argument_names.get(key)
-        if known is None:
+        if known is None or type(owner) in _FUNCTIONS:
             called, method = self._called(kind, target, owner), kind == "method"
             known = self.reference.argument_names(target, called, positional, keywords, method=method)
             self._argument_names[key] = known

@@ -110,3 +110,16 @@ def test_modules_of_two_classes_have_annotations_and_names_of_their_own():
         pair.reference.annotations("__call__", module(), 1, ()) for module in (First, Second)
     ]
     assert pair.annotations(*call, First(), 1, ()) != pair.annotations(*call, Second(), 1, ())
+
+
+def test_two_functions_of_one_class_are_two():
+    def first(x: int, size: float) -> None:
+        pass
+
+    def second(x: float, scale: int) -> None:
+        pass
+
+    pair = Pair(TorchFramework(), TorchFramework())
+    call = ("method", "__call__")
+    assert [pair.annotations(*call, one, 1, ())[0] for one in (first, second)] == [int, float]
+    assert [pair.argument_names(*call, one, 2, ()) for one in (first, second)] == [("x", "size"), ("x", "scale")]

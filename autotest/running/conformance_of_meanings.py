@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
-from autotest.running.conformance_tools import call, need, read, same, tensor_of
+from autotest.running.conformance_tools import call, need, read, same, tensor_of, tensor_of_dtype
 
 #: Operator, operands (lists become tensors), and expected result.
 _OPERATORS: Final[tuple[tuple[str, tuple[Any, ...], Any], ...]] = (
@@ -110,11 +110,7 @@ def _truth(framework: Framework) -> None:
 def _special_of_other_dtypes(framework: Framework) -> None:
     for dtype in ("float16", "float64"):
         data = np.array([-0.0, np.inf, -np.inf, np.nan], dtype)
-        try:
-            tensor = framework.tensor(Array(data, dtype))
-            framework.synchronize()
-        except Exception as error:
-            raise Absent(framework.name, dtype) from error
+        tensor = tensor_of_dtype(framework, Array(data, dtype))
         found = read(framework, tensor)
         need(found[:3].tobytes() == data[:3].tobytes() and bool(np.isnan(found[3])), f"{dtype}: {data}, got {found}")
 

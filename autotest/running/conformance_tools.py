@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.comparison.rejection import first_line
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array, CallKind
 from generators.dtypes import numpy_dtype
@@ -24,6 +25,37 @@ def need(condition: bool, what: str) -> None:
 def tensor_of(framework: Framework, data: Any, dtype: str = "float32", *, requires_grad: bool = False) -> Any:
     """Return a tensor with the contents of `data`."""
     return framework.tensor(Array(np.asarray(data, numpy_dtype(dtype)), dtype), requires_grad=requires_grad)
+
+
+#: The dtypes that every framework has.
+_EVERYWHERE = ("float32", "int64", "bool")
+
+
+def tensor_of_dtype(framework: Framework, array: Array, *, requires_grad: bool = False) -> Any:
+    """Return a tensor of a dtype that the framework may lack.
+
+    Raises:
+        Absent: it lacks the dtype: the adapter says so, or resolves no such name.
+        Exception: the tensor cannot be made, although the dtype is there.
+    """
+    try:
+        tensor = framework.tensor(array, requires_grad=requires_grad)
+        framework.synchronize()
+    except Absent:
+        raise
+    except Exception as error:
+        if array.dtype in _EVERYWHERE or _resolves(framework, array.dtype):
+            raise
+        raise Absent(framework.name, f"{array.dtype} ({first_line(error)[:80]})") from error
+    return tensor
+
+
+def _resolves(framework: Framework, name: str) -> bool:
+    try:
+        framework.resolve(name)
+    except AttributeError:
+        return False
+    return True
 
 
 def read(framework: Framework, tensor: Any) -> np.ndarray[Any, Any]:

@@ -171,6 +171,32 @@ def test_a_planted_fault_is_found(adapter, check):
     assert any(check in name for name in wrong), wrong
 
 
+def without(dtype, *, named):
+    """torch's adapter, which cannot make tensors of `dtype`, and knows its name only if it is `named`."""
+
+    def tensor(self, array, **named):
+        if array.dtype == dtype:
+            raise TypeError(f"{dtype} is not there")
+        return plain("tensor")(self, array, **named)
+
+    def resolve(self, path):
+        if path == dtype and not named:
+            raise AttributeError(path)
+        return plain("resolve")(self, path)
+
+    return planted(tensor=tensor, resolve=resolve)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64", "float16", "int8"])
+def test_a_dtype_that_an_adapter_names_and_cannot_make_is_its_fault_and_one_that_it_lacks_is_not(dtype):
+    def outcomes(adapter):
+        return {item.outcome for item in conformance(adapter) if f" {dtype}" in f" {item.name} {item.why}"}
+
+    assert "absent" in outcomes(without(dtype, named=False))
+    assert "WRONG" not in outcomes(without(dtype, named=False))
+    assert outcomes(without(dtype, named=True)) == {"WRONG"}
+
+
 @pytest.mark.parametrize("adapter", [framework("torch"), otherwise.framework()], ids=lambda it: it.name)
 def test_nothing_is_found_in_a_right_adapter(adapter):
     assert [item for item in conformance(adapter) if item.outcome == "WRONG"] == []

@@ -126,7 +126,6 @@ class _Tally:
         """Add the result of one trial."""
         result = self.result
         result.compared += outcome.compared
-        result.gradients += outcome.gradients
         judgement = self._judged(outcome, index)
         refusal = outcome.recorder.rejection
         if refusal is not None and not isinstance(judgement, Expected):

@@ -44,8 +44,8 @@ class Log:
 class Live:
     """An observer with one progress line that is updated in place, below the findings."""
 
-    def __init__(self, progress: Any, task: Any, plan: Plan, tests: int) -> None:
-        self._progress, self._task, self._plan, self._tests = progress, task, plan, tests
+    def __init__(self, progress: Any, task: Any, plan: Plan) -> None:
+        self._progress, self._task, self._plan = progress, task, plan
 
     def changed(self, progress: CampaignProgress) -> None:
         if self._plan.seconds is not None:
@@ -97,7 +97,7 @@ def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
     trials = 0 if plan.trials is None else plan.trials * len(collected.tests)
     with bars.Progress(*columns, transient=True) as progress:
         task = progress.add_task("", total=plan.seconds or trials, trials="starting", findings="")
-        yield Live(progress, task, plan, len(collected.tests))
+        yield Live(progress, task, plan)
 
 
 #: The styles of `rich` for the roles of a report's parts.

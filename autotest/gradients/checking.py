@@ -36,11 +36,6 @@ class GradcheckResult:
     def passed(self) -> bool:
         return all(row.passed for row in self.rows)
 
-    @property
-    def first(self) -> GradientRow:
-        """The first row that failed; raises `StopIteration` if all passed."""
-        return next(row for row in self.rows if not row.passed)
-
 
 @np.errstate(all="ignore")  # drawn numbers may be NaN
 def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]] | None = None) -> GradcheckResult:

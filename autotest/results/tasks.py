@@ -143,7 +143,6 @@ class Explored:
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     cleared: int = 0
     compared: int = 0
-    gradients: int = 0
     #: Complaints of the gradient gate about accepted trials.
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     suspects: list[Suspect] = dataclasses.field(default_factory=list)

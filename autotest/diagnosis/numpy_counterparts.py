@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -17,11 +17,13 @@ from autotest.diagnosis.numpy_values import (
     Values,
     axis_of,
     exactly,
+    log_softmax,
     log_sum,
     of_finite,
     p_norm,
     reduction_of,
     sigmoid,
+    spread_out,
     sum_with_product,
 )
 
@@ -43,9 +45,7 @@ def _implicit(x: Values, dim: int | None) -> int:
 
 
 def _log_softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: None = None) -> Values:
-    dim = _implicit(x, dim)
-    shifted = x - x.max(axis=dim, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True)))
+    return log_softmax(x, _implicit(x, dim))
 
 
 def _softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: None = None) -> Values:
@@ -79,10 +79,6 @@ def _variance(root: bool) -> NumpyFunction:
         return (np.std if root else np.var)(x, axis=axis_of(dim), ddof=int(unbiased), keepdims=keepdim)
 
     return variance
-
-
-def _spread_out(sizes: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else tuple(sizes)
 
 
 def _gelu(x: Values, approximate: str = "none") -> Values:
@@ -311,11 +307,11 @@ COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
         "lerp": of_finite(exactly(lambda a, b, w: a + w * (b - a), 3)),
         "tril": lambda x, diagonal=0: np.tril(x, diagonal),
         "triu": lambda x, diagonal=0: np.triu(x, diagonal),
-        "flip": lambda x, *dims: np.flip(x, _spread_out(dims)),
+        "flip": lambda x, *dims: np.flip(x, spread_out(dims)),
         "roll": lambda x, shifts, dims=None: np.roll(x, axis_of(shifts), axis_of(dims)),
         "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),  # noqa: PLW0108 - the keywords' names
-        "permute": lambda x, *dims: np.transpose(x, _spread_out(dims)),
-        "reshape": lambda x, *shape: np.reshape(x, _spread_out(shape)),
+        "permute": lambda x, *dims: np.transpose(x, spread_out(dims)),
+        "reshape": lambda x, *shape: np.reshape(x, spread_out(shape)),
         "flatten": _flatten,
         "unsqueeze": lambda x, dim: np.expand_dims(x, dim),  # noqa: PLW0108 - the keyword's name
         "cat": lambda tensors, dim=0: np.concatenate(tensors, axis=dim),
@@ -324,6 +320,6 @@ COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
         "masked_fill": lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
         "diag": lambda x, diagonal=0: np.diag(x, diagonal),
         "trace": exactly(np.trace, 1),
-        "repeat": lambda x, *sizes: np.tile(x, _spread_out(sizes)),
+        "repeat": lambda x, *sizes: np.tile(x, spread_out(sizes)),
     }
 )

@@ -13,6 +13,7 @@ from autotest.diagnosis.numpy_values import (
     NumpyFunction,
     Unknown,
     Values,
+    spread_out,
 )
 
 
@@ -137,10 +138,6 @@ def _unique(x: Values) -> Values:
     return np.unique(x)
 
 
-def _rows(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
-
-
 INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "getitem": _getitem,
@@ -158,7 +155,7 @@ INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
         "narrow": lambda x, dim, start, length: np.take(x, range(start, start + length), axis=dim),
         "unique": _unique,
         "squeeze": _squeezed,
-        "tile": lambda x, *sizes: np.tile(x, _rows(sizes)),
+        "tile": lambda x, *sizes: np.tile(x, spread_out(sizes)),
         "expand": _expanded,
         "repeat_interleave": lambda x, repeats, dim=None: np.repeat(x, repeats, axis=dim),
         "one_hot": _one_hot,
@@ -169,7 +166,7 @@ INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
         "embedding": _embedding,
         "cross": _cross,
         "tensordot": lambda x, y, dims=2: np.tensordot(x, y, dims),
-        "einsum": lambda equation, *operands: np.einsum(equation, *_rows(operands)),
+        "einsum": lambda equation, *operands: np.einsum(equation, *spread_out(operands)),
         "inverse": lambda x: np.linalg.inv(x),  # noqa: PLW0108 - it takes nothing else
         "diagonal": lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
         "movedim": lambda x, source, destination: np.moveaxis(x, source, destination),  # noqa: PLW0108

@@ -12,6 +12,7 @@ from autotest.diagnosis.numpy_values import (
     NumpyFunction,
     Unknown,
     Values,
+    log_softmax,
     reduction_of,
 )
 
@@ -84,9 +85,7 @@ def _cross_entropy(
 ) -> Values:  # fmt: skip
     if label_smoothing:
         raise Unknown
-    axis = 0 if x.ndim == 1 else 1
-    shifted = x - x.max(axis=axis, keepdims=True)
-    logarithms = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    logarithms = log_softmax(x, 0 if x.ndim == 1 else 1)
     return _negative_log_likelihood(logarithms, target, weight, size_average, ignore_index, reduce, reduction)
 
 

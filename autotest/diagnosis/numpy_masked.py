@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values, axis_of, log_sum
+from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values, axis_of, log_softmax, log_sum
 
 
 def _shown(x: Values, mask: Any) -> Values:
@@ -81,8 +81,7 @@ def _softmax(sign: int, *, log: bool) -> NumpyFunction:
         shown = _shown(x, mask)
         if dtype is not None or x.dtype.kind != "f" or not shown.all():
             raise Unknown  # the results at masked elements are undefined
-        shifted = sign * x - (sign * x).max(axis=dim, keepdims=True)
-        logarithm = shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+        logarithm = log_softmax(sign * x, dim)
         return logarithm if log else np.exp(logarithm)
 
     return softmax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,17 @@ def log_sum(x: Values, axis: Any, keepdims: bool = False) -> Values:
     top = np.where(np.isinf(top), 0.0, top)  # infinity minus infinity is NaN, and an infinite maximum needs no shift
     total = np.log(np.exp(x - top).sum(axis=axis, keepdims=True)) + top
     return np.asarray(total if keepdims else np.squeeze(total, axis=axis))
+
+
+def log_softmax(x: Values, axis: int) -> Values:
+    """Return the logarithms of the softmax along `axis`."""
+    shifted = x - x.max(axis=axis, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True)))
+
+
+def spread_out(sizes: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the sizes that torch accepts one by one, as ``x.reshape(2, 3)``, or as one list or tuple."""
+    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else tuple(sizes)
 
 
 def p_norm(x: Values, p: float, axis: Any = -1, *, keepdims: bool = False) -> Values:

@@ -19,11 +19,17 @@ _CALLERS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def is_expected() -> bool:
-    """Return whether a frame of the running test is inside a block that expects an exception."""
+def _stack() -> Iterator[tuple[str, FrameType]]:
+    """Yield the frames on the stack with the names of their modules, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
+        yield str(frame.f_globals.get("__name__", "")), frame
+        frame = frame.f_back
+
+
+def is_expected() -> bool:
+    """Return whether a frame of the running test is inside a block that expects an exception."""
+    for module, frame in _stack():
         if module.startswith(_RUNNER):
             return False
         if not module.startswith(_OWN):
@@ -32,20 +38,16 @@ def is_expected() -> bool:
             code, line = frame.f_code, frame.f_lineno
             if _stands_in(_expecting, code, line):
                 return True
-        frame = frame.f_back
     return False
 
 
 def inside_of(packages: Collection[str]) -> bool:
     """Return whether code of one of `packages`, which was given a dual object, makes the call, and not the test."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
+    for module, frame in _stack():
         if not module.startswith(_OWN):
             return module.partition(".")[0] in packages
         if frame.f_code.co_name == "__torch_function__":  # torch calls it on behalf of the test
             return False
-        frame = frame.f_back
     return False
 
 
@@ -55,15 +57,12 @@ def not_for_a_report() -> None:
     Raises:
         TypeError: the caller is a module of ``_pytest.assertion``, which formats failed assertions.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
+    for module, _ in _stack():
         if not module.startswith(_OWN):
             if not module.startswith("_pytest."):
                 return
             if module.startswith("_pytest.assertion."):
                 raise TypeError("a dual object is shown as a whole")
-        frame = frame.f_back
 
 
 def place(packages: Collection[str]) -> str:
@@ -72,9 +71,7 @@ def place(packages: Collection[str]) -> str:
     Frames of `packages` and of the standard library are skipped. If the line is in a `try` or a ``suppress`` block, a
     hint is appended.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
+    for module, frame in _stack():
         if module.startswith(_RUNNER):
             return ""
         if not module.startswith(_OWN) and module.partition(".")[0] not in {*packages, *sys.stdlib_module_names}:
@@ -82,7 +79,6 @@ def place(packages: Collection[str]) -> str:
             written = linecache.getline(file, line).strip()
             caught = _CAUGHT if _stands_in(_catching, frame.f_code, line) else ""
             return f"{Path(file).name}:{line}{f' (`{written}`)' if written else ''}{caught}"
-        frame = frame.f_back
     return ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 
@@ -47,20 +47,25 @@ def own_skip(error: BaseException) -> str | None:
 _SKIPS = frozenset((("unittest.case", "SkipTest"), ("_pytest.outcomes", "Skipped"), ("builtins", "Skipped")))
 
 
+def parametrized(mark: Any) -> tuple[list[str], list[str], Iterable[Any]]:
+    """Return the arguments that a `parametrize` mark names, those of them that it gives to fixtures, and the values."""
+    given = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
+    names = given["argnames"]
+    names = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
+    through = given.get("indirect") or ()
+    return names, [name for name in names if through is True or name in through], given["argvalues"]
+
+
 def cases(marks: list[Any]) -> Iterator[Case]:
     """Yield the cases that `parametrize` marks define; one without arguments if there are no such marks."""
     axes: list[list[Case]] = []
     for mark in marks:
         if getattr(mark, "name", "") != "parametrize":
             continue
-        arguments = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
-        names = arguments["argnames"]
-        names = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
-        through = arguments.get("indirect") or ()
-        fixtures = [name for name in names if through is True or name in through]
+        names, fixtures, values = parametrized(mark)
         needs = f"needs the fixtures {', '.join(fixtures)}" if fixtures else None
         axis: list[Case] = []
-        for position, value in enumerate(arguments["argvalues"]):
+        for position, value in enumerate(values):
             own = hasattr(value, "marks") and hasattr(value, "values")  # a pytest.param
             row = value.values if own else ((value,) if len(names) == 1 else value)
             why = needs or (skip_mark([getattr(one, "mark", one) for one in value.marks]) if own else None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import SkipsItself, UsageError
-from autotest.sources.pytest_marks import own_skip
+from autotest.sources.pytest_marks import own_skip, parametrized
 
 #: pytest must not print, capture the output of a crashing framework, leave files, distribute tests, or use this plugin.
 _OPTIONS = (
@@ -94,11 +94,8 @@ def direct_arguments(marks: Iterator[Any] | Sequence[Any]) -> set[str]:
     """Return the names that `parametrize` marks pass directly to a test, not to its fixtures."""
     names: set[str] = set()
     for mark in marks:
-        given = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
-        argnames = given["argnames"]
-        own = [one.strip() for one in argnames.split(",")] if isinstance(argnames, str) else list(argnames)
-        through = given.get("indirect") or ()
-        names |= {name for name in own if name and through is not True and name not in through}
+        own, fixtures, _ = parametrized(mark)
+        names |= {name for name in own if name not in fixtures}
     return names
 
 

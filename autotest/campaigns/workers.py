@@ -24,6 +24,7 @@ from autotest.campaigns.known_deaths import in_fork
 from autotest.campaigns.worker_breadcrumbs import doing, read_death, trail_at
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
+from autotest.processes.abandoned import remove_old
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import (
     ProcessDeath,
@@ -130,7 +131,7 @@ class Workers:
     def prepare(self) -> None:
         """Start the workers, and wait until one of them has imported the frameworks. Raises `FrameworkMissing`."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        _forget_killed(self._folder.parent)
+        remove_old(self._folder.parent.glob("campaign-*"), _STALE)
         while True:
             try:
                 first = self._first_ready()
@@ -329,14 +330,6 @@ def _with(ran: tuple[Ran, ...], task: Explore, done: int) -> tuple[Ran, ...]:
     if task.set_aside or not done:
         return ran  # a later run would make the calls that this task left out because they crash
     return last((*ran, Ran(task.where, task.indices[:done])), max(RAN_BEFORE))
-
-
-def _forget_killed(trails: Path) -> None:
-    """Remove the folders of campaigns that were killed. Only old ones: another machine may share the folder."""
-    for folder in trails.glob("campaign-*"):
-        with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _STALE:
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 def default_jobs() -> int:

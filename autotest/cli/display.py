@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from autotest.campaigns.campaign import Plan
 from autotest.campaigns.executor import Observer
+from autotest.cli.pacing import Pacing
 from autotest.report import campaign as report
 from autotest.report.colours import LineRole, pieces
 from autotest.report.plural import several
@@ -19,19 +19,15 @@ from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Found
 from autotest.sources.collection import Collection
 
-#: Seconds between two lines of a log.
-LOG_EVERY = 10.0
-
 
 class Log:
     """An observer that prints a progress line every `LOG_EVERY` seconds, and a line for every finding."""
 
     def __init__(self) -> None:
-        self._next = time.monotonic() + LOG_EVERY
+        self._pacing = Pacing()
 
     def changed(self, progress: CampaignProgress) -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + LOG_EVERY
+        if self._pacing.is_due():
             print(report.progress_line(progress), flush=True)
 
     def found(self, found: Found) -> None:

@@ -8,7 +8,6 @@ import contextlib
 import datetime as dt
 import shlex
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +19,7 @@ from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors, sweep_files
 from autotest.cli.argument_types import argument_type, positive, shard, whole
 from autotest.cli.fuzz import terminated
+from autotest.cli.pacing import Pacing
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.clusters.sweeps_and_gradients import SweepOnCluster
 from autotest.frameworks import chosen_names
@@ -44,8 +44,6 @@ from autotest.sweeping.worker import Databases
 
 #: Default path for `--bless` and `--against`.
 BASELINE: Final = "sweep.json"
-#: Seconds between two lines of a log.
-_LOG_EVERY: Final = 10.0
 
 
 def add_to(commands: Any) -> None:
@@ -281,15 +279,14 @@ def _command() -> str:
 
 
 class _Log:
-    """Callback that prints a progress line every `_LOG_EVERY` seconds."""
+    """Callback that prints a progress line every `LOG_EVERY` seconds."""
 
     def __init__(self) -> None:
-        self._next = time.monotonic() + _LOG_EVERY
+        self._pacing = Pacing()
 
     def __call__(self, progress: Progress) -> None:
-        if time.monotonic() < self._next:
+        if not self._pacing.is_due():
             return
-        self._next = time.monotonic() + _LOG_EVERY
         rate = progress.samples / progress.seconds if progress.seconds else 0.0
         print(
             f"{progress.seconds:4.0f} s: {progress.done:,} of {progress.units:,} units, {progress.samples:,} samples "

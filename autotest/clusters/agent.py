@@ -12,6 +12,7 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from autotest.clusters.messages import (
 )
 from autotest.clusters.packing import relative, with_file
 from autotest.frameworks import chosen
+from autotest.processes.abandoned import remove_old
 from autotest.processes.client import START_UP
 from autotest.results.tasks import Death, Found
 from autotest.storage.store import Store
@@ -48,7 +50,7 @@ class Agent:
     """The agent that an engine runs on a machine. It keeps files of a finding only until it has sent them."""
 
     def __init__(self) -> None:
-        _forget_killed(Path(tempfile.gettempdir()))
+        remove_old(_without_process(Path(tempfile.gettempdir())), _STALE)
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
         self._root = Path.cwd()
         self._workers: AgentWorkers | None = None
@@ -148,13 +150,11 @@ def _facts(connection: Connection, server: socket.socket) -> None:
     connection.send(f"{sides} on {' and '.join(pair.devices)}, NumPy {np.__version__}, Python {python}")
 
 
-def _forget_killed(folder: Path) -> None:
-    """Remove the folders of agents of this machine that were killed."""
+def _without_process(folder: Path) -> Iterator[Path]:
+    """Yield the folders of agents that have no process on this machine."""
     for place in folder.glob(f"{_FOLDER}*-*"):
-        pid = place.name.removeprefix(_FOLDER).partition("-")[0]
-        with contextlib.suppress(OSError):
-            if not Path("/proc", pid).exists() and time.time() - place.stat().st_mtime > _STALE:
-                shutil.rmtree(place, ignore_errors=True)
+        if not Path("/proc", place.name.removeprefix(_FOLDER).partition("-")[0]).exists():
+            yield place
 
 
 __all__ = ["Agent"]

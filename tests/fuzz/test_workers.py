@@ -20,10 +20,10 @@ from autotest.campaigns.workers import (
     _STALE,
     DIAGNOSIS,
     Workers,
-    _forget_killed,
     _with,
     _Worker,
 )
+from autotest.processes.abandoned import remove_old
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server, ServerLost
 from autotest.processes.endings import death_from_status
@@ -94,7 +94,7 @@ def test_what_a_killed_campaign_left_is_removed_in_the_end_and_nothing_of_others
         place.mkdir() if name.startswith("campaign") else place.write_bytes(b"")
         at = place.stat().st_mtime - age
         os.utime(place, (at, at))
-    _forget_killed(tmp_path)
+    remove_old(tmp_path.glob("campaign-*"), _STALE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["7.trail", "campaign-2"]
 
 

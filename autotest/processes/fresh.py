@@ -14,11 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 #: A parent process of the interpreter, which ends when the process that started it ends in any way. It then kills the
-#: interpreter, which may hang, and the processes that the script has started: all are one process group.
+#: interpreter, which may hang, and the processes that the script has started: all are one process group. It also
+#: removes the folder that it runs in, since a process that was killed cannot.
 _WATCH = """
-import ctypes, os, signal, subprocess, sys
+import ctypes, os, shutil, signal, subprocess, sys
 
 def end(*_):
+    shutil.rmtree(os.getcwd(), ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 parent, program = int(sys.argv[1]), sys.argv[2]

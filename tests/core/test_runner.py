@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tempfile
 
 import pytest
 import torch as real
@@ -183,7 +184,8 @@ def test_a_partial_run_says_nothing_of_the_ledgers_entries(tmp_path, partial):
     trials(relu, tmp_path, ledger=entry(), options=partial)
 
 
-def test_findings_are_kept_elsewhere_when_the_folder_cannot_be_written(tmp_path):
+def test_findings_are_kept_elsewhere_when_the_folder_cannot_be_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     occupied = tmp_path / "a file"
     occupied.write_text("")
     with pytest.raises(Divergence) as caught:

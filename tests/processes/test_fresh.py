@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -70,13 +71,20 @@ def test_a_script_that_takes_too_long_is_ended_with_its_processes(tmp_path):
     assert all_end(pids_in(place))
 
 
-def test_no_process_of_a_script_outlives_whoever_wanted_it_and_was_killed(tmp_path, importable_elsewhere):
-    place = tmp_path / "pids"
+def test_no_process_or_file_of_a_script_outlives_whoever_wanted_it_and_was_killed(
+    tmp_path, monkeypatch, importable_elsewhere
+):
+    place, temporary = tmp_path / "pids", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     with contextlib.closing(Server(fork=True)) as server:
         process = server.process(tasks.run_a_script, HANGS.format(place=str(place)))
         pids = pids_in(place)
+        assert list(temporary.rglob("repro.py"))
         os.kill(process.pid(), signal.SIGKILL)
         assert all_end(pids)
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_script_that_has_told_what_it_saw_may_die_at_its_exit():

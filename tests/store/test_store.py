@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -241,7 +242,8 @@ def test_an_entry_moved_aside_by_a_process_that_died_comes_back(store):
     assert store.load(path.name).seed == 17
 
 
-def test_the_temporary_store_takes_what_the_proper_one_cannot():
+def test_the_temporary_store_takes_what_the_proper_one_cannot(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = Store.temporary().save(finding())
     assert (path / "repro.py").exists()
 

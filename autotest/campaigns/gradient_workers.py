@@ -60,19 +60,19 @@ def account_in_workers(
     Raises:
         FrameworkMissing: if a framework cannot be imported.
     """
-    if server is None:
-        with contextlib.closing(Server(PRELOADED)) as own:
-            return account_in_workers(tests, trials, jobs, deadline, own, kept)
     account = GradientAccount()
     waiting = list(reversed(tests))
     running: dict[Connection, _Kept] = {}
-    with tempfile.TemporaryDirectory(prefix="autotest-") as folder:
+    with (
+        contextlib.closing(Server(PRELOADED)) if server is None else contextlib.nullcontext(server) as forking,
+        tempfile.TemporaryDirectory(prefix="autotest-") as folder,
+    ):
         while waiting or running:
             while waiting and len(running) < jobs:
                 test = waiting.pop()
                 crumb = Path(folder) / f"{len(waiting)}.crumb"
                 where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
-                process = server.process(_account_of_test, where.file.absolute(), where.test, trials, crumb)
+                process = forking.process(_account_of_test, where.file.absolute(), where.test, trials, crumb)
                 running[process.connection] = _Kept(where, process, crumb, time.monotonic() + deadline)
             patience = min(under_way.overdue for under_way in running.values()) - time.monotonic()
             ready: list[Any] = wait(list(running), max(0.0, patience))

@@ -102,10 +102,11 @@ def _engine(arguments: argparse.Namespace, environment: options.Options) -> Swee
     jobs = arguments.jobs or default_jobs()
     deadline, memory = arguments.deadline or environment.deadline, arguments.memory or environment.memory
     conditions = Conditions(environment.directory, chosen_names(), environment.ledger, deadline=deadline, memory=memory)
-    cluster = executors.cluster(arguments, conditions, work="sweep", databases=Databases(own, (database,)))
+    databases = Databases(own, (database,))
+    cluster = executors.cluster(arguments, conditions, work="sweep", databases=databases)
     if cluster is None:
-        return SweepEngine(jobs, deadline, memory, (database,), own=own)
-    return SweepOnCluster(cluster, jobs, deadline, memory, (database,), own=own)
+        return SweepEngine(jobs, deadline, memory, databases)
+    return SweepOnCluster(cluster, jobs, deadline, memory, databases)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -58,8 +58,7 @@ def _sweeping(package: Package, server: Server) -> Threaded:
     conditions = package.conditions
     functions: list[Callable[[Unit | ExplainTask], object]] = []
     for _ in range(package.slots):
-        databases = package.databases
-        one = SweepEngine(1, conditions.deadline, conditions.memory, databases.others, own=databases.own, server=server)
+        one = SweepEngine(1, conditions.deadline, conditions.memory, package.databases, server=server)
         open_engines.enter_context(one)
         functions.append(_judging(one))
     return Threaded(functions, open_engines.close)

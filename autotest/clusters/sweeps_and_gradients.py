@@ -13,7 +13,6 @@ from typing import Any, Final, Generic, TypeVar
 from autotest.base.errors import AutotestError
 from autotest.clusters.cluster import Cluster, GroupExecutor
 from autotest.clusters.messages import AccountTask, ExplainTask
-from autotest.frameworks.samples import SampleDatabase
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
@@ -21,6 +20,7 @@ from autotest.storage.stored_account import StoredAccount
 from autotest.sweeping.engine import OnCell, SweepEngine
 from autotest.sweeping.explaining import fill_in_texts
 from autotest.sweeping.units import Unit
+from autotest.sweeping.worker import Databases
 
 T = TypeVar("T")
 
@@ -111,11 +111,9 @@ class SweepOnCluster(SweepEngine):
         jobs: int,
         deadline: float,
         memory: int | None,
-        databases: Sequence[SampleDatabase] = (),
-        *,
-        own: bool = True,
+        databases: Databases,
     ) -> None:
-        super().__init__(jobs, deadline, memory, databases, own=own)
+        super().__init__(jobs, deadline, memory, databases)
         self._cluster = cluster
 
     def __enter__(self) -> SweepOnCluster:

@@ -135,14 +135,14 @@ def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
     call, values = program.calls[slot], before.values
     if is_module_call(call):
         try:
-            called = side.function_called(lambda: perform(call, side, values, program.arrays, {}))
+            called = side.function_called(lambda: perform(call, side, values, program.arrays))
         except Exception:  # noqa: BLE001 - a framework may raise any exception
             return None
         if called is None:
             return None
         owner = next((ref.slot for ref in refs(call) if values[ref.slot] is called.written), None)
     else:
-        args, named = live_operands(call, side, values, program.arrays, {})
+        args, named = live_operands(call, side, values, program.arrays)
         out = call.kwargs.get("out", call.args[0] if call.args and (in_place(call) or asked_in_place(call)) else None)
         named.pop("out", None)
         if not args and "input" in named:  # oracles take it as a positional argument, under other names

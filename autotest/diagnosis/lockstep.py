@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
@@ -17,7 +17,6 @@ from autotest.recording.pairing import is_data
 from autotest.replaying.replay import Contexts, perform
 
 _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "exit"))
-_NO_DTYPES: Mapping[str, str] = {}
 
 
 #: Pairs of the reference's and the candidate's gradient of each tensor that an optimizer steps; None if a side has no
@@ -63,7 +62,7 @@ class _Lockstep:
                 try:
                     # Contexts are left in the opposite order: the sides may be one framework.
                     for side, values in reversed(sides) if call.kind == "exit" else sides:
-                        values.append(perform(call, side, values, self._program.arrays, _NO_DTYPES))
+                        values.append(perform(call, side, values, self._program.arrays))
                         contexts.note(side, call, values)
                         if call.kind == "exit":
                             # OneFlow's context ends only when the object is destroyed, so drop the reference to it.

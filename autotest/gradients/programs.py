@@ -198,7 +198,7 @@ class ProgramFunction:
             elif call.slot in self.constants:
                 values.append(self._made(*self.constants[call.slot]))
             else:
-                value = perform(call, self._framework, values, self._program.arrays, {})
+                value = perform(call, self._framework, values, self._program.arrays)
                 values.append(self._settled(call, value) if first else value)
 
     def _settled(self, call: Call, value: Any) -> Any:

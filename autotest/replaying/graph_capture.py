@@ -99,7 +99,7 @@ class DividedProgram:
             values[slot] = value
         for call in self.inside:
             self.at = call.slot
-            values[call.slot] = perform(call, self.framework, values, tuple(self.record.arrays), {})
+            values[call.slot] = perform(call, self.framework, values, tuple(self.record.arrays))
         outputs: list[Any] = []
         for result in self.results:
             built = values[result.slot]
@@ -288,7 +288,7 @@ class _Division:
         return self._record.arrays[held.index]
 
     def _carried_out(self, call: Call) -> Any:
-        return perform(call, self._framework, self._values, tuple(self._record.arrays), {})
+        return perform(call, self._framework, self._values, tuple(self._record.arrays))
 
     def _is_placement(self, call: Call) -> bool:
         """Return whether a call only moves an outer tensor to where it is used."""

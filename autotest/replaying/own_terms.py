@@ -46,7 +46,7 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
     values: list[Any] = []
     for call in program.calls:
         try:
-            values.append(perform(call, adapter, values, program.arrays, {}))
+            values.append(perform(call, adapter, values, program.arrays))
         except NotReplayable:
             raise
         except Exception:

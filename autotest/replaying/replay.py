@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from autotest.frameworks import Framework, files
 from autotest.program import Array, Call, Captured, File, Operand, Program, Ref, Root, map_operand, refs
 
+_SAME_DTYPES: Mapping[str, str] = MappingProxyType({})
 #: Returns the array to use instead of a captured one.
 ArrayMap = Callable[[Array], Array]
 
@@ -30,7 +32,7 @@ def replay(
     framework: Framework,
     *,
     arrays: ArrayMap | None = None,
-    dtypes: Mapping[str, str] | None = None,
+    dtypes: Mapping[str, str] = _SAME_DTYPES,
     look: Callable[[int, list[Any]], None] | None = None,
     upto: int | None = None,
 ) -> Replayed:
@@ -54,7 +56,7 @@ def replay(
             if look is not None:
                 look(len(result.values), result.values)
             try:
-                result.values.append(perform(call, framework, result.values, captured, dtypes or {}))
+                result.values.append(perform(call, framework, result.values, captured, dtypes))
                 contexts.note(framework, call, result.values)
                 if call.kind == "exit" and not _read_later(program, call):
                     # Drop the context, as a `with` statement does. OneFlow's no_grad ends only when its object is
@@ -113,9 +115,13 @@ class Contexts:
 
 
 def perform(
-    call: Call, framework: Framework, values: list[Any], arrays: tuple[Array, ...], dtypes: Mapping[str, str]
+    call: Call,
+    framework: Framework,
+    values: list[Any],
+    arrays: tuple[Array, ...],
+    dtypes: Mapping[str, str] = _SAME_DTYPES,
 ) -> Any:
-    """Make one call with operands from `values` and `arrays`. Raises the framework's exceptions."""
+    """Make one call with operands from `values` and `arrays`; see `live_operands`. Raises what it raises."""
     if call.kind == "tensor":
         kwargs: Any = call.kwargs
         return framework.tensor(
@@ -137,9 +143,16 @@ def perform(
 
 
 def live_operands(
-    call: Call, framework: Framework, values: list[Any], arrays: tuple[Array, ...], dtypes: Mapping[str, str]
+    call: Call,
+    framework: Framework,
+    values: list[Any],
+    arrays: tuple[Array, ...],
+    dtypes: Mapping[str, str] = _SAME_DTYPES,
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return the positional and keyword arguments of `call` as the framework gets them."""
+    """Return the positional and keyword arguments of `call` as the framework gets them.
+
+    `dtypes` gives the dtypes that replace others, by name.
+    """
 
     def live(leaf: Operand) -> Any:
         kind = type(leaf)

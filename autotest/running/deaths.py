@@ -100,12 +100,10 @@ def _died_again(
     else:
         return Verification(State.SURVIVED)
     bare = _unexamined(dataclasses.replace(task, index=traced.index), conditions)
-    symptom = _symptom(bare.first.symptom, traced.death)
-    operator = _operator(traced, bare.first.name)
-    finding = _described(bare, operator, symptom, traced, traced.death, pair_of(conditions))
+    finding = _described(bare, traced, traced.death, pair_of(conditions))
     first = finding.first
     name = pair_of(conditions).candidate.name
-    call = FatalCall(operator, symptom, first.stage, traced.side)
+    call = FatalCall(first.name, first.symptom, first.stage, traced.side)
     identity = death_of(call, traced.death.how, traced.last_words, name)
     happens = attempt.only_after(traced.index)
     finding = dataclasses.replace(finding, shown=identity, happens=happens)
@@ -208,10 +206,9 @@ def _stage(traced: TracedTrial, otherwise: Stage) -> Stage:
     return "backward" if is_backward(traced.program.calls[-1]) else "forward"
 
 
-def _described(
-    finding: Finding, operator: str, symptom: Symptom, traced: TracedTrial, death: ProcessDeath, pair: Pair
-) -> Finding:
-    """Return `finding` with the results of tracing the trial: symptom, program, and the side that died."""
+def _described(finding: Finding, traced: TracedTrial, death: ProcessDeath, pair: Pair) -> Finding:
+    """Return `finding` with the results of tracing the trial: operator, symptom, program, and the side that died."""
+    symptom, operator = _symptom(finding.first.symptom, death), _operator(traced, finding.first.name)
     words = f": {traced.last_words}" if traced.last_words else ""
     refuses = f"{pair.sides[0]} refuses ({traced.refusal[:200]}), " if traced.refusal else ""
     ours = traced.side == "reference"

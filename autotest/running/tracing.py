@@ -10,6 +10,7 @@ import shutil
 import socket
 import tempfile
 import time
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -93,33 +94,37 @@ def trace(
         OSError: no process can be started.
     """
     where = where._replace(file=where.file.absolute())
-    return server.tried(lambda: _traced(where, attempt, conditions, server, hangs=hangs))
-
-
-def _traced(where: Where, attempt: Attempt, conditions: Conditions, server: Server, *, hangs: bool) -> TracedTrial:
     parts = attempt.parts(where)
-    with tempfile.TemporaryDirectory(prefix="autotest-") as name:
-        folder = Path(name)
-        errors = folder / "errors.txt"
-        errors.touch()
-        with contextlib.closing(server.process(_run, where, attempt, conditions, folder, log=errors)) as process:
-            ended = _wait(process, folder, conditions.deadline, hangs=hangs)
-        raised = _text(folder / _RAISED)
-        part, index = map(int, (_text(folder / _INDEX) or f"0 {parts[0].indices.stop - 1} 0").split()[:2])
-        # A death in another test than before says nothing about the death to reproduce.
-        lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(parts) - 1
-        side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
-        words = last_words(errors.read_text(errors="replace"))
-        return TracedTrial(
-            None if lived else ended,
-            _read_all(folder),
-            words,
-            _text(folder / _REFUSAL),
-            side,
-            index,
-            graph_death.read(folder),
-            raised,
-        )
+
+    def traced() -> TracedTrial:
+        with tempfile.TemporaryDirectory(prefix="autotest-") as name:
+            folder = Path(name)
+            errors = folder / "errors.txt"
+            errors.touch()
+            with contextlib.closing(server.process(_run, where, attempt, conditions, folder, log=errors)) as process:
+                ended = _wait(process, folder, conditions.deadline, hangs=hangs)
+            return _ended(folder, parts, ended, last_words(errors.read_text(errors="replace")))
+
+    return server.tried(traced)
+
+
+def _ended(folder: Path, parts: Sequence[Ran], ended: ProcessDeath, words: str) -> TracedTrial:
+    """Return what a child that ran `parts` left in `folder`; `words` are its last ones."""
+    raised = _text(folder / _RAISED)
+    part, index = map(int, (_text(folder / _INDEX) or f"0 {parts[0].indices.stop - 1} 0").split()[:2])
+    # A death in another test than before says nothing about the death to reproduce.
+    lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(parts) - 1
+    side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
+    return TracedTrial(
+        None if lived else ended,
+        _read_all(folder),
+        words,
+        _text(folder / _REFUSAL),
+        side,
+        index,
+        graph_death.read(folder),
+        raised,
+    )
 
 
 def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> ProcessDeath:

@@ -43,7 +43,7 @@ def extended(program: Program, expected: Replayed, calls: Sequence[Call], arrays
     values = list(expected.values)
     try:
         for call in calls[len(values) :]:
-            values.append(perform(call, expected.framework, values, tuple(arrays), {}))
+            values.append(perform(call, expected.framework, values, tuple(arrays)))
     except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return program
     expected.values = values

@@ -67,7 +67,7 @@ def _depends(calls: Sequence[Call], arrays: Sequence[Array], expected: Replayed,
     again = Call("function", "autograd.grad", pushed, {"allow_unused": True, "retain_graph": True}, len(calls))
     try:
         for call in [*calls[len(values) :], again]:
-            values.append(perform(call, expected.framework, values, tuple(arrays), {}))
+            values.append(perform(call, expected.framework, values, tuple(arrays)))
     except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return False
     tensors = [value for value in values[-1] if isinstance(value, expected.framework.tensor_types)]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from autotest.base.errors import AutotestError
-from autotest.frameworks.samples import SampleDatabase
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey
@@ -37,6 +36,7 @@ NO_TIME: Final = "no time for the rest of its samples"
 OnCell = Callable[[Unit, Cell, bool], None]
 
 
+_OWN: Final = Databases()
 _NO_UNIT: Final = Unit(-1, "", CellKey("", "", ""), "sample", 0)
 
 
@@ -66,8 +66,7 @@ class SweepEngine:
         jobs: number of workers that run at a time.
         deadline: seconds after which a sample counts as a hang.
         memory: bytes that a worker may allocate beyond what the frameworks take; None for no limit.
-        databases: databases to sweep in addition to the reference's own.
-        own: whether to sweep the reference's own databases.
+        databases: the databases to sweep; the reference's own if left out.
         server: forks the workers, and is closed with the engine; a new server if left out.
     """
 
@@ -76,16 +75,15 @@ class SweepEngine:
         jobs: int,
         deadline: float = 20.0,
         memory: int | None = None,
-        databases: Sequence[SampleDatabase] = (),
+        databases: Databases = _OWN,
         *,
-        own: bool = True,
         server: Server | None = None,
     ) -> None:
         self._jobs = jobs
         self._patience = TimeoutPolicy(deadline)
         self._memory = memory
-        self._databases = Databases(own, tuple(databases))
-        self.server = server or Server(preloaded(own))
+        self._databases = databases
+        self.server = server or Server(preloaded(databases.own))
         self._folder = Path(tempfile.mkdtemp(prefix="autotest-sweep-"))
         self._workers: dict[int, _Worker] = {}
         #: Workers without a unit.

@@ -13,7 +13,7 @@ from autotest.sources.stored_failures import StoredFailures
 from autotest.sweeping import verifying
 from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.session import SweepPlan, SweepSession
-from autotest.sweeping.worker import SweepListing
+from autotest.sweeping.worker import Databases, SweepListing
 
 #: Seconds for diagnosing the findings of one operator, and for running their scripts.
 _EXPLAIN, _VERIFY = 20.0, 60.0
@@ -42,7 +42,7 @@ class Operators:
         self.plan = plan
         self._directory = directory
         self._verify = verify
-        self._engine = SweepEngine(1, deadline, memory, [StoredFailures(directory)])
+        self._engine = SweepEngine(1, deadline, memory, Databases(others=(StoredFailures(directory),)))
         self._listed: SweepListing | None = None
 
     def close(self) -> None:

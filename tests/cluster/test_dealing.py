@@ -20,6 +20,7 @@ from autotest.program import Program
 from autotest.results.identity import Identity
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Explored, Result, Task, Where
+from autotest.sweeping.worker import Databases
 from tests.support.threads import Idle, Threads
 
 HERE = Where(Path("test_x.py"), "test_x.py::test_x", 0)
@@ -385,7 +386,7 @@ def test_a_finding_of_a_sweep_is_looked_into_by_machines_that_saw_it(tmp_path):
     machines = {"a": (3, _Explaining), "b": (1, lambda: _Explaining(group=OTHER))}
     cluster = Cluster(Threads(machines), package(Conditions(tmp_path), [], tmp_path), tmp_path, each=True)
     found = [swept(0, {OTHER: 2}), swept(1, {Idle.GROUP: 1, OTHER: 4}), swept(2, {Idle.GROUP: 5, OTHER: 4})]
-    with SweepOnCluster(cluster, 1, 20.0, None) as engine:
+    with SweepOnCluster(cluster, 1, 20.0, None, Databases()) as engine:
         engine.look_into(found, 60.0, 60.0)
     where = [verdict.removeprefix("looked into on ") for one in found for verdict in one.verdict]
     assert where == [OTHER, OTHER, Idle.GROUP]
@@ -403,6 +404,6 @@ def test_findings_of_a_sweep_whose_machines_are_gone_are_told_without_a_verdict(
     engine_of_threads = Threads({"a": (1, Dying)})
     cluster = Cluster(engine_of_threads, package(Conditions(tmp_path), [], tmp_path), tmp_path)
     (found,) = [swept(0, {})]
-    with SweepOnCluster(cluster, 1, 20.0, None) as engine:
+    with SweepOnCluster(cluster, 1, 20.0, None, Databases()) as engine:
         engine.look_into([found], 60.0, 60.0)
     assert found.verdict[0].startswith("no verdict: nobody works on the cluster")

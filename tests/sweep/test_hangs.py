@@ -17,6 +17,7 @@ from autotest.sweeping.sampling import samples
 from autotest.sweeping.timeouts import TimeoutPolicy
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import HANGS, Ended, Unit, after_end, units
+from autotest.sweeping.worker import Databases
 from tests.sweep.planted import TORCH, databases, entries
 
 HANG = Ended(Running.CANDIDATE, "no answer in 20 s", "", hung=True)
@@ -158,7 +159,7 @@ def test_samples_that_cannot_be_made_in_time_cost_one_wait_for_all_units_of_thei
     database = Unending()
     unmade = list(units(database.entries(), lambda key: True, 0))
     cells = {unit.kind: Cell() for unit in unmade}
-    with SweepEngine(1, databases=[database]) as engine:
+    with SweepEngine(1, databases=Databases(others=(database,))) as engine:
         engine.listed()
         engine.run(unmade, lambda unit, part, done: cells[unit.kind].merge(part))
     why = {"its samples could not be made: no answer in 2 s": 1}

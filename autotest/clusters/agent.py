@@ -10,9 +10,7 @@ import platform
 import shutil
 import socket
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -35,23 +33,17 @@ from autotest.clusters.messages import (
 )
 from autotest.clusters.packing import relative, with_file
 from autotest.frameworks import chosen
-from autotest.processes.abandoned import remove_old
+from autotest.processes.abandoned import own_folder
 from autotest.processes.client import START_UP
 from autotest.results.tasks import Death, Found
 from autotest.storage.store import Store
-
-_FOLDER = "autotest-agent-"
-#: Age in seconds after which the folder of an agent without a process on this machine counts as abandoned. The process
-#: may run in another container.
-_STALE = 24 * 3600
 
 
 class Agent:
     """The agent that an engine runs on a machine. It keeps files of a finding only until it has sent them."""
 
     def __init__(self) -> None:
-        remove_old(_without_process(Path(tempfile.gettempdir())), _STALE)
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+        self._folder = own_folder("autotest-agent-")
         self._root = Path.cwd()
         self._workers: AgentWorkers | None = None
         #: The numbers of the running tasks, by the task object's `id`.
@@ -148,13 +140,6 @@ def _facts(connection: Connection, server: socket.socket) -> None:
     sides = " / ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
     python = ".".join(platform.python_version_tuple()[:2])
     connection.send(f"{sides} on {' and '.join(pair.devices)}, NumPy {np.__version__}, Python {python}")
-
-
-def _without_process(folder: Path) -> Iterator[Path]:
-    """Yield the folders of agents that have no process on this machine."""
-    for place in folder.glob(f"{_FOLDER}*-*"):
-        if not Path("/proc", place.name.removeprefix(_FOLDER).partition("-")[0]).exists():
-            yield place
 
 
 __all__ = ["Agent"]

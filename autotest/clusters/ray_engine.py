@@ -21,6 +21,7 @@ from autotest.base.environment import variables
 from autotest.base.errors import UsageError
 from autotest.clusters.agent import Agent
 from autotest.clusters.engine import ClusterUnreachable, Lost, Machine
+from autotest.processes.abandoned import STALE, is_running, remove_old
 
 #: Seconds for a cluster to accept a connection.
 REACHED = 5.0
@@ -93,6 +94,7 @@ class RayEngine:
 
     def _begin(self) -> None:
         """Start a cluster on this machine, which ends with this process."""
+        remove_old(_of_dead_drivers(Path(tempfile.gettempdir())), STALE)
         for attempt in range(ATTEMPTS):
             self._folder = tempfile.mkdtemp(prefix="autotest-")
             # The temporary files of all its processes are removed with this folder.
@@ -222,6 +224,18 @@ class RayEngine:
         self._gone.clear()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _of_dead_drivers(folder: Path) -> Iterator[Path]:
+    """Yield the folders of local clusters whose drivers have no process on this machine.
+
+    The names of the folders do not contain the drivers' numbers, since the paths of Ray's sockets must be short. But
+    those of its sessions do.
+    """
+    for session in folder.glob("autotest-*/session_latest"):
+        with contextlib.suppress(OSError):
+            if not is_running(session.readlink().name.rpartition("_")[2]):
+                yield session.parent
 
 
 @functools.cache

@@ -1,17 +1,44 @@
-"""Removes the folders of processes that were killed before they could remove them."""
+"""Makes folders for a process in the temporary folder, and removes those of processes that were killed."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
+
+#: Age in seconds after which the folder of a process that is not on this machine counts as abandoned. The process may
+#: run in another container.
+STALE: Final = 24 * 3600
+
+
+def own_folder(prefix: str) -> Path:
+    """Make a temporary folder of this process, and remove those with the same `prefix` that were abandoned."""
+    remove_old(_without_process(prefix), STALE)
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
+
+
+def _without_process(prefix: str) -> Iterator[Path]:
+    for place in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+        if not is_running(place.name.removeprefix(prefix).partition("-")[0]):
+            yield place
+
+
+def is_running(pid: str) -> bool:
+    """Return whether this machine has a process with the number `pid`."""
+    return Path("/proc", pid).exists()
 
 
 def remove_old(folders: Iterable[Path], seconds: float) -> None:
-    """Remove those of `folders` that did not change for `seconds`: their processes may run on another machine."""
+    """Remove those of `folders` that did not change for `seconds`."""
     for folder in folders:
         with contextlib.suppress(OSError):
             if time.time() - folder.stat().st_mtime > seconds:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+__all__ = ["STALE", "is_running", "own_folder", "remove_old"]

@@ -6,7 +6,6 @@ import collections
 import contextlib
 import dataclasses
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import wait
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from autotest.base.errors import AutotestError
+from autotest.processes.abandoned import own_folder
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey
@@ -84,7 +84,7 @@ class SweepEngine:
         self._memory = memory
         self._databases = databases
         self.server = server or Server(preloaded(databases.own))
-        self._folder = Path(tempfile.mkdtemp(prefix="autotest-sweep-"))
+        self._folder = own_folder("autotest-sweep-")
         self._workers: dict[int, _Worker] = {}
         #: Workers without a unit.
         self._idle: list[_Worker] = []

@@ -1,0 +1,50 @@
+"""Folders that killed processes left in the temporary folder are removed later, and no others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from autotest.clusters.ray_engine import _of_dead_drivers
+from autotest.processes.abandoned import STALE, own_folder
+
+
+@pytest.fixture
+def ended() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def made(folder: Path, age: float) -> Path:
+    folder.mkdir()
+    at = folder.stat().st_mtime - age
+    os.utime(folder, (at, at))
+    return folder
+
+
+def test_old_folders_of_processes_that_have_ended_are_removed(tmp_path, monkeypatch, ended):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = made(tmp_path / f"autotest-sweep-{ended}-a", 2 * STALE)
+    kept = [
+        made(tmp_path / f"autotest-sweep-{ended}-b", 0),
+        made(tmp_path / f"autotest-sweep-{os.getpid()}-c", 2 * STALE),
+        made(tmp_path / f"autotest-agent-{ended}-d", 2 * STALE),
+    ]
+    own = own_folder("autotest-sweep-")
+    assert not gone.exists()
+    assert sorted(tmp_path.iterdir()) == sorted([own, *kept])
+
+
+def test_the_folder_of_a_cluster_of_ray_is_that_of_its_driver(tmp_path, ended):
+    for name, pid in (("autotest-a", ended), ("autotest-b", os.getpid())):
+        folder = made(tmp_path / name, 0)
+        session = made(folder / f"session_2026-11-25_06-52-11_670680_{pid}", 0)
+        (folder / "session_latest").symlink_to(session)
+    made(tmp_path / "autotest-c", 0)
+    assert list(_of_dead_drivers(tmp_path)) == [tmp_path / "autotest-a"]

@@ -144,6 +144,16 @@ def cluster(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
+def own_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A temporary folder for commands that are killed, which cannot remove what they put there."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="killed-", ignore_cleanup_errors=True) as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield
+
+
+@pytest.fixture
 def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Campaign]]:
     """Starts `autotest fuzz` in a folder of its own, for a candidate with faults; all of it is gone afterwards."""
     for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):

@@ -118,6 +118,7 @@ def _state(pid: int) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("own_temporary_folder")
 def test_ten_kills_lose_nothing_that_was_announced_and_count_nothing_twice(fuzz):
     chance = random.Random(16)
     options = (SUITE, "-k", SIX, "--seed", 3, "--jobs", 2, "--executor", "ray")

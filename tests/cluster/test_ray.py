@@ -225,6 +225,7 @@ def of_how_many_tests(folder: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+@pytest.mark.usefixtures("own_temporary_folder")
 def test_the_accounts_of_gradients_on_ray_that_were_killed_and_resumed_are_those_kept_here(tmp_path, quick):
     asked = ("gradients", SUITE, "--trials", 1, "-k", SIX, "--jobs", 2)
     here = told_by(tmp_path, *asked, where="local")

@@ -151,7 +151,7 @@ def exponential():
     [
         (
             [plus(1.0)],
-            "two agrees with one, and torch alone does otherwise",
+            "two agrees with one, and only torch differs",
             "semantic difference",
         ),
         ([None, None], "one: two and three agree with torch", "candidate"),
@@ -183,5 +183,5 @@ def test_votes_stand_among_the_numbers_of_a_verdict_that_others_reached(tmp_path
     with pytest.raises(Divergence) as raised:
         run(relu, given)
     assert raised.value.finding.blame == "candidate"
-    assert "three: as torch does" in raised.value.finding.verdict
-    assert "two: as one does, unlike torch" in raised.value.finding.verdict
+    assert "three: the same as torch" in raised.value.finding.verdict
+    assert "two: the same as one, different from torch" in raised.value.finding.verdict

@@ -127,7 +127,7 @@ def unwritten() -> UnwrittenGraph:
     ("candidate", "mode", "state"),
     [
         ("dying", "nn.Graph", "verified in a fresh interpreter"),
-        ("unwritten", "graph", "no script is written for graph"),
+        ("unwritten", "graph", "scripts for graph are not supported"),
     ],
 )
 def test_a_death_in_a_graph_is_found_in_the_trial_that_it_is_of(shell, tmp_path, candidate, mode, state):

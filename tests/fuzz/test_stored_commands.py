@@ -75,7 +75,7 @@ def test_where_a_candidate_is_stands_neither_in_its_ledger_nor_in_its_reproducer
     store = Store(tmp_path / ".autotest")
     entry = store.load(kept)
     there = {"torch": "2.0.1+cu117", "torch@venv": "2.13.0 (Python 3.11.7)"}
-    script = "OTHER = '/a/b/python'  # or the one that the command line names\nprint(OTHER)\n"
+    script = "OTHER = '/a/b/python'  # or another interpreter, given on the command line\nprint(OTHER)\n"
     moved = dataclasses.replace(entry.finding, sides=("torch", "torch@venv"), versions=there, script=script)
     store.save(moved, entry.report)
     (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())

@@ -13,8 +13,8 @@ OPTIONS = (
     ("seed", "N", "base seed of all trials: a whole number, or random (0 when left out)"),
     ("n", "N", "number of trials, instead of each test's own"),
     ("profile", "NAME", "how thorough: dev (a quarter of the trials), ci (as the tests say), thorough (ten times)"),
-    ("candidate", "NAME", "the framework under test: a registered name or MODULE:FACTORY; several with commas between"),
-    ("deadline", "20s", "a longer trial is a hang, where trials have a worker process"),
+    ("candidate", "NAME", "the framework under test: a registered name or MODULE:FACTORY; separate several by commas"),
+    ("deadline", "20s", "time limit of a trial in a worker process; a longer one is a hang"),
     ("memory", "4G", "memory that a worker process may take on top of the frameworks'"),
     ("ledger", "FILE", "a ledger of known divergences, beside those that lie with the tests"),
 )

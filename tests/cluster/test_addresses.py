@@ -112,7 +112,7 @@ def test_without_ray_it_is_told_what_to_install(command, monkeypatch):
 def test_this_process_is_no_cluster(command):
     ended = command("fuzz", SUITE, "--executor", "ray", "--jobs", 0)
     assert ended.status == 2
-    assert "expected 1 or more with --executor ray" in ended.errors
+    assert "with --executor ray, use 1 or more" in ended.errors
 
 
 def test_a_machine_of_no_cluster_is_told_how_it_gets_one(command, monkeypatch):
@@ -127,7 +127,7 @@ def test_a_machine_of_no_cluster_is_told_how_it_gets_one(command, monkeypatch):
 def test_groups_of_machines_are_asked_for_with_a_cluster_only(command, option):
     ended = command("fuzz", SUITE, *option)
     assert ended.status == 2
-    assert f"{' '.join(option)}: expected with --executor ray" in ended.errors
+    assert f"{' '.join(option)} needs --executor ray" in ended.errors
 
 
 def parted_from(address: str) -> RayEngine:

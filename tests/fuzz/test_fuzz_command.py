@@ -104,7 +104,7 @@ def test_a_body_that_is_itself_at_fault_is_status_2_and_does_not_hide_the_others
     ("arguments", "said"),
     [
         (["fuzz", "nowhere"], "no such file or folder"),
-        (["fuzz", SUITE, "-k", "nothing_like_this"], "-k 'nothing_like_this' fits none of 26 tests"),
+        (["fuzz", SUITE, "-k", "nothing_like_this"], "-k 'nothing_like_this' matches none of 26 tests"),
         (["fuzz", SUITE, "-k", "a and"], "expected a word"),
         (["fuzz", SUITE, "--resume"], "no campaign of shard 1/1"),
         (["show", "nothing"], "no failure 'nothing'"),

@@ -256,7 +256,7 @@ def test_the_command_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
             "2,5",
             r"the torch \(reference\) model raised RuntimeError when it was called with float32 of shape",
         ),
-        ("Orignal", "2,6", "tests.networks.ports has nothing called Orignal; it has Original"),
+        ("Orignal", "2,6", "tests.networks.ports has no Orignal; did you mean Original?"),
         ("Original", "2,-6", "--input 2,-6: expected"),
         ("Original", "2,6:flot32", "--input 2,6:flot32: expected"),
     ],

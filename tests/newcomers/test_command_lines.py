@@ -50,7 +50,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_run(
 ) -> None:
     report = tmp_path / "none" / "report"
     assert main(["fuzz", str(tmp_path / "test_none.py"), option, str(report)]) == 2
-    assert f"{report} cannot be written: there is no folder {report.parent}" in capsys.readouterr().err
+    assert f"{report} cannot be written: the folder {report.parent} does not exist" in capsys.readouterr().err
 
 
 def test_what_the_terminals_encoding_lacks_is_spelt_out(tmp_path: Path, monkeypatch: Any) -> None:

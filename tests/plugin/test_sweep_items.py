@@ -60,7 +60,10 @@ def test_a_death_costs_one_item_under_xdist(
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("--autotest-sweep=no_such_operator", "*--autotest-sweep='no_such_operator' fits no cell; cells are called*"),
+        (
+            "--autotest-sweep=no_such_operator",
+            "*--autotest-sweep='no_such_operator' matches no cell; the name of a cell is*",
+        ),
         ("--autotest-sweep=abs and", "*--autotest-sweep='abs and': expected a word*"),
     ],
 )

@@ -165,7 +165,7 @@ class _Trials:
             where, index = progress.vanished[0]
             raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
         for complaint, times in one.forgotten.items():
-            raise GradientNotCompared(test.id, f"{times} of {one.tried} trials forgot their gradients: {complaint}.")
+            raise GradientNotCompared(test.id, f"{times} of {one.tried} trials compared no gradients: {complaint}.")
         if one.skips:
             raise unittest.SkipTest(one.skips)
         if one.broken:

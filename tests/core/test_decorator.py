@@ -380,7 +380,9 @@ def test_a_test_that_only_calls_another_one_is_told_that_this_ran_its_own_trials
     def only_calls_another():
         return scaled(factor=2)
 
-    with pytest.raises(NothingCompared, match=r"called scaled, which is a test .* call scaled\.__wrapped__\(\.\.\.\)"):
+    with pytest.raises(
+        NothingCompared, match=r"called scaled, which is a decorated test .* call scaled\.__wrapped__\(\.\.\.\)"
+    ):
         only_calls_another()
 
     @autotest(n=2)

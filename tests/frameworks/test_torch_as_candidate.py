@@ -308,7 +308,7 @@ def test_a_leaf_that_is_made_of_what_the_graph_computes_is_left_out():
 
     report = compiled_alike(body, "eager", trials=1)
     assert report.mismatches == [[]]
-    assert report.left_out == {"leaves that are made of what the graph computes": 1}
+    assert report.left_out == {"leaves that are made from results of the graph": 1}
 
 
 def test_what_cannot_be_traced_is_left_out_and_no_finding(backend):

@@ -61,10 +61,10 @@ def test_a_test_that_compares_no_gradient_is_named_and_no_success(command, tmp_p
     (tmp_path / "pyproject.toml").write_text("")
     ended = command("fuzz", suite, "--jobs", 0, "--trials", 3, "--junitxml", "out.xml", "--json", "out.json")
     assert ended.status == 2
-    assert "1 test forgets its gradients:\n  forgetful.py::test_forgets: " in ended.output
+    assert "1 test compares no gradients:\n  forgetful.py::test_forgets: " in ended.output
     assert "the results of exp depend on them, but no gradient was compared" in ended.output
-    assert ended.output.endswith("Nothing new found, but 1 test forgets its gradients.\n")
-    assert ET.parse(tmp_path / "out.xml").getroot().find(".//error").get("message") == "the test forgets its gradients"
+    assert ended.output.endswith("Nothing new found, but 1 test compares no gradients.\n")
+    assert ET.parse(tmp_path / "out.xml").getroot().find(".//error").get("message") == "the test compares no gradients"
     found = {
         test["test"]: test["forgotten_gradients"] for test in json.loads((tmp_path / "out.json").read_text())["tests"]
     }

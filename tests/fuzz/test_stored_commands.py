@@ -191,7 +191,7 @@ def test_a_ledger_entry_says_in_which_tests_it_holds(command, tmp_path, kept):
     one, any_of_them = tmp_path / "one" / "ledger.toml", tmp_path / "any" / "ledger.toml"
     ended = command("ledger", "add", kept, "--reason", "known", "--ledger", one)
     assert f"{kept} is expected from now on, in twenty_six.py::test_operator[name='relu'] only" in ended.output
-    assert 'with `test = "twenty_six.py::test_operator"`' in ended.output
+    assert 'write `test = "twenty_six.py::test_operator"`' in ended.output
     ended = command("ledger", "add", kept, "--reason", "known", "--ledger", any_of_them, "--test", "*::test_operator")
     assert ended.output.endswith("is expected from now on, in *::test_operator\n")
     for ledger, speaks in ((one, False), (any_of_them, True)):
@@ -223,7 +223,7 @@ def test_what_a_known_divergence_hid_is_told_by_entry(command, tmp_path):
     (tmp_path / "ledger.toml").write_text("".join(KNOWN.format(symptom=symptom) for symptom in ("value", "dtype")))
     ended = command("ledger", "hidden", tmp_path, candidate=SWAPPED)
     assert ended.output.splitlines() == [
-        "2 entries of the ledger met; behind 1 of them, in the same trials, 1 other:",
+        "2 entries of the ledger seen; in the same trials, 1 of them hid 1 other:",
         "  swapped-dtype",
         "      hid swapped-value, 3 of 3 times",
     ]
@@ -234,6 +234,6 @@ def test_what_a_known_divergence_hides_and_nobody_knows_fails_the_test_and_is_to
     (tmp_path / "test_largest.py").write_text(LARGEST)
     (tmp_path / "ledger.toml").write_text(KNOWN.format(symptom="dtype"))
     ended = command("ledger", "hidden", tmp_path, candidate=SWAPPED)
-    assert ended.output.startswith("0 entries of the ledger met, each alone in its trials")
+    assert ended.output.startswith("0 entries of the ledger seen; none was hidden behind another one")
     assert "test_largest.py::test_largest: faulty diverges from torch: max, value" in ended.output
     assert ended.status == 1

@@ -191,7 +191,7 @@ class random(Generator):
             return int(bound)
         if isinstance(bound, numbers.Real) and math.isfinite(bound):
             return float(bound)
-        hint = ": fix the type of the generator that gave it with .to(int)" if isinstance(bound, builtins.tuple) else ""
+        hint = ": fix the type of its generator with .to(int)" if isinstance(bound, builtins.tuple) else ""
         raise BadBounds(
             f"random({name}={bound!r}) at {text(self._where)}: expected a finite number or a generator of one{hint}"
         )

@@ -61,8 +61,7 @@ class from_strategy(Generator):
             raise GeneratorError(f"{self._strategy!r}: {error}") from None
         except hypothesis.errors.Unsatisfiable:
             raise Unsatisfiable(
-                f"{self._strategy!r}: expected some value to be accepted, and Hypothesis finds none; "
-                "widen what is drawn"
+                f"{self._strategy!r}: expected some value to be accepted, but Hypothesis finds none; use a wider range"
             ) from None
         return examples[word % len(examples)]
 

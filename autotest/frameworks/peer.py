@@ -102,7 +102,7 @@ class Peer:
             )
         except OSError as error:
             self._let_go()
-            raise FrameworkMissing(f"python:{python}: no interpreter starts there ({error.strerror})") from error
+            raise FrameworkMissing(f"python:{python}: no interpreter starts at this path ({error.strerror})") from error
         finally:
             os.close(theirs)
         assert self._process.stdin is not None

@@ -184,7 +184,7 @@ class _Operator:
             if not isinstance(sample.input, torch.Tensor):
                 raise NotReplayable("a method needs a tensor")
             if form == "in-place" and sample.broadcasts_input:
-                raise NotReplayable("broadcasts its first operand, which no in-place form can")
+                raise NotReplayable("broadcasts its first operand, so it has no in-place form")
             _call(builder, "method", variant.__name__, args, sample.kwargs, written=form == "in-place")
         else:
             operands = [builder.operand(item) for item in args]

@@ -59,7 +59,7 @@ class Transcript:
         if isinstance(value, _Named):
             found: str = object.__getattribute__(value, "_text")
             if not found:
-                raise NotReplayable("something is computed of what was not written down")
+                raise NotReplayable("a call uses a value that was not recorded")
             return found
         if id(value) in self._constants:
             return self._constants[id(value)][0]

@@ -138,7 +138,7 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is cal
     for item in _in_module(load(file), file):
         if isinstance(item, Collected) and item.id == wanted:
             return item.renamed(id, label=label) if folders else item
-    raise UsageError(f"{file}: there is no decorated test {id!r}; it was renamed, removed, or needs fixtures")
+    raise UsageError(f"{file}: no decorated test {id!r}; it was renamed, removed, or needs fixtures")
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -149,7 +149,11 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
     else:
         file, _, test = str(path).partition("::")
-        said = f"write {file!r} -k {test.rpartition('::')[2]}" if test else "give test files or folders that hold some"
+        said = (
+            (f"write {file!r} -k {test.rpartition('::')[2]}")
+            if test
+            else "give test files, or folders that contain some"
+        )
         raise UsageError(f"{path}: no such file or folder; {said}")
 
 

@@ -17,7 +17,7 @@ from tests.cluster.conftest import SUITE, free_port
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("ray://127.0.0.1:{closed}", "nobody answers there"),
+        ("ray://127.0.0.1:{closed}", "no server answers at this address"),
         ("ray://nowhere", "expected ray://HOST:PORT, such as ray://10.0.0.1:10001"),
         ("ray://10.0.0.1", "expected ray://HOST:PORT"),
         ("ray://10.0.0.1:99999", "expected ray://HOST:PORT"),
@@ -73,7 +73,7 @@ class _Refusing(types.SimpleNamespace):
         (
             ConnectionError("ray client connection timeout"),
             False,
-            "nobody takes this process on there (ray client connection timeout); expected the client server of a Ray",
+            "the cluster does not accept this process (ray client connection timeout); expected the client server of a",
         ),
         (
             ConnectionAbortedError(
@@ -146,7 +146,7 @@ def parted_from(address: str) -> RayEngine:
 
 def test_a_cluster_of_others_that_goes_away_meanwhile_is_told_with_how_to_go_on():
     engine = parted_from("10.0.0.1:10001")
-    with pytest.raises(ClusterUnreachable, match=r"the connection to the cluster is lost .* --resume goes on"):
+    with pytest.raises(ClusterUnreachable, match=r"the connection to the cluster is lost .* --resume continues"):
         engine.answers(1.0)
     engine._actors[2] = object()
     with pytest.raises(ClusterUnreachable, match="the connection to the cluster is lost"):

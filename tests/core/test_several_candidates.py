@@ -130,7 +130,7 @@ def test_candidates_are_named_with_commas_between(monkeypatch, asked, names):
 
 def test_who_can_take_one_candidate_says_so_of_several(monkeypatch):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "oneflow,paddle")
-    with pytest.raises(UsageError, match="expected one of them here; only pytest and autotest fuzz take several"):
+    with pytest.raises(UsageError, match="expected one candidate here; only pytest and autotest fuzz accept several"):
         registry.chosen_names()
     monkeypatch.setenv("AUTOTEST_CANDIDATE", " , ")
     with pytest.raises(UsageError, match="expected the name of a framework"):

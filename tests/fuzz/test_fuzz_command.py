@@ -131,7 +131,7 @@ def test_a_wrong_option_is_refused_by_name(command, wrong, capsys):
 def test_a_missing_framework_is_one_sentence(command):
     ended = command("fuzz", SUITE, "--jobs", 0, candidate="nothing_of_this_name")
     assert ended.status == 2
-    assert "no framework is called 'nothing_of_this_name'" in ended.errors
+    assert "no framework is named 'nothing_of_this_name'" in ended.errors
 
 
 def numbers(directory):

@@ -122,7 +122,7 @@ def test_a_divergence_that_the_ledger_expects_is_the_reason_why_nothing_is_compa
 def test_only_the_ledger_makes_a_divergence_known_whatever_words_a_reason_begins_with():
     account = GradientAccount()
     account.add("t.py::test_skipped", [Use("cos", "exempt", "known divergence, the test says")])
-    account.add("t.py::test_forgets", [Use("cos", "missing", "nothing is pushed back through it")])
+    account.add("t.py::test_forgets", [Use("cos", "missing", "backward does not reach it")])
     assert account.operators["cos"].state == "missing"
     account.add("t.py::test_expected", [Use("cos", "exempt", divergence="no-cos")])
     assert (account.operators["cos"].state, account.operators["cos"].reason) == ("exempt", "known divergence no-cos")

@@ -206,7 +206,7 @@ def test_other_decorators_may_stand_between():
 
 @pytest.mark.parametrize("reason", ["", "  ", None])
 def test_an_empty_reason_is_refused(reason):
-    with pytest.raises(UsageError, match="expected the reason why"):
+    with pytest.raises(UsageError, match="expected a reason why"):
         skip_grad_check(reason=reason)
 
 

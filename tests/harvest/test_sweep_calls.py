@@ -78,7 +78,7 @@ def test_a_divergence_is_kept_with_a_script_that_was_seen_to_show_it(
 @pytest.mark.parametrize(
     ("candidate", "said"),
     [
-        ("no_such_framework", "no framework is called 'no_such_framework'. Registered are"),
+        ("no_such_framework", "no framework is named 'no_such_framework'. Registered are"),
         ("no_such_module:factory", "(no_such_module:factory) cannot be imported"),
     ],
 )

@@ -184,8 +184,8 @@ def test_the_models_agree_with_themselves(name: str) -> None:
     [
         ({"nowhere": "norm"}, "the reference has no parameter, buffer or module 'nowhere'"),
         ({"norm": "nowhere"}, "the candidate has no parameter, buffer or module 'nowhere'"),
-        ({"first.weight": "stem.kernel"}, "where axes move"),
-        ({"first.weight": ("stem.kernel", (0, 0))}, "is no order of the 2 axes"),
+        ({"first.weight": "stem.kernel"}, "if the axes are permuted"),
+        ({"first.weight": ("stem.kernel", (0, 0))}, "is not a permutation of the 2 axes"),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_refused_in_a_sentence(mapping: Any, message: str) -> None:
@@ -216,7 +216,7 @@ def test_what_cannot_be_aligned_says_so() -> None:
     ],
 )
 def test_a_loss_that_is_none_is_told_in_a_sentence(loss: Any, said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said) + r": let it end with \.mean\(\) or \.sum\(\)"):
+    with pytest.raises(UsageError, match=re.escape(said) + r": end the function with \.mean\(\) or \.sum\(\)"):
         autotest.align(torch.nn.Linear(6, 2), torch.nn.Linear(6, 2), X, loss=loss)
 
 

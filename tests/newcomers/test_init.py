@@ -110,5 +110,5 @@ def test_the_version_is_told_by_the_command_and_by_the_package(capsys):
 
 def test_a_candidate_that_nobody_has_is_told_before_anything_is_written(tmp_path, capsys):
     assert initialised(tmp_path, "--candidate", "onefow") == 2
-    assert "no framework is called 'onefow'. Did you mean 'oneflow'? Registered are" in capsys.readouterr().err
+    assert "no framework is named 'onefow'. Did you mean 'oneflow'? Registered are" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -200,7 +200,7 @@ def test_pytest_fails_a_test_whose_decorator_was_forgotten(pytester, monkeypatch
 
 
 def test_a_fixture_is_no_test():
-    with pytest.raises(UsageError, match=r"stands above @pytest.fixture over given: a fixture is no test"):
+    with pytest.raises(UsageError, match=r"cannot decorate the fixture given: a fixture is not a test"):
 
         @autotest(n=1)
         @pytest.fixture

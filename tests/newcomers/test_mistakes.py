@@ -102,7 +102,7 @@ MISTAKES = {
         "return [x * k for k in range(random(1, 5))]", "random\\(1, 5\\) is a generator: write .value"
     ),
     "generator_printed": Mistake(
-        'return getattr(torch, f"relu{random(1, 5)}")(x)', "f-strings .* is a generator: write .value"
+        'return getattr(torch, f"relu{random(1, 5)}")(x)', "an f-string .* is a generator: write .value"
     ),
     "pickled": Mistake("import pickle; pickle.dumps(x)", "cannot be pickled: it holds live objects of two frameworks"),
     "grad_in_words": Mistake(
@@ -126,7 +126,7 @@ MISTAKES = {
         "return x if random(0, 2) else -x", "a condition .* random\\(0, 2\\) is a generator: write .value"
     ),
     "generator_compared": Mistake(
-        "assert random(0, 2) == 1", "== needs a drawn value, and random\\(0, 2\\) is a generator"
+        "assert random(0, 2) == 1", "== needs a drawn value, but random\\(0, 2\\) is a generator"
     ),
     "bounds_in_words": Mistake(
         'return torch.sum(x, dim=random("a", "b"))', "random\\(low='a'\\) at .*: expected a finite"

@@ -374,10 +374,10 @@ def test_the_candidate_can_be_given(suite, run):
         ("--autotest-memory=all", "*--autotest-memory='all': expected a size such as 500M or 4G"),
         ("--autotest-n=0", "*--autotest-n='0': expected a number of trials, at least 1"),
         ("--autotest-profile=fast", "*--autotest-profile='fast': expected dev, ci, thorough"),
-        ("--autotest-candidate=torch,onefow", "*no framework is called 'onefow'. Did you mean 'oneflow'?*"),
+        ("--autotest-candidate=torch,onefow", "*no framework is named 'onefow'. Did you mean 'oneflow'?*"),
         (
             "--autotest-candidate=python:no_such/env",
-            "*python:no_such/env: there is no such file; give the*",
+            "*python:no_such/env: no such file; give the*",
         ),
     ],
 )

@@ -106,7 +106,7 @@ def test_what_two_maps_do_not_have_in_common_is_told() -> None:
     assert "the earlier map was made with a 1, b 2, this one with a 1, b 3" in text
     assert "made with --seed 0, this one with --seed 7: a change may come from other samples" in text
     after.sides = ("a", "c")
-    assert "compares b with a, and this one c with a" in sweep_text.changed(compared(before, after), [])
+    assert "compares b with a, this one c with a" in sweep_text.changed(compared(before, after), [])
 
 
 def test_an_earlier_map_that_is_not_complete_is_told() -> None:

@@ -262,5 +262,7 @@ def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
     Raises `GeneratorError` if `count` is not an int or is below 1.
     """
     if type(count) is not int or count < 1:
-        raise GeneratorError(f"broadcast_tensors({count!r}) at {text(here())}: expected how many tensors, at least 1")
+        raise GeneratorError(
+            f"broadcast_tensors({count!r}) at {text(here())}: expected a number of tensors, at least 1"
+        )
     return Exploration.of(current()).broadcasting(count, ndim)

@@ -52,9 +52,7 @@ class from_strategy(Generator):
             suppress_health_check=[*hypothesis.HealthCheck],
         )
         if repr(self._strategy) == "data()":
-            raise GeneratorError(
-                "data(): expected a strategy of values; data() is for a test under @given, which draws from it itself"
-            )
+            raise GeneratorError("data(): expected a strategy of values; data() works only in a test under @given")
         try:
             hypothesis.seed(word)(settings(hypothesis.given(self._strategy)(collect)))()
         except hypothesis.errors.InvalidArgument as error:

@@ -55,7 +55,7 @@ class PeerDied(Exception):
     """
 
     def __init__(self, ended: str, last_words: str, *, late: bool) -> None:
-        super().__init__(f"its process {ended}{f': {last_words}' if last_words else ' without a word'}")
+        super().__init__(f"its process {ended}{f': {last_words}' if last_words else ' without output'}")
         self.last_words, self.late = last_words, late
 
 

@@ -66,7 +66,7 @@ class Transcript:
         if isinstance(value, np.ndarray):
             text = literals.array(value)
             if text is None:
-                raise NotReplayable(f"an array of {value.size} numbers is too large to stand in a line")
+                raise NotReplayable(f"an array of {value.size} numbers is too large for one line")
             return text
         if isinstance(value, (list, tuple)):
             inside = ", ".join(map(self.text, value))

@@ -22,7 +22,7 @@ from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_
 #: Maximum number of derivatives that a cautious check looks at one by one; above this, it checks sums.
 MOST_DERIVATIVES = 1_000_000
 #: Part of the message about a backward pass that is not linear.
-LINEAR = "the negative cotangent than the negative one: it is not linear"
+LINEAR = "the negative cotangent than the negative gradient: backward is not linear"
 
 
 @dataclasses.dataclass(slots=True)
@@ -129,7 +129,9 @@ def _oddity(function: FunctionOfInputs, gradients: list[Any], array: Array, rule
             return f"backward gave another gradient the second time (nondet_tol={rule.nondet_tol:g})", size
         # With another layout, sums may be computed in another order: allow for rounding.
         allowed = rule.nondet_tol + rule.atol + rule.rtol * float(np.abs(np.nan_to_num(value.data)).max(initial=0.0))
-        for other, sign, what in zip(others, (1, -1), ("the same cotangent laid out with gaps", LINEAR), strict=False):
+        for other, sign, what in zip(
+            others, (1, -1), ("a non-contiguous copy of the same cotangent", LINEAR), strict=False
+        ):
             size = _gap(value.data, sign * other.data)
             if size > allowed:
                 return f"backward gave another gradient for {what}", size

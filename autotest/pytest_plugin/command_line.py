@@ -51,7 +51,7 @@ def add(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "autotest_special_values",
-        "whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn, and differences on them count",
+        "whether NaN, infinities, -0.0, subnormal and the largest numbers are drawn, and differences on them count",
         type="bool",
         default=True,
     )

@@ -202,4 +202,4 @@ def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monke
     assert main(["conformance", "numpy_adapter:factory"]) == 1  # found in the folder that it was written into
     wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
     assert wrong
-    assert all("NotImplementedError: say how numpy differentiates" in line for line in wrong)
+    assert all("NotImplementedError: define how numpy differentiates" in line for line in wrong)

@@ -327,7 +327,7 @@ def _script(folder, text):
 def test_an_interpreter_that_never_begins_is_waited_for_some_time(tmp_path, monkeypatch):
     monkeypatch.setattr(peer, "TO_BEGIN", 0.3)
     candidate = framework(_script(tmp_path, "exec sleep 3600"))
-    with pytest.raises(FrameworkMissing, match=r"did not begin within 0.3 s and was ended without a word; give"):
+    with pytest.raises(FrameworkMissing, match=r"did not begin within 0.3 s and was ended without output; give"):
         candidate.synchronize()
 
 
@@ -376,7 +376,7 @@ def test_an_interpreter_that_ends_without_a_word_is_asked_for_another_and_not_st
     silent.chmod(0o755)
     candidate = framework(f"python:{silent}")
     for _ in range(2):
-        with pytest.raises(FrameworkMissing, match=r"status 1 without a word; give the interpreter of an environment"):
+        with pytest.raises(FrameworkMissing, match=r"status 1 without output; give the interpreter of an environment"):
             candidate.synchronize()
     assert started.read_text() == "once\n"
 

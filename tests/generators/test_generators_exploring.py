@@ -331,7 +331,7 @@ def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, A
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, None])
 def test_no_tensors_broadcast_with_each_other(count: Any) -> None:
-    with pytest.raises(GeneratorError, match=rf"broadcast_tensors\({count}\) at .*expected how many tensors"):
+    with pytest.raises(GeneratorError, match=rf"broadcast_tensors\({count}\) at .*expected a number of tensors"):
         trials(lambda: explored_shapes(count), count=1)
 
 

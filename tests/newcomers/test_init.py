@@ -87,7 +87,7 @@ def test_a_workflow_says_where_ci_has_no_folder_to_install_from(tmp_path, capsys
     initialised(tmp_path)
     workflow = (tmp_path / ".github/workflows/autotest.yml").read_text()
     assert f"- run: pip install pytest {installs}\n" in workflow
-    assert ("installed from a folder: say where CI finds it" in workflow) == noted
+    assert ("installed from a folder: write where CI can install it" in workflow) == noted
     assert ("was installed from a folder of this machine" in capsys.readouterr().out) == noted
 
 

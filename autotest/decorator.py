@@ -107,12 +107,15 @@ def autotest(
         said = "the second argument is rtol, a number or a mapping"
         raise UsageError(f"autotest({n!r}, {rtol!r}): {said}; write auto_backward={rtol!r}")
     if pair is not None and candidate:
-        raise UsageError(f"autotest(pair=..., candidate={candidate!r}): expected one of them; a pair has its candidate")
+        raise UsageError(
+            f"autotest(pair=..., candidate={candidate!r}): expected only one of them, because a pair "
+            "contains its candidate"
+        )
     check_values = check_values if check_allclose is None else check_allclose
     if check_values is False:
         for name, limit in {"rtol": rtol, "atol": atol, "grad_rtol": grad_rtol, "grad_atol": grad_atol}.items():
             if limit is not None:
-                said = "expected check_values=True beside it, without which no value is compared"
+                said = "expected check_values=True as well, because without it no value is compared"
                 raise UsageError(f"autotest({name}={limit!r}): {said}")
     settings = Settings(
         n=n,
@@ -257,7 +260,7 @@ def _must_fit(
     except TypeError as error:
         code = inspect.unwrap(written).__code__
         method = "." in name and not code.co_argcount
-        said = f"a method is given its object: write `def {code.co_name}(self):`" if method else str(error)
+        said = f"a method needs a parameter for its object: write `def {code.co_name}(self):`" if method else str(error)
         raise UsageError(f"{source_location(written)}: {name}: {said}") from None
 
 
@@ -273,8 +276,8 @@ def _with_graph_mode(sides: Pair | tuple[Pair, ...]) -> Pair | tuple[Pair, ...]:
     for each in sides if isinstance(sides, tuple) else (sides,):
         if not each.candidate.graph_mode:
             raise UsageError(
-                f"autotest(check_graph=True): {each.candidate.name} has no graph mode, so that nothing would be "
-                "checked; leave check_graph out, or choose a candidate that has one, such as oneflow"
+                f"autotest(check_graph=True): {each.candidate.name} has no graph mode, so nothing would be checked; "
+                "omit check_graph, or choose a candidate with a graph mode, such as oneflow"
             )
     return sides
 
@@ -283,13 +286,13 @@ def _checked(function: Any) -> Any:
     """Return `function` if it can be run repeatedly; else raise `UsageError`, which says what to write instead."""
     written = functools.partial(function).func if callable(function) else function
     if type(written).__name__ == "FixtureFunctionDefinition":  # pytest's class of a fixture
-        raise UsageError(f"@autotest stands above @pytest.fixture over {written.__name__}: a fixture is no test")
+        raise UsageError(f"@autotest cannot decorate the fixture {written.__name__}: a fixture is not a test")
     if hasattr(written, "__autotest__"):
-        raise UsageError(f"@autotest stands twice over {written.__qualname__}: leave one of them out")
+        raise UsageError(f"@autotest decorates {written.__qualname__} twice: remove one of them")
     if getattr(written, "is_hypothesis_test", False):
         raise UsageError(
-            f"@autotest stands above @given over {written.__qualname__}: write @given(...) above @autotest, so that "
-            "each example is run as trials"
+            f"@autotest is above @given on {written.__qualname__}: write @given(...) above @autotest, so that each "
+            "example runs as trials"
         )
     if not inspect.isroutine(written) or inspect.isbuiltin(written):
         what = "a class" if isinstance(written, type) else "a callable object" if callable(written) else "no function"
@@ -315,7 +318,7 @@ def skip_grad_check(*function: Any, reason: str = "") -> Callable[[F], F]:
         UsageError: at decoration, if the reason is empty or the decorated object is no function.
     """
     if function or not str(reason or "").strip():
-        raise UsageError(f"skip_grad_check(reason={reason!r}): expected the reason why no gradient needs comparing")
+        raise UsageError(f"skip_grad_check(reason={reason!r}): expected a reason why no gradient is compared")
 
     def mark(function: F) -> F:
         if isinstance(function, type) or not (callable(function) or isinstance(function, classmethod)):

@@ -227,7 +227,7 @@ class choice_array(Generator):
         if p is not None and (
             p.shape != pool.shape or not (p >= 0).all() or not math.isclose(p.sum(), 1, abs_tol=1e-8)
         ):
-            raise self._bad(f"expected p to be {pool.size} chances with sum 1, got {p.tolist()!r}")
+            raise self._bad(f"expected p to be {pool.size} probabilities with sum 1, got {p.tolist()!r}")
 
     def _draw(self, source: Source, annotation: Annotation) -> Drawn:
         pool = _pool(self._a.draw_in(source, INT) if isinstance(self._a, Generator) else self._a)

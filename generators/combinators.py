@@ -144,18 +144,21 @@ def _chances(possibility: Any, count: int) -> builtins.tuple[float, ...]:
         except (TypeError, ValueError):
             raise GeneratorError(
                 f"oneof(possibility={possibility!r}): "
-                + (f"expected {count} numbers with sum 1" if count > 1 else "expected one number, which is 1")
-                + (", or the chance of the first" if count == 2 else "")
+                + (f"expected {count} probabilities with sum 1" if count > 1 else "expected one probability, 1")
+                + (", or the probability of the first alternative" if count == 2 else "")
             ) from None
     if len(chances) != count:
         raise GeneratorError(
-            f"oneof(possibility={possibility!r}): expected {count} chances, one each, got {len(chances)}"
+            f"oneof(possibility={possibility!r}): expected {count} probabilities, one for each alternative, got "
+            f"{len(chances)}"
         )
     if isinstance(possibility, (int, float)) and not 0.0 <= possibility <= 1.0:
-        raise GeneratorError(f"oneof(possibility={possibility!r}): expected the chance of the first, from 0 to 1")
+        raise GeneratorError(
+            f"oneof(possibility={possibility!r}): expected the probability of the first alternative, from 0 to 1"
+        )
     if not all(0.0 <= chance <= 1.0 for chance in chances) or not math.isclose(sum(chances), 1.0, abs_tol=1e-6):
         raise GeneratorError(
-            f"oneof(possibility={possibility!r}): expected chances from 0 to 1 with sum 1, got {list(chances)!r}"
+            f"oneof(possibility={possibility!r}): expected probabilities from 0 to 1 with sum 1, got {list(chances)!r}"
         )
     return chances
 

@@ -44,7 +44,7 @@ class Filling:
 
     def fill(self, bits: Bits, spec: Spec) -> Array:
         """Return an array of `spec`'s shape, in the carrier of its dtype, that depends only on `bits` and `spec`."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what an array holds: override fill")
+        raise NotImplementedError(f"{type(self).__name__} does not define the contents of an array: override fill")
 
     def children(self) -> tuple[Generator, ...]:
         """Return the parameters that are generators."""
@@ -205,7 +205,7 @@ def distinct(bits: Bits, spec: Spec) -> Array:
     if np.unique(values).size < count:
         raise BadBounds(
             f"contents='distinct': expected {count} values of {spec.dtype} in [{spec.low!r}, {spec.high!r}), "
-            "which are too close together for it; take a wider range or a smaller shape"
+            "but the range contains fewer; use a wider range or a smaller shape"
         )
     return values.reshape(spec.shape)
 

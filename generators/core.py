@@ -34,7 +34,7 @@ class Generator:
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         """Return a new value from `source`; `annotation` is that of the parameter that receives it, or None."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how to draw: override _draw")
+        raise NotImplementedError(f"{type(self).__name__} does not define how to draw: override _draw")
 
     def _to(self, annotation: Annotation) -> None:
         """Fix the type of this generator only, unless it is fixed already. Most generators have no type."""
@@ -110,7 +110,7 @@ class Generator:
 
     def _no_value(self, use: str) -> NotAValue:
         return NotAValue(
-            f"{use} needs a drawn value, and {self!r} is a generator: write .value() for its value in this trial"
+            f"{use} needs a drawn value, but {self!r} is a generator: write .value() for its value in this trial"
         )
 
     def __bool__(self) -> bool:
@@ -120,7 +120,7 @@ class Generator:
         raise self._no_value("iteration")
 
     def __index__(self) -> int:
-        raise self._no_value("a whole number, as range() and an index take it,")
+        raise self._no_value("range() or an index")
 
     def __int__(self) -> int:
         raise self._no_value("int()")
@@ -132,7 +132,7 @@ class Generator:
         raise self._no_value("len()")
 
     def __format__(self, specification: str) -> str:
-        raise self._no_value("text, as f-strings and str.format make it,")
+        raise self._no_value("an f-string or str.format")
 
     def __lt__(self, other: object) -> bool:
         raise self._no_value("<")

@@ -92,7 +92,7 @@ class Filtered(Generator):
                 if value is combinators.NOTHING or self._accepts(value):
                     return value
                 if len(source.choices) == choices_before:
-                    raise self._unsatisfiable(value, "and it can be no other")
+                    raise self._unsatisfiable(value, "and it has no other value")
                 # Remove the values that this try drew: they are at the end, because dicts keep insertion order. Values
                 # that the trial drew earlier stay, because they may have been used.
                 while len(memo) > drawn_before:
@@ -102,12 +102,12 @@ class Filtered(Generator):
         finally:
             if before is not None:
                 source.vary(before)
-        raise self._unsatisfiable(value, f"as were {MOST_REFUSALS - 1} before it")
+        raise self._unsatisfiable(value, f"like the {MOST_REFUSALS - 1} values before it")
 
     def _unsatisfiable(self, value: Any, why: str) -> Unsatisfiable:
         return Unsatisfiable(
             f"{self!r} at {text(self._where)}: expected some value to be accepted, but {value!r} was refused, {why}; "
-            "widen what is drawn, or draw the filtered generator before what it is made of"
+            "draw from a wider range, or draw the filtered generator before the generators that it uses"
         )
 
     def size(self) -> int:

@@ -220,35 +220,35 @@ def _consistent(
 
     if shape is not None and (ndim is not None or dims):
         other = "ndim" if ndim is not None else f"dim{next(at for at, size in enumerate(dims) if size is not None)}"
-        raise wrong(f"shape={shape!r}, {other}=...", f"expected either the shape or {other}, which is a part of it")
+        raise wrong(f"shape={shape!r}, {other}=...", f"expected either shape or {other}, not both")
     if type(ndim) is int and dims and len(dims) > ndim:
         axis = len(dims) - 1
         raise wrong(
             f"ndim={ndim}, dim{axis}={dims[axis]!r}",
-            f"expected dimensions up to dim{ndim - 1}, for a tensor of rank {ndim} has no more"
+            f"expected dimensions up to dim{ndim - 1}, because a tensor of rank {ndim} has no more"
             if ndim
-            else "expected no dimensions, for a tensor of rank 0 has none",
+            else "expected no dimensions, because a tensor of rank 0 has none",
         )
     plain = dtype is not None and not isinstance(dtype, Generator)
     if plain and dtype_name(dtype) == "bool" and not (low is None and high is None):
-        raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, for truth values have none")
+        raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, because booleans have none")
     if isinstance(contents, str) and contents == "indices" and high is None:
-        raise wrong(f"contents={contents!r}", "expected high=, which is how many there are to point at")
+        raise wrong(f"contents={contents!r}", "expected high=, the number of elements that can be indexed")
     if isinstance(contents, str) and contents == "one_hot":
         for name, bound, fits in (("low", low, 0), ("high", high, 1)):
             if isinstance(bound, (int, float)) and (bound > fits if name == "low" else bound < fits):
                 raise wrong(
-                    f"contents={contents!r}, {name}={bound!r}", "expected no bounds, for it holds zeros and ones"
+                    f"contents={contents!r}, {name}={bound!r}", "expected no bounds, because it contains zeros and ones"
                 )
     if isinstance(contents, str) and contents == "distinct" and isinstance(layout, str) and layout == "expanded":
         raise wrong(
-            f"contents={contents!r}, layout={layout!r}", "expected another layout, for this one repeats numbers"
+            f"contents={contents!r}, layout={layout!r}", "expected another layout, because this one repeats numbers"
         )
     if isinstance(layout, str) and layout != "contiguous":
         rank = ndim if type(ndim) is int else len(shape) if isinstance(shape, (tuple, list)) else None
         needed = LEAST_RANK.get(layout, 1)
         if rank is not None and rank < needed:
-            raise wrong(f"layout={layout!r}", f"expected rank {needed} or more, got {rank}: it can lie in no other way")
+            raise wrong(f"layout={layout!r}", f"expected rank {needed} or more for this layout, got {rank}")
 
 
 def drawn_large() -> bool:
@@ -262,5 +262,7 @@ def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
     Raises `GeneratorError` if `count` is not an int or is below 1.
     """
     if type(count) is not int or count < 1:
-        raise GeneratorError(f"broadcast_tensors({count!r}) at {text(here())}: expected how many tensors, at least 1")
+        raise GeneratorError(
+            f"broadcast_tensors({count!r}) at {text(here())}: expected a number of tensors, at least 1"
+        )
     return Exploration.of(current()).broadcasting(count, ndim)

@@ -153,7 +153,7 @@ class random(Generator):
                 if type(low) is not int or type(high) is not int:
                     low, high = math.ceil(low), math.ceil(high)
                     if not low < high:
-                        raise self._bad(self.low, self.high, " when whole numbers are asked for")
+                        raise self._bad(self.low, self.high, " when whole numbers are requested")
                 return whole_number(source, low, high)
             if wanted is float:
                 # The very wide and the very narrow ranges of numbers without bounds have trials of their own.
@@ -191,7 +191,7 @@ class random(Generator):
             return int(bound)
         if isinstance(bound, numbers.Real) and math.isfinite(bound):
             return float(bound)
-        hint = ": fix the type of the generator that gave it with .to(int)" if isinstance(bound, builtins.tuple) else ""
+        hint = ": fix the type of its generator with .to(int)" if isinstance(bound, builtins.tuple) else ""
         raise BadBounds(
             f"random({name}={bound!r}) at {text(self._where)}: expected a finite number or a generator of one{hint}"
         )

@@ -52,17 +52,14 @@ class from_strategy(Generator):
             suppress_health_check=[*hypothesis.HealthCheck],
         )
         if repr(self._strategy) == "data()":
-            raise GeneratorError(
-                "data(): expected a strategy of values; data() is for a test under @given, which draws from it itself"
-            )
+            raise GeneratorError("data(): expected a strategy of values; data() works only in a test under @given")
         try:
             hypothesis.seed(word)(settings(hypothesis.given(self._strategy)(collect)))()
         except hypothesis.errors.InvalidArgument as error:
             raise GeneratorError(f"{self._strategy!r}: {error}") from None
         except hypothesis.errors.Unsatisfiable:
             raise Unsatisfiable(
-                f"{self._strategy!r}: expected some value to be accepted, and Hypothesis finds none; "
-                "widen what is drawn"
+                f"{self._strategy!r}: expected some value to be accepted, but Hypothesis finds none; use a wider range"
             ) from None
         return examples[word % len(examples)]
 

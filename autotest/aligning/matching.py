@@ -81,8 +81,8 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
             taken.add(other)
         elif name in renamed and renamed[name] != name and other in candidate:
             raise UsageError(
-                f"mapping[{name!r}] is {other!r} of shape {candidate[other]}, where the reference has {wanted}: give "
-                f'(name, "transpose") or (name, axes) where axes move'
+                f"mapping[{name!r}] is {other!r} of shape {candidate[other]}, where the reference has {wanted}: "
+                'write (name, "transpose") or (name, axes) if the axes are permuted'
             )
         else:
             left.append(name)
@@ -171,7 +171,9 @@ def _renamed(
         if how is not None:
             axes[name] = tuple(reversed(range(len(shape)))) if how == "transpose" else tuple(int(axis) for axis in how)
             if sorted(axes[name]) != list(range(len(shape))):
-                raise UsageError(f"mapping[{name!r}]: {how!r} is no order of the {len(shape)} axes of shape {shape}")
+                raise UsageError(
+                    f"mapping[{name!r}]: {how!r} is not a permutation of the {len(shape)} axes of shape {shape}"
+                )
     return renamed, axes
 
 

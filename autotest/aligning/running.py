@@ -136,10 +136,10 @@ def _push_back(framework: Framework, side: str, output: Any, loss: Callable[...,
             shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
             raise UsageError(
                 f"align(loss=...): expected a tensor of one element, got a {type(value).__name__}{shape} for "
-                f"{side}: let it end with .mean() or .sum()"
+                f"{side}: end the function with .mean() or .sum()"
             )
         if not framework.can_backpropagate(value):
-            raise UsageError(f"align(loss=...): of the {side} model, the loss depends on no parameter and no input")
+            raise UsageError(f"align(loss=...): the loss of the {side} model does not depend on any parameter or input")
         framework.invoke("method", "backward", [value], {})
         return
     roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
@@ -158,8 +158,8 @@ def _stepping(optimizer: Callable[..., Any], framework: Framework, side: str, pa
     held = {id(tensor) for tensor in framework.optimized(made)}
     if held and held.isdisjoint(map(id, parameters)):
         raise UsageError(
-            f"align(optimizer=...): the optimizer for {side} holds none of the parameters of its model: build it on "
-            "those that the function is given"
+            f"align(optimizer=...): the optimizer for {side} has none of the parameters of its model: create it with "
+            "the parameters that the function gets"
         )
     return made
 
@@ -187,7 +187,7 @@ def _given(what: str, function: Callable[..., Any], framework: Framework, side: 
         return function(value) if alone else function(_Names(framework), value)
     except Exception as error:
         example = "lib.nn.functional.relu(output).mean()" if what == "loss" else "lib.optim.SGD(parameters, lr=0.1)"
-        hint = f": where it needs the framework, let it take that first, as lambda lib, {given}: {example}"
+        hint = f": if it needs the framework, add a first argument for it, as in lambda lib, {given}: {example}"
         raise UsageError(
             f"align({what}=...): {function!r:.60} raised {type(error).__name__} for {side} ({first_line(error)})"
             + (hint if alone else "")

@@ -25,8 +25,8 @@ def check_numbers(steps: Any, rtol: Any, atol: Any, optimizer: Any) -> None:
         raise UsageError(f"align(steps={steps!r}): expected a whole number, at least 1")
     if steps > 1 and optimizer is None:
         raise UsageError(
-            f"align(steps={steps}): without an optimizer every step is the first one again; give "
-            "optimizer=lambda lib, parameters: lib.optim.SGD(parameters, lr=0.1), or leave steps out"
+            f"align(steps={steps}): without an optimizer every step repeats the first one; give "
+            "optimizer=lambda lib, parameters: lib.optim.SGD(parameters, lr=0.1), or omit steps"
         )
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value is not None and (not isinstance(value, (int, float)) or not value >= 0):
@@ -43,8 +43,8 @@ def state(framework: Framework, side: str, model: Any) -> dict[str, TensorValue]
     lacking = next((found for found in (_lacking(framework, *item) for item in held.items()) if found), None)
     if lacking is not None:
         raise UsageError(
-            f"align: of the {side} model, {lacking}: call a model with lazy layers once before, and put it on a device "
-            "that has memory"
+            f"align: in the {side} model, {lacking}: call a model with lazy layers once before, and do not use a "
+            "device without memory"
         )
     return state_of(framework, model)
 
@@ -53,7 +53,7 @@ def _lacking(framework: Framework, name: str, value: Any) -> str | None:
     try:
         framework.values([value])
     except Exception as error:  # noqa: BLE001 - frameworks raise various exceptions here
-        return f"{name} holds no numbers ({first_line(error)})"
+        return f"{name} has no values ({first_line(error)})"
     return None
 
 
@@ -62,14 +62,12 @@ def check_returned(side: str, step: TrainingStep) -> None:
     outputs = step.calls[-1].outputs if step.calls else []
     if not outputs:
         raise UsageError(
-            f"align: the {side} model returned {step.returned}, in which there is no tensor: let it return tensors, or "
+            f"align: the {side} model returned {step.returned}, which contains no tensor. Expected tensors, or "
             "tuples, lists, dictionaries or dataclasses of them"
         )
     arrays = [one.data for one in outputs]
     if all(one.size and one.dtype.kind in "fc" and not np.isfinite(one).any() for one in arrays):
-        raise UsageError(
-            f"align: nothing that the {side} model returned is a finite number: there is nothing to compare"
-        )
+        raise UsageError(f"align: the {side} model returned no finite number, so nothing can be compared")
 
 
 def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, TensorValue]]) -> tuple[str, ...]:
@@ -95,10 +93,10 @@ def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, T
     for side, trains in ((sides[0], True), (sides[1], False)):
         if names := [path for path, mode in modes if mode is trains]:
             found.append(
-                f"in training in the {side} model alone: {_the_whole_or(names)}; call .train() or .eval() on both"
+                f"in training mode in the {side} model only: {_the_whole_or(names)}; call .train() or .eval() on both"
             )
         if names := [name for name, asks in frozen if asks is trains]:
-            found.append(f"requires a gradient in the {side} model alone: {_listed(names)}")
+            found.append(f"requires a gradient in the {side} model only: {_listed(names)}")
     if dtypes:
         name, mine, theirs = dtypes[0]
         rest = f" (and {len(dtypes) - 1} more)" if len(dtypes) > 1 else ""
@@ -107,7 +105,7 @@ def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, T
         port.frameworks, sides, port.modules, live, reversed(live), strict=True
     ):
         tied = _tied(framework, model, held, others)
-        found += [f"{one} and {same} are one in the {side} model" for one, same in tied]
+        found += [f"{one} and {same} are the same tensor in the {side} model only" for one, same in tied]
     return tuple(found)
 
 

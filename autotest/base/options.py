@@ -159,7 +159,7 @@ def from_environment(
     own, default = (_of_process(_OF_OPTIONS), in_force().variables) if environment is None else (environment, {})
     options = _asked_for(tuple(own.items()), tuple(default.items()), spelled)
     if options.ledger is not None:
-        _Given({**default, **own}, spelled).must_be_file("ledger", "the ledger that is to hold for all tests")
+        _Given({**default, **own}, spelled).must_be_file("ledger", "the ledger for all tests")
     if options.exploring and not options.seed:  # drawn here, outside the cached function, so that each call draws anew
         return dataclasses.replace(options, seed=secrets.randbits(32))
     return options
@@ -236,7 +236,7 @@ def misspelt(environment: Mapping[str, str]) -> list[str]:
     """Return a warning for each unknown ``AUTOTEST_`` variable that is spelled similarly to a known one."""
     unknown = [name for name in environment if name.startswith("AUTOTEST_") and name not in _KNOWN]
     meant = {name: difflib.get_close_matches(name, _KNOWN, 1, 0.85) for name in sorted(unknown)}
-    return [f"{name} means nothing. Did you mean {near[0]}?" for name, near in meant.items() if near]
+    return [f"{name} is not a variable of autotest. Did you mean {near[0]}?" for name, near in meant.items() if near]
 
 
 def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -183,7 +183,7 @@ class Settings:
         if self.deadline is not None and not (_is_number(self.deadline) and self.deadline > 0):
             raise _refused("deadline", self.deadline, "seconds above 0, as a number or as text such as '20s'")
         if not isinstance(self.candidate, str):
-            raise _refused("candidate", self.candidate, 'a name, or "module:factory"')
+            raise _refused("candidate", self.candidate, 'a name or "module:factory"')
         if not all(map(_is_pinned, self.pinned)):
             allowed = "(base seed, trial) as a report names them, or a list of such pairs"
             raise _refused("pinned", self.pinned, allowed)
@@ -191,7 +191,7 @@ class Settings:
         # trial itself propagates back.
         if (self.check_grad != "dual" or self.grad_order != 1) and self.auto_backward is False:
             name = "check_grad" if self.check_grad != "dual" else "grad_order"
-            raise _refused(name, getattr(self, name), 'auto_backward=True or "auto" beside it')
+            raise _refused(name, getattr(self, name), 'auto_backward=True or "auto" as well')
 
 
 def _refused(name: str, value: Any, allowed: str) -> UsageError:

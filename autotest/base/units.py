@@ -43,6 +43,7 @@ def size(text: str, asked: str = "") -> int:
     bytes_ = int(float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " "))
     if bytes_ < LEAST_SIZE:
         raise UsageError(
-            f"{asked or repr(text)}: that is {bytes_:,} B, and no trial fits in less than 1M; expected 500M or 4G"
+            f"{asked or repr(text)}: that is {bytes_:,} B, but a trial needs at least 1M; expected a size such as "
+            "500M or 4G"
         )
     return bytes_

@@ -136,10 +136,10 @@ def _use(
     if settings.skip_grad:
         return Use(operator, "exempt", settings.skip_grad)
     if in_place(call) and any(map(record.pair.reference.holds_gradient, results)):
-        return Use(operator, "exempt", "it writes into a leaf, which autograd allows only where it is off")
+        return Use(operator, "exempt", "it writes into a leaf, which autograd only allows when it is disabled")
     if not any(record.pair.reference.can_backpropagate(tensor) for tensor in operands):
         return Use(operator, "missing", "its inputs never require grad")
-    return Use(operator, "missing", "nothing is pushed back through it")
+    return Use(operator, "missing", "backward does not reach it")
 
 
 def _floating(record: Record, tensors: list[object]) -> bool:

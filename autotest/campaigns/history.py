@@ -218,9 +218,7 @@ class History:
         )
         row = self._base.execute(query, (shard, base_seed, base_seed)).fetchone()
         if row is None:
-            raise UsageError(
-                f"--resume: {self.path} holds no campaign of shard {shard} to go on with; start one without"
-            )
+            raise UsageError(f"--resume: {self.path} contains no campaign of shard {shard}; run without --resume")
         return str(row[0]), int(row[1])
 
     def _found(self, campaign: str, base_seed: int) -> Iterator[tuple[Found, int]]:
@@ -247,7 +245,7 @@ class History:
             finally:
                 self._base.execute("detach database other")
         except sqlite3.Error as error:
-            raise UsageError(f"{other} is no history of campaigns that can be read: {error}") from error
+            raise UsageError(f"{other} is not a readable history of campaigns: {error}") from error
 
     def _count(self) -> int:
         return int(self._base.execute("select count(*) from campaign").fetchone()[0])

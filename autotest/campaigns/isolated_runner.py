@@ -56,7 +56,7 @@ class IsolatedRunner:
         tally = Tally()
         run_hooks.begins(test, context, tally)
         if test.file is None:
-            raise UsageError(f"{test.id} cannot run in a worker process, which has no file to find it in")
+            raise UsageError(f"{test.id} cannot run in a worker process, because no file contains it")
         _Trials(test, test.file, context, self._ready(context)).run(tally)
 
     def _ready(self, context: RunContext) -> Workers:
@@ -163,9 +163,9 @@ class _Trials:
         tally.accepted += one.accepted + one.died
         if progress.vanished:
             where, index = progress.vanished[0]
-            raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
+            raise AutotestError(f"{where.test}: trial {index} failed, but not when it ran again")
         for complaint, times in one.forgotten.items():
-            raise GradientNotCompared(test.id, f"{times} of {one.tried} trials forgot their gradients: {complaint}.")
+            raise GradientNotCompared(test.id, f"{times} of {one.tried} trials compared no gradients: {complaint}.")
         if one.skips:
             raise unittest.SkipTest(one.skips)
         if one.broken:
@@ -191,4 +191,4 @@ class _Telling(NullObserver):
     def changed(self, progress: CampaignProgress) -> None:
         if progress.seen and not self._told:
             self._told = True
-            self._stack.enter_context(doing("looking into a failure"))
+            self._stack.enter_context(doing("diagnosing a failure"))

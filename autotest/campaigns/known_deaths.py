@@ -79,7 +79,7 @@ def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Ex
                     return result
                 status = process.status(PATIENCE)
                 return read_death(trail, log, death_from_status(status, killed_before)) if status else None
-        except OSError:  # the system has no room for another process
+        except OSError:  # the system cannot start another process
             return None
         finally:
             forget(trail, log)

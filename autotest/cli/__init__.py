@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except Exception:  # noqa: BLE001 - the exit status must differ from that of a finding
         traceback.print_exc()
-        print("autotest: the tool itself failed; this is no finding. Please report it.", file=sys.stderr)
+        print("autotest: the tool itself failed; this is not a finding. Please report it.", file=sys.stderr)
         return FAILED
     return status
 

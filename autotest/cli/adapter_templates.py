@@ -20,7 +20,7 @@ class {title}(Namespace):
     functions on immutable arrays, start with `autotest adapter new {name} --functions` instead.
     """
 
-    #: What it has no name for is absent, and no finding. Leave this out if it claims to have all of torch's names.
+    #: A missing name counts as absent, not as a finding. Remove this line if it claims to have all of torch's names.
     translates = True
 
 
@@ -44,43 +44,43 @@ from autotest.frameworks.functional import Functional
 
 
 class {title}(Functional):
-    """{name}: functions of arrays that are never changed. What stands here is spelt as NumPy spells it: correct it.
+    """{name}: functions on immutable arrays. The code below uses NumPy's names: correct it.
 
-    torch's tensors with their methods, operators, views and calls in place come with `Functional`.
+    `Functional` provides torch's tensors with their methods, operators, views and in-place calls.
     """
 
     module = "{name}"
-    #: Those of torch's dtypes that it has.
+    #: The dtypes of torch that it supports.
     dtypes = ("float32", "float64", "int64", "bool")
 
     def __init__(self) -> None:
         super().__init__("{name}", "{name}_adapter:factory")
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> Any:
-        """An array of its own with a copy of `data`."""
+        """Return an array with a copy of `data`."""
         return self.root.array(data, dtype=dtype)
 
     def numpy(self, array: Any) -> np.ndarray[Any, Any]:
         return np.array(array)
 
     def dtype_of_array(self, array: Any) -> str:
-        """torch's name of it: "float32"."""
+        """Return torch's name of the dtype, such as "float32"."""
         return str(array.dtype)
 
     def cast(self, array: Any, dtype: str) -> Any:
         return array.astype(dtype)
 
     def take(self, flat: Any, places: np.ndarray[Any, Any]) -> Any:
-        """The elements of an array of one dimension at `places`, in the shape of `places`."""
+        """Return the elements of a one-dimensional array at `places`, in the shape of `places`."""
         return self.root.take(flat, places)
 
     def vjp(self, function: Callable[..., list[Any]], arrays: list[Any], cotangents: list[Any]) -> list[Any]:
-        """The gradient of each of `arrays`, for `cotangents` of the arrays that `function` returns of them."""
-        raise NotImplementedError("say how {name} differentiates")
+        """Return the gradients of `arrays` for the `cotangents` of the results of `function(*arrays)`."""
+        raise NotImplementedError("define how {name} differentiates")
 
     @functools.cached_property
     def spelling(self) -> Mapping[str, Callable[..., Any]]:
-        """torch's name -> a function of arrays, whose parameters are called as torch's are."""
+        """Map torch's names to functions of arrays with torch's parameter names."""
         own = self.root
         return {{
             "add": lambda input, other: own.add(input, other),

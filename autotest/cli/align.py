@@ -21,44 +21,44 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "align",
         help="compare a model of the reference with a port of it, module by module",
-        description="Copy the weights of a model into a port of it, call both on the same inputs, and compare what "
-        "every module gives, then the gradients, and what an optimizer makes of the parameters where one is given.",
+        description="Copy the weights of a model into a port of it, call both on the same inputs, and compare the "
+        "outputs of every module, then the gradients and, with --optimizer, the updated parameters.",
     )
-    parser.add_argument("reference", metavar="MODULE:FACTORY", help="what makes the model of the reference")
-    parser.add_argument("candidate", metavar="MODULE:FACTORY", help="what makes the port of it")
+    parser.add_argument("reference", metavar="MODULE:FACTORY", help="function that returns the model of the reference")
+    parser.add_argument("candidate", metavar="MODULE:FACTORY", help="function that returns the port of that model")
     parser.add_argument(
         "--input",
         action="append",
         required=True,
         metavar="SHAPE",
-        help='shape of an input, "1,3,224,224"; "2,6:int64:100" for whole numbers below 100. Once for each input',
+        help='shape of an input, "1,3,224,224"; "2,6:int64:100" draws whole numbers below 100. Repeat for each input',
     )
     parser.add_argument(
         "--rename",
         action="append",
         default=[],
         metavar="NAME=NAME",
-        help="a parameter, buffer or module of the reference, and what the port calls it",
+        help="name of a parameter, buffer or module in the reference, and its name in the port",
     )
     parser.add_argument(
         "--transpose",
         action="append",
         default=[],
         metavar="NAME[=NAME]",
-        help="the same for a parameter that the port holds transposed",
+        help="the same, for a parameter that is transposed in the port",
     )
     parser.add_argument(
-        "--loss", metavar="MODULE:FUNCTION", help="a function of the output, or of the framework and the output"
+        "--loss", metavar="MODULE:FUNCTION", help="function of (output) or (framework, output) that returns a scalar"
     )
     parser.add_argument(
         "--optimizer",
         metavar="MODULE:FUNCTION",
-        help="a function of the parameters, or of the framework and these, that makes what is stepped",
+        help="function of (parameters) or (framework, parameters) that returns an optimizer",
     )
-    parser.add_argument("--steps", type=int, default=1, help="how many times (default %(default)s)")
+    parser.add_argument("--steps", type=int, default=1, help="number of training steps (default %(default)s)")
     parser.add_argument("--rtol", type=float, help="relative tolerance (default: by dtype)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: by dtype)")
-    parser.add_argument("--seed", type=int, default=0, help="of weights and inputs (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of weights and inputs (default %(default)s)")
     parser.set_defaults(run=run)
 
 
@@ -115,9 +115,9 @@ def _factory(name: str) -> Callable[[], Any]:
     for part in attribute.split("."):
         known, found = dir(found), getattr(found, part, None)  # type: ignore[assignment]
         if found is None and (alike := difflib.get_close_matches(part, known, 1)):
-            raise UsageError(f"{name!r}: {module} has nothing called {attribute}; it has {alike[0]}")
+            raise UsageError(f"{name!r}: {module} has no {attribute}; did you mean {alike[0]}?")
     if not callable(found):
-        raise UsageError(f"{name!r}: {module} has nothing called {attribute} that can be called")
+        raise UsageError(f"{name!r}: {module} has no callable {attribute}")
     return found
 
 
@@ -128,7 +128,8 @@ def _made(name: str, factory: Callable[[], Any]) -> Any:
         return factory()
     except Exception as error:
         raise UsageError(
-            f"{name}() raised {type(error).__name__}: {first_line(error)}. Expected what makes a model, given nothing"
+            f"{name}() raised {type(error).__name__}: {first_line(error)}. Expected a function without arguments "
+            "that returns a model"
         ) from error
 
 
@@ -144,7 +145,7 @@ def _input(text: str, drawn: np.random.Generator) -> np.ndarray[Any, Any]:
             return drawn.standard_normal(sizes).astype(kind)
     except (TypeError, ValueError) as error:
         raise UsageError(f'--input {text}: expected "1,3,224,224" or "2,6:int64:100" ({error})') from error
-    raise UsageError(f"--input {text}: expected sizes, and a floating dtype or whole numbers with what they are below")
+    raise UsageError(f"--input {text}: expected SIZES, SIZES:FLOATING_DTYPE or SIZES:INTEGER_DTYPE:BOUND")
 
 
 def _renamed(text: str) -> tuple[str, str]:

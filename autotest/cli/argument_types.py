@@ -66,8 +66,8 @@ def write(path: Path, text: str) -> None:
 def must_be_writable(path: Path) -> None:
     """Raise `UsageError` if `path` cannot be written; called before a long run whose results go there."""
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"{path} cannot be written: there is no folder {path.parent}")
+        raise UsageError(f"{path} cannot be written: the folder {path.parent} does not exist")
     if path.is_dir():
-        raise UsageError(f"{path} cannot be written: it is a folder; name a file in it")
+        raise UsageError(f"{path} cannot be written: it is a folder; give the name of a file")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
         raise UsageError(f"{path} cannot be written: permission denied")

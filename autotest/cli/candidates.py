@@ -22,7 +22,7 @@ def add_to(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
         metavar="NAME",
         dest="under_test",
         help="the framework under test: a registered name or MODULE:FACTORY"
-        + ("; several with commas between" if several else ""),
+        + ("; separate several by commas" if several else ""),
     )
 
 

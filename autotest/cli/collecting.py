@@ -24,7 +24,7 @@ def tests_in(paths: Sequence[Path], k: str) -> Collection:
             raise UsageError(
                 "\n".join(
                     [
-                        f"-k {k!r} fits none of {several(len(collected.tests), 'test')}:",
+                        f"-k {k!r} matches none of {several(len(collected.tests), 'test')}:",
                         *shown,
                         *([f"  and {more} more"] if more else []),
                     ]
@@ -34,7 +34,5 @@ def tests_in(paths: Sequence[Path], k: str) -> Collection:
     if not collected.tests:
         places = ", ".join(str(path) for path in paths)
         why = [f"{name}: {reason}" for name, reason in (*collected.broken, *collected.left_out)][:5]
-        raise UsageError(
-            "\n  ".join([f"no test decorated with @autotest(...) that could be explored was found in {places}", *why])
-        )
+        raise UsageError("\n  ".join([f"found no explorable test decorated with @autotest(...) in {places}", *why]))
     return collected

@@ -16,9 +16,9 @@ def add_to(commands: Any) -> None:
     """Add the subcommands to an argparse parser."""
     parser = commands.add_parser(
         "conformance",
-        help="check what an adapter of a framework must do right",
-        description="Check an adapter: round trips, views, calls in place, gradients, refusals, names. Exits 1 when "
-        "something is wrong; what the framework does not have is absent.",
+        help="check the adapter of a framework",
+        description="Check an adapter: round trips, views, in-place calls, gradients, exceptions, names. The exit "
+        "status is 1 if a check fails. A check of something that the framework does not have counts as absent.",
     )
     parser.add_argument("name", metavar="NAME", help="a registered name, or MODULE:FACTORY")
     parser.set_defaults(run=run)
@@ -29,7 +29,7 @@ def add_to(commands: Any) -> None:
     new.add_argument(
         "--functions",
         action="store_true",
-        help="of a framework of functions on arrays that are never changed; without it, of one whose names are torch's",
+        help="for a framework of functions on immutable arrays; without it, for a framework with torch's names",
     )
     new.set_defaults(run=write)
 
@@ -57,7 +57,7 @@ def write(arguments: argparse.Namespace) -> int:
         raise UsageError(f"adapter new {name!r}: expected the name of a module, such as mine")
     path = Path(f"{name}_adapter.py")
     if path.exists():
-        raise UsageError(f"{path} is there already; it is left as it is")
+        raise UsageError(f"{path} exists already and was not changed")
     template = FUNCTIONS if arguments.functions else NAMESPACE
     path.write_text(template.format(name=name, title=name.strip("_").title().replace("_", "")), encoding="utf-8")
     print(f"wrote {path}\nNext: autotest conformance {path.stem}:factory")

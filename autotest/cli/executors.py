@@ -41,8 +41,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=whole,
         metavar="N",
-        help=f"worker processes (default {workers.default_jobs()}; all there is room for on a cluster that runs "
-        "already); 0 runs trials in this process, which they may then kill",
+        help=f"number of worker processes (default {workers.default_jobs()}; on a running cluster as many as fit); 0 "
+        "runs trials in this process, which a crash then ends",
     )
     add_executor(parser)
 
@@ -53,20 +53,22 @@ def add_executor(parser: argparse.ArgumentParser) -> None:
         "--executor",
         default=LOCAL,
         metavar="WHERE",
-        help="where the worker processes are: local (default), ray for a Ray cluster that is started on this machine, "
-        "ray://HOST:PORT for one that runs already, ray://auto for the one that this machine belongs to",
+        help="where worker processes run: local (default); ray starts a Ray cluster on this machine; ray://HOST:PORT "
+        "uses a running cluster; ray://auto uses the cluster that this machine belongs to",
     )
     parser.add_argument(
         "--group",
         default="",
         metavar="TEXT",
-        help="of a cluster, only machines whose frameworks and devices, as the report tells them, hold this: cuda",
+        help="on a cluster, use only machines whose frameworks and devices, as the report shows them, contain TEXT, "
+        "such as cuda",
     )
     parser.add_argument(
         "--each-group",
         action="store_true",
-        help="on a cluster whose machines have different frameworks or devices, run the same on each group of those "
-        "that are alike, and report a column a group; without it only the group with most workers takes part",
+        help="on a cluster of machines with different frameworks or devices, run the same trials on each group of "
+        "identical machines, and report one column for each group; without it, only the group with most workers "
+        "is used",
     )
 
 
@@ -97,10 +99,10 @@ def cluster(
     if where == LOCAL:
         if arguments.each_group or arguments.group:
             option = "--each-group" if arguments.each_group else f"--group {arguments.group}"
-            raise UsageError(f"{option}: expected with --executor ray; this machine's workers are all alike")
+            raise UsageError(f"{option} needs --executor ray: all workers on one machine are identical")
         return None
     if arguments.jobs == 0:
-        raise UsageError("--jobs 0 runs trials in this process; expected 1 or more with --executor ray")
+        raise UsageError("--jobs 0 runs trials in this process; with --executor ray, use 1 or more")
     engine = RayEngine(address, None if address else arguments.jobs or workers.default_jobs())
     given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases)
     return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group, each=arguments.each_group)

@@ -44,28 +44,36 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "fuzz",
-        help="run random trials of decorated tests and report what diverges",
-        description="Run random trials of the tests decorated with @autotest, and report what diverges.",
+        help="run random trials of decorated tests and report differences",
+        description="Run random trials of the tests decorated with @autotest, and report differences.",
     )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that contain some")
     candidates.add_to(parser, several=True)
     parser.add_argument(
-        "--time", type=argument_type(duration), metavar="60s", help="how long; 30s, 10m, 2h (default 60s)"
+        "--time", type=argument_type(duration), metavar="60s", help="time limit, such as 30s, 10m or 2h (default 60s)"
     )
-    parser.add_argument("--trials", type=positive, metavar="N", help="trials of each test, instead of a time")
+    parser.add_argument(
+        "--trials", type=positive, metavar="N", help="number of trials of each test, instead of a time limit"
+    )
     parser.add_argument("--seed", type=seed, default="random", help="base seed, a whole number or random (default)")
-    parser.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
+    parser.add_argument(
+        "-k", metavar="EXPR", default="", help="only tests whose name matches EXPR, such as 'conv and not transpose'"
+    )
     parser.add_argument("--shard", type=shard, default=(1, 1), metavar="I/K", help="run the I-th of K equal parts")
-    parser.add_argument("--resume", action="store_true", help="go on with the last campaign, or that of --seed")
+    parser.add_argument("--resume", action="store_true", help="continue the last campaign, or the last one with --seed")
     parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="draw what came of each test as one offline page")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write the results of each test as one HTML page that works offline"
+    )
     parser.add_argument("--fail-fast", action="store_true", help="stop exploring at the first finding")
     executors.add_to(parser)
-    parser.add_argument("--deadline", type=argument_type(duration), metavar="20s", help="a longer trial is a hang")
-    parser.add_argument("--memory", type=argument_type(size), metavar="4G", help="memory that a worker may take")
     parser.add_argument(
-        "--no-error-parity", action="store_true", help="do not try on the candidate what the reference refuses"
+        "--deadline", type=argument_type(duration), metavar="20s", help="time limit of a trial; a longer one is a hang"
+    )
+    parser.add_argument("--memory", type=argument_type(size), metavar="4G", help="memory limit of a worker")
+    parser.add_argument(
+        "--no-error-parity", action="store_true", help="do not run calls on the candidate that the reference refuses"
     )
     parser.set_defaults(run=run)
 

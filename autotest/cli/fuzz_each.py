@@ -31,7 +31,7 @@ def run(
     Each candidate has a campaign of its own, so that a crash of one candidate does not affect the others.
     """
     if arguments.resume:
-        raise UsageError(f"--resume: expected one candidate, not {', '.join(names)}; name the one to go on with")
+        raise UsageError(f"--resume: expected one candidate, got {', '.join(names)}; choose the one to continue")
     seed = secrets.randbits(32) if arguments.seed == "random" else arguments.seed
     statuses, lines = [], []
     for name in names:

@@ -28,23 +28,32 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "gradients",
-        help="say which operators have their gradients compared, which are exempt and why, and which are missing",
-        description="Run some trials of the tests decorated with @autotest, and say of every operator in them whether "
-        "its gradient is compared.",
+        help="list for which operators gradients are compared, exempt (and why) or missing",
+        description="Run some trials of the tests decorated with @autotest, and list for each operator whether its "
+        "gradient is compared.",
     )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that contain some")
     candidates.add_to(parser)
-    parser.add_argument("--trials", type=int, default=3, metavar="N", help="trials of each test (default %(default)s)")
-    parser.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
+    parser.add_argument(
+        "--trials", type=int, default=3, metavar="N", help="number of trials of each test (default %(default)s)"
+    )
+    parser.add_argument(
+        "-k", metavar="EXPR", default="", help="only tests whose name matches EXPR, such as 'conv and not transpose'"
+    )
     parser.add_argument(
         "--jobs",
         type=int,
         metavar="N",
-        help=f"worker processes (default {default_jobs()}); 0 runs trials in this process, which they may then kill",
+        help=f"number of worker processes (default {default_jobs()}); 0 runs trials in this process, which a crash "
+        "then ends",
     )
     executors.add_executor(parser)
-    parser.add_argument("--resume", action="store_true", help="go on with the last run that was asked for the same")
-    parser.add_argument("--fail-missing", action="store_true", help="exit with 1 if the gradient of any is missing")
+    parser.add_argument(
+        "--resume", action="store_true", help="continue the last run, which had the same --trials and --candidate"
+    )
+    parser.add_argument(
+        "--fail-missing", action="store_true", help="exit with status 1 if the gradient of an operator is missing"
+    )
     parser.set_defaults(run=run)
 
 

@@ -27,18 +27,23 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "harvest",
-        help="run a torch program, and keep the distinct calls that it makes for `autotest sweep --calls`",
+        help="run a torch program, and record its distinct calls for `autotest sweep --calls`",
         description="Run a torch program unchanged, and write the distinct public calls that it makes into a file. "
         "The exit status is the program's.",
         usage="autotest harvest [-h] [-o FILE] [--limit N] -- COMMAND ...",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, default=CALLS, metavar="FILE", help="where to (default %(default)s)"
+        "-o", "--output", type=Path, default=CALLS, metavar="FILE", help="output file (default %(default)s)"
     )
     parser.add_argument(
-        "--limit", type=positive, metavar="N", help="how many distinct calls of one name are kept (default 100)"
+        "--limit", type=positive, metavar="N", help="maximum number of distinct calls of one name (default 100)"
     )
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="such as: python train.py --lr 1")
+    parser.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="COMMAND",
+        help="the command to run, such as: python train.py --lr 1",
+    )
     parser.set_defaults(run=run)
 
 
@@ -46,12 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the program and return its exit status."""
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
     if not command:
-        raise UsageError("what is to be run? Write it behind two dashes: autotest harvest -- python train.py")
+        raise UsageError("expected a command. Write it after two dashes: autotest harvest -- python train.py")
     if command[0].endswith(".py") and not os.access(command[0], os.X_OK):
         command = [sys.executable, *command]
     # A mistyped command must not overwrite the file of an earlier harvest.
     if shutil.which(command[0]) is None and not Path(command[0]).exists():
-        raise UsageError(f"{command[0]}: there is no such command; write it as you type it: python train.py")
+        raise UsageError(f"{command[0]}: command not found; write it as you type it: python train.py")
     output: Path = arguments.output
     with _earlier_kept(output):
         harvesting.begin(output)
@@ -80,7 +85,7 @@ def _earlier_kept(output: Path) -> Iterator[None]:
                 aside.unlink()
             else:
                 aside.replace(output)
-                print(f"autotest: {output} holds what an earlier run recorded, as before", file=sys.stderr)
+                print(f"autotest: {output} still contains what an earlier run recorded", file=sys.stderr)
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
@@ -106,8 +111,8 @@ def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 def _told(output: Path, command: list[str]) -> str:
     if not output.stat().st_size:
         return (
-            f"nothing was recorded: unless it says why above, {command[0]} never imported torch, or is no Python that "
-            "reads PYTHONPATH and sitecustomize (python -I, -E and -S do not)"
+            f"nothing was recorded. If no reason is given above, {command[0]} did not import torch, or its Python "
+            "ignores PYTHONPATH and sitecustomize (as python -I, -E and -S do)"
         )
     found = calls_file.read(output)
     names = len({call.name for call in found.calls})
@@ -115,6 +120,6 @@ def _told(output: Path, command: list[str]) -> str:
     if found.left_out:
         most = sorted(found.left_out.items(), key=lambda item: -item[1])[:3]
         shown = ", ".join(f"{name} {times:,}" for name, times in most)
-        lines.append(f"  calls that were not kept, by name (--limit raises it): {shown}")
-    lines.append(f"  would they work on another framework? autotest sweep --calls {output}")
+        lines.append(f"  calls not recorded because of --limit, by name: {shown}")
+    lines.append(f"  to test them on another framework: autotest sweep --calls {output}")
     return "\n".join(lines)

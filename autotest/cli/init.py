@@ -33,7 +33,7 @@ def add_to(commands: Any) -> None:
         "init",
         help="write a first test file, settings and a CI workflow into a project",
         description="Write a first test file, a table [tool.autotest] in pyproject.toml and a workflow for GitHub's CI "
-        "into an existing project. What is there already is left as it is.",
+        "into an existing project. Existing content is not changed.",
     )
     parser.add_argument(
         "folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="the project (default .)"
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files and return the exit status."""
     folder: Path = arguments.folder
     if not folder.is_dir():
-        raise UsageError(f"{folder}: expected the folder of a project; make it first")
+        raise UsageError(f"{folder}: no such folder; create it first")
     must_be_known(arguments.candidate)
     tests = folder / arguments.tests / TESTS
     try:
@@ -70,13 +70,16 @@ def _written(folder: Path, tests: Path, candidate: str, where: str) -> Iterator[
     told = _new(folder / WORKFLOW, init_templates.workflow(shlex.quote(where), needed, is_local=is_local))
     yield told
     if is_local and told.startswith("wrote"):
-        yield f"         {DISTRIBUTION} came from a folder of this machine: say there where CI installs it from"
+        yield (
+            f"         {DISTRIBUTION} was installed from a folder of this machine: write there where CI can install "
+            "it from"
+        )
     yield _ignored(folder / ".gitignore")
 
 
 def _new(path: Path, text: str) -> str:
     if path.exists():
-        return f"left     {path}: it is there already"
+        return f"left     {path}: it exists already"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return f"wrote    {path}"
@@ -88,7 +91,7 @@ def _settings(path: Path, candidate: str) -> str:
     try:
         known = "autotest" in tomllib.loads(before).get("tool", {})
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML, so that nothing can be added to it: {error}") from error
+        raise UsageError(f"{path}: not valid TOML, so nothing can be added: {error}") from error
     if known:
         return f"left     {path}: it has a table [tool.autotest] already"
     gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
@@ -100,10 +103,10 @@ def _ignored(path: Path) -> str:
     """Add the folder of stored failures to `.gitignore`."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if ".autotest/" in before.splitlines():
-        return f"left     {path}: it names .autotest/ already"
+        return f"left     {path}: it contains .autotest/ already"
     gap = "" if not before or before.endswith("\n") else "\n"
     path.write_text(before + gap + ".autotest/\n", encoding="utf-8")
-    return f"{'extended' if before else 'wrote   '} {path}: .autotest/, where failures are kept"
+    return f"{'extended' if before else 'wrote   '} {path}: .autotest/, where failures are stored"
 
 
 def requirement(candidate: str) -> str:

@@ -18,9 +18,9 @@ def test_elementwise(name):
     return getattr(torch, name)(random_tensor(ndim=random(1, 4)))
 
 
-@autotest(n=20, special_values=False)  # no NaN, and no numbers so great that a sum of their products overflows
+@autotest(n=20, special_values=False)  # no NaN or infinity, and no numbers so large that a sum of products overflows
 def test_matmul():
-    inner = random(1, 8)  # one number in each trial, wherever it stands
+    inner = random(1, 8)  # one value in each trial, the same in both places
     return torch.matmul(random_tensor(ndim=2, dim1=inner), random_tensor(ndim=2, dim0=inner))
 
 
@@ -35,7 +35,7 @@ _SETTINGS = """\
 [tool.autotest]
 # The framework under test: a registered name, or "module:factory".
 candidate = "$candidate"
-# Of a trial in a worker process (autotest fuzz, pytest --autotest-isolate).
+# Limits of a trial in a worker process (autotest fuzz, pytest --autotest-isolate).
 deadline = "20s"
 memory = "4G"
 """
@@ -58,7 +58,7 @@ jobs:
 $note      - run: pip install pytest "$requirement"
       # The same trials every time: what passed yesterday passes today unless something changed.
       - run: pytest $tests
-      # Fresh trials in worker processes, which a crash may cost; another seed in every run.
+      # New trials in worker processes: a crash ends only one worker. Each run has another seed.
       - run: autotest fuzz $tests --time 60s --seed $${{ github.run_number }} --junitxml autotest.xml
       - uses: actions/upload-artifact@v4
         if: failure()
@@ -71,7 +71,7 @@ $note      - run: pip install pytest "$requirement"
 """
 
 _FROM_A_FOLDER = """\
-      # It was installed from a folder: say where CI finds it, as in "dual-autotest[fuzz] @ git+https://HOST/REPOSITORY".
+      # It was installed from a folder: write where CI can install it from, such as "dual-autotest[fuzz] @ git+https://HOST/REPOSITORY".
 """
 
 

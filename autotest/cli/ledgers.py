@@ -29,30 +29,34 @@ from autotest.storage.store import Store
 
 def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
-    parser = commands.add_parser("ledger", help="expect known divergences")
+    parser = commands.add_parser("ledger", help="manage ledgers of known divergences")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    adding = actions.add_parser("add", help="expect a failure that is kept, from now on")
+    adding = actions.add_parser("add", help="add a stored failure to a ledger, as a known divergence")
     adding.add_argument("key", metavar="KEY")
-    adding.add_argument("--reason", required=True, help="why this is known, for whoever reads the ledger")
-    adding.add_argument("--link", default="", help="an issue that tells more")
-    adding.add_argument("--match", default="", metavar="REGEX", help="only where the message says this")
+    adding.add_argument("--reason", required=True, help="why this divergence is known; it is written into the ledger")
+    adding.add_argument("--link", default="", help="URL of an issue with more information")
+    adding.add_argument(
+        "--match", default="", metavar="REGEX", help="only if the message matches this regular expression"
+    )
     adding.add_argument(
         "--test",
         default="",
         metavar="GLOB",
-        help="the tests that are expected to show it, as a glob over ids; without [arguments], whatever these are "
-        "(default: the test that it was found in, with its arguments)",
+        help="glob for the ids of the tests that show it; without [arguments] it covers all arguments of a test "
+        "(default: the test where it was found, with its arguments)",
     )
     adding.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger.toml (default: beside the test)")
     adding.set_defaults(run=add)
     hiding = actions.add_parser(
         "hidden",
-        help="say which known divergences were met behind others",
-        description="Run the tests of some paths, and list the entries of their ledgers that a trial met after another "
-        "one: what a run that stops at the first difference of a trial does not see.",
+        help="list known divergences that others had hidden",
+        description="Run the tests of some paths, and list the ledger entries that a trial showed after another "
+        "entry. A run that stops at the first difference of a trial would not see them.",
     )
-    hiding.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
-    hiding.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
+    hiding.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that contain some")
+    hiding.add_argument(
+        "-k", metavar="EXPR", default="", help="only tests whose name matches EXPR, such as 'conv and not transpose'"
+    )
     hiding.set_defaults(run=hidden)
 
 
@@ -60,13 +64,14 @@ def add(arguments: argparse.Namespace) -> int:
     """Append an entry to the ledger, and put the reproducer beside it."""
     entry = find(Store(options.from_environment().directory), arguments.key)
     if not arguments.reason.strip():
-        raise UsageError("--reason: say why this divergence is known")
+        raise UsageError("--reason is empty: write why this divergence is known")
     candidate = without_interpreter(entry.finding.sides[1])
     path = arguments.ledger or _beside(entry.finding, candidate)
     known = ledger.read(path) if path.exists() else []
     if entry.key in {item.key for item in known}:
         raise UsageError(
-            f"{path} has an entry {entry.key} already; where another test shows it, too, widen the `test` of that entry"
+            f"{path} already has an entry {entry.key}; if another test shows it too, extend the `test` pattern of "
+            "that entry"
         )
     facts = {
         "key": entry.key,
@@ -97,7 +102,7 @@ def add(arguments: argparse.Namespace) -> int:
 def _alone(test: str) -> str:
     """Return how to expect the divergence with other arguments of a parametrized test too; "" for other tests."""
     name, bracket, _ = test.partition("[")
-    return f" alone; with `test = {_quoted(name)}` in its entry (or --test), whatever the arguments" if bracket else ""
+    return f" only; for all arguments, write `test = {_quoted(name)}` in its entry (or give --test)" if bracket else ""
 
 
 def hidden(arguments: argparse.Namespace) -> int:
@@ -115,7 +120,7 @@ def hidden(arguments: argparse.Namespace) -> int:
             behind[key].update(others)
     print("\n".join(report.hidden(behind, expected)))
     if failed:
-        print("failed, so that not all of their trials ran:", *failed, sep="\n  ")
+        print("these tests failed, so not all of their trials ran:", *failed, sep="\n  ")
     return FINDINGS if failed else NOTHING_NEW
 
 
@@ -160,9 +165,7 @@ def _beside(finding: Finding, candidate: str) -> Path:
     name = finding.test.partition("::")[0]
     files = [path for path in Path.cwd().rglob(name) if not any(part.startswith(".") for part in path.parts[1:])]
     if len(files) != 1:
-        raise UsageError(
-            f"{len(files)} files below this folder are called {name}; say with --ledger FILE which ledger is meant"
-        )
+        raise UsageError(f"{len(files)} files below this folder are named {name}; choose the ledger with --ledger FILE")
     usual = candidate == options.DEFAULT_PAIR[1]
     own = "" if usual else re.sub(r"[^a-z0-9]+", "-", f"-{candidate.lower()}").rstrip("-")
     return files[0].parent / ledger.FILES.replace("*", own)

@@ -31,32 +31,34 @@ from autotest.trials.context import RunContext
 
 def add_to(commands: Any) -> None:
     """Add the subcommands to an argparse parser."""
-    parser = commands.add_parser("list", help="list the failures that are kept")
+    parser = commands.add_parser("list", help="list the stored failures")
     candidates.add_filter(parser)
     parser.set_defaults(run=show_all)
 
     parser = commands.add_parser("show", help="print the report of a failure")
-    parser.add_argument("key", metavar="KEY", help="its key, or the beginning of it")
+    parser.add_argument("key", metavar="KEY", help="the key of the failure, or its beginning")
     candidates.add_filter(parser)
     parser.set_defaults(run=show)
 
     parser = commands.add_parser("replay", help="run reproducers again: still diverges, fixed, or changed")
     parser.add_argument("keys", nargs="*", metavar="KEY")
-    parser.add_argument("--all", action="store_true", help="every failure that is kept")
+    parser.add_argument("--all", action="store_true", help="all stored failures")
     candidates.add_filter(parser)
     parser.set_defaults(run=replay)
 
     parser = commands.add_parser("export", help="print a failure as a bug report in Markdown")
     parser.add_argument("key", metavar="KEY")
     candidates.add_filter(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report to this file")
     parser.set_defaults(run=export)
 
-    parser = commands.add_parser("merge", help="bring the results of other runs, such as shards, into this folder's")
+    parser = commands.add_parser(
+        "merge", help="merge the results of other runs, such as shards, into the stored results of this folder"
+    )
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder such as shard-1/.autotest")
     parser.set_defaults(run=merge)
 
-    parser = commands.add_parser("recover", help="find out what processes died of in the middle of a trial")
+    parser = commands.add_parser("recover", help="diagnose trials in which an earlier process died")
     candidates.add_to(parser)
     parser.set_defaults(run=recover)
 
@@ -91,7 +93,7 @@ def show_all(arguments: argparse.Namespace) -> int:
     if arguments.candidate and not entries:
         print(_none_of(_store(), arguments.candidate))
     elif not entries:
-        print(f"no failures are kept in {_store().failures}")
+        print(f"no failures are stored in {_store().failures}")
     return NOTHING_NEW
 
 
@@ -113,8 +115,8 @@ def _none_of(store: Store, candidate: str) -> str:
     there = ", ".join(sorted({item.finding.sides[1] for item in store.list() if isinstance(item, Stored)}))
     for name in () if there else candidates_in(candidate):
         must_be_known(name)
-    told = f"; there are some of {there}" if there else ""
-    return f"no failures of {candidate} are kept in {store.failures}{told}"
+    told = f"; there are failures of {there}" if there else ""
+    return f"no failures of {candidate} are stored in {store.failures}{told}"
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -195,14 +197,14 @@ def recover(arguments: argparse.Namespace) -> int:
     status = NOTHING_NEW
     for path, position in breadcrumb.dead(folder):
         where = f"{position.test}, trial {position.index} of base seed {position.base_seed}"
-        print(f"process {position.pid} died in {where}: running that trial in a process of its own", flush=True)
+        print(f"process {position.pid} died in {where}: running that trial again in a new process", flush=True)
         try:
             found = deaths.recover(path, position, RunContext(chosen(), asked))
         except UsageError as error:
             print(f"  {error}")
             continue
         if isinstance(found, Verification) and found.state is State.SURVIVED:
-            print(f"  {found}: the process was ended from outside, or by something that ran before")
+            print(f"  {found}: the process was killed from outside, or by an earlier trial or test")
         elif isinstance(found, Verification):
             print(f"  {found}")
         else:

@@ -50,47 +50,55 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "sweep",
-        help="judge every operator of both frameworks, without tests, and draw the map of what agrees",
-        description="Judge every operator that both frameworks have, cell by cell: operator, form, dtype, check.",
+        help="test every operator that both frameworks have, without test files, and write a map of the results",
+        description="Test every operator that both frameworks have. Each cell of the map is one operator in one "
+        "form and dtype.",
     )
     parser.add_argument(
-        "-k", metavar="EXPR", default="", help="only cells whose name operator/form/dtype fits: 'pool or softmax'"
+        "-k",
+        metavar="EXPR",
+        default="",
+        help="only cells whose name operator/form/dtype matches EXPR, such as 'pool or softmax'",
     )
     candidates.add_to(parser)
     parser.add_argument(
-        "--calls", type=Path, metavar="FILE", help="judge the calls that `autotest harvest` recorded, and nothing else"
+        "--calls", type=Path, metavar="FILE", help="test only the calls that `autotest harvest` recorded"
     )
     parser.add_argument(
         "--time",
         type=argument_type(duration),
         metavar="120s",
-        help="how long to search; without it everything is run once",
+        help="time limit, such as 60s, 10m or 2h; without it, everything runs once",
     )
-    parser.add_argument("--jobs", type=positive, metavar="N", help=f"worker processes (default {default_jobs()})")
+    parser.add_argument(
+        "--jobs", type=positive, metavar="N", help=f"number of worker processes (default {default_jobs()})"
+    )
     executors.add_executor(parser)
     parser.add_argument("--seed", type=whole, metavar="N", help="seed of all samples (default 0)")
     parser.add_argument("--shard", type=shard, default=(1, 1), metavar="I/K", help="run the I-th of K equal parts")
-    parser.add_argument("--resume", action="store_true", help="go on with the last sweep, as it was asked for")
+    parser.add_argument("--resume", action="store_true", help="continue the last sweep, with its options")
     parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the map as JSON")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="draw the map as one page that needs no network")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the map as one HTML page that works offline")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the map as a Markdown page")
     parser.add_argument(
         "--against", type=Path, nargs="?", const=Path(BASELINE), metavar="FILE",
-        help=f"fail on what got worse since this map (default {BASELINE}), and on nothing else",
+        help=f"fail only on cells that got worse since this map (default {BASELINE})",
     )  # fmt: skip
     parser.add_argument(
         "--bless", type=Path, nargs="?", const=Path(BASELINE), metavar="FILE",
-        help=f"write the map to compare later ones with (default {BASELINE}); what is found is no failure",
+        help=f"write the map as the baseline of later runs (default {BASELINE}); findings do not fail this run",
     )  # fmt: skip
     parser.add_argument(
         "--explain", type=argument_type(duration), default=60.0, metavar="60s",
-        help="how long to look into findings, for a verdict and a script (default 60s)",
+        help="time limit for verdicts on findings, and again for their scripts (default 60s)",
     )  # fmt: skip
-    parser.add_argument("--no-explain", action="store_true", help="do not look into findings")
+    parser.add_argument("--no-explain", action="store_true", help="do not diagnose findings")
     parser.add_argument("--ledger", type=Path, metavar="FILE", help="a ledger.toml that gives reasons for findings")
-    parser.add_argument("--deadline", type=argument_type(duration), metavar="20s", help="a longer sample is a hang")
-    parser.add_argument("--memory", type=argument_type(size), metavar="4G", help="memory that a worker may take")
+    parser.add_argument(
+        "--deadline", type=argument_type(duration), metavar="20s", help="time limit of a sample; a longer one is a hang"
+    )
+    parser.add_argument("--memory", type=argument_type(size), metavar="4G", help="memory limit of a worker")
     parser.set_defaults(run=run)
 
 
@@ -150,7 +158,10 @@ def run(arguments: argparse.Namespace) -> int:
     _check_judged(session.map)
     if arguments.bless is not None:
         if session.map.incomplete:
-            print(f"\n{arguments.bless} is not complete: held against it, what only later runs come to looks worse")
+            print(
+                f"\n{arguments.bless} is not complete: a later run may report cells as worse that this run did not "
+                "reach"
+            )
         return NOTHING_NEW
     if sweep.compared is not None:
         return FINDINGS if sweep.compared.worse else NOTHING_NEW
@@ -178,12 +189,12 @@ def _resumed(arguments: argparse.Namespace, place: Path) -> Mapping[str, Sequenc
     for option, before in (("-k", asked.expression), ("--seed", asked.seed), ("--calls", asked.calls)):
         if given[option] not in (None, "", before):
             raise UsageError(
-                f"the sweep to resume was run with {option} {before!r}, and not {given[option]!r}; leave it out, or "
-                "run without --resume"
+                f"the sweep to resume was run with {option} {before!r}, not {given[option]!r}; omit {option}, or run "
+                "without --resume"
             )
     candidate = chosen_names()[1]
     if candidate != asked.candidate:
-        raise UsageError(f"the sweep to resume was about {asked.candidate}, not {candidate}; run without --resume")
+        raise UsageError(f"the sweep to resume tested {asked.candidate}, not {candidate}; run without --resume")
     arguments.k, arguments.seed = asked.expression, asked.seed
     arguments.calls = Path(asked.calls) if asked.calls else None
     return done
@@ -237,7 +248,7 @@ class _Sweep:
             self._look_into()
         except KeyboardInterrupt as error:
             self.interrupted = error
-            self._session.map.incomplete = self._session.map.incomplete or "interrupted while findings were looked into"
+            self._session.map.incomplete = self._session.map.incomplete or "interrupted while findings were diagnosed"
             self._compare(again=False)
 
     def _asked(self, key: CellKey) -> bool:
@@ -251,9 +262,9 @@ class _Sweep:
             return
         made = f" (made by `{before.command}`)" if before.command else ""
         raise UsageError(
-            f"{self._arguments.against}{made} has {several(len(before.statuses), 'cell')}, and none that is asked for, "
-            f"such as {self._session.units[0].key}: nothing could get worse; make one with the same -k and --calls, by "
-            "`autotest sweep --bless`"
+            f"{self._arguments.against}{made} has {several(len(before.statuses), 'cell')}, but none of the requested "
+            f"ones, such as {self._session.units[0].key}: nothing can be compared; write a map with the same -k and "
+            "--calls by `autotest sweep --bless`"
         )
 
     def _compare(self, *, again: bool) -> None:
@@ -270,7 +281,7 @@ class _Sweep:
         if self.found and not arguments.no_explain:
             most = 2 * arguments.explain  # first for the verdicts, then for the scripts
             what = several(len(self.found), "distinct finding")
-            print(f"looking into {what}, which takes {most:.0f} s at most (--explain, --no-explain)", flush=True)
+            print(f"diagnosing {what}, which takes at most {most:.0f} s (--explain, --no-explain)", flush=True)
             self._engine.look_into(self.found, arguments.explain, arguments.explain)
 
 

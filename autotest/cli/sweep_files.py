@@ -30,7 +30,7 @@ def read(path: Path) -> Baseline:
             f"{path} cannot be read ({error.strerror}); `autotest sweep --bless {path}` writes it"
         ) from error
     except ValueError as error:
-        raise UsageError(f"{path} is no map of `autotest sweep --json`: {error}") from error
+        raise UsageError(f"{path} is not a map written by `autotest sweep --json`: {error}") from error
     return baseline(document, str(path))
 
 
@@ -47,7 +47,7 @@ def check(arguments: argparse.Namespace) -> None:
         must_be_writable(path)
         other = asked.setdefault(path.resolve(), option)
         if other != option:
-            raise UsageError(f"--{other} and --{option} name one file, {path}: give each a file of its own")
+            raise UsageError(f"--{other} and --{option} name the same file, {path}: give each its own file")
 
 
 def write_all(

@@ -13,12 +13,13 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "verdicts",
-        help="say how often verdicts name the side that is known to be wrong",
-        description="Judge the reproducers of a ledger, and compare with what verdicts.toml beside it says and proves.",
+        help="measure how often verdicts are right",
+        description="Judge the reproducers of a ledger, and compare the verdicts with the labels in verdicts.toml "
+        "beside it.",
     )
     parser.add_argument("path", type=Path, metavar="PATH", help="a folder with a ledger.toml and a verdicts.toml")
-    parser.add_argument("-k", metavar="TEXT", default="", help="only entries whose key contains this")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print every verdict, not only those not right")
+    parser.add_argument("-k", metavar="TEXT", default="", help="only entries whose key contains TEXT")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print all verdicts, not only wrong and open ones")
     parser.set_defaults(run=run)
 
 
@@ -31,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     for name in (ledger.FILE, verdict_score.FILE):
         if not (arguments.path / name).is_file():
-            raise UsageError(f"{arguments.path / name}: expected a file, and there is none")
+            raise UsageError(f"{arguments.path / name}: no such file")
     known = verdict_score.read(arguments.path / verdict_score.FILE)
     entries = [item for item in ledger.read(arguments.path / ledger.FILE) if arguments.k in item.key]
 
@@ -49,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{right} of {len(found)} verdicts are right{share}, {wrong} wrong, {len(found) - right - wrong} open")
     specified = sum(score.right and score.verdict is not None and score.verdict.weak for score in found)
     print(
-        f"{specified} of the right ones rest on {sides.sides[0]} being the specification, where nobody else was heard"
+        f"{specified} of the right ones rest only on {sides.sides[0]} being the specification, because no "
+        "independent oracle could decide"
     )
     return FINDINGS if wrong else NOTHING_NEW

@@ -117,8 +117,8 @@ class Cluster:
         self._rooms.clear()
 
     def _nobody(self, group: str = "") -> AutotestError:
-        why = "; ".join(self._machines.refusals()) or "it has no machine with a free processor"
-        return AutotestError(f"nobody works on the cluster{f' with {group}' if group else ''}: {why}")
+        why = "; ".join(self._machines.refusals()) or "no machine has a free processor"
+        return AutotestError(f"no machine of the cluster can be used{f' with {group}' if group else ''}: {why}")
 
     def _enlist(self) -> None:
         """Start agents on machines that have joined since the last call."""

@@ -61,13 +61,13 @@ class Machines:
         if facts.trouble:
             why = facts.trouble
         elif facts.library != self._library:
-            why = "its dual-autotest is another one than that of this process; install the same on every machine"
+            why = "it has another version of dual-autotest than this process; install the same version on every machine"
         elif facts.differing:
-            why = f"{', '.join(facts.differing[:3])} is missing there or differs from this process's"
+            why = f"{', '.join(facts.differing[:3])} is missing there or differs from this process"
         elif self._wanted not in facts.group:
-            why = f"it has {facts.group}, where --group {self._wanted} is asked for"
+            why = f"it has {facts.group}, but --group {self._wanted} was requested"
         elif self.groups and facts.group not in self.groups and not self._each:
-            why = f"it has {facts.group}, where this campaign runs on {' and on '.join(self.groups)}"
+            why = f"it has {facts.group}, but this campaign runs on {' and on '.join(self.groups)}"
         else:
             if self.groups and facts.group not in self.groups:
                 self.groups = [*self.groups, facts.group]  # the first machine of this group joined late

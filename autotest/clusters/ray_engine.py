@@ -46,7 +46,7 @@ _INSTALL = "install the same Python, Ray, dual-autotest[ray] and frameworks on e
 _NOT_TAKEN, _FAILS_THERE = "ray client connection timeout", "Initialization failure from server"
 _CLIENT_SERVER = (
     "expected the client server of a Ray cluster, which `ray start --head` opens on port 10001 (6379 and 8265 are its "
-    "other services), and RAY_AUTH_MODE and RAY_AUTH_TOKEN as they are there"
+    "other services), and the same RAY_AUTH_MODE and RAY_AUTH_TOKEN as there"
 )
 #: Entries of the working directory that are not copied, in addition to those that .gitignore names.
 _STAYS = (".autotest", ".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
@@ -198,7 +198,7 @@ class RayEngine:
             return Lost(_said(error))  # another cluster is started
         raise ClusterUnreachable(
             f"--executor ray://{self._address}: the connection to the cluster is lost ({_said(error)}); when it is "
-            "there again, --resume goes on"
+            "available again, --resume continues"
         ) from error
 
     def _answer(self, reference: Any) -> bytes | Lost:
@@ -272,8 +272,8 @@ def _reach(address: str) -> None:
         socket.create_connection(_split(address), REACHED).close()
     except OSError as error:
         raise ClusterUnreachable(
-            f"--executor ray://{address}: nobody answers there ({error}); expected the client server of a Ray cluster, "
-            "which `ray start --head` opens on port 10001"
+            f"--executor ray://{address}: no server answers at this address ({error}); expected the client server of "
+            "a Ray cluster, which `ray start --head` opens on port 10001"
         ) from error
 
 
@@ -286,7 +286,7 @@ def _said(error: Exception) -> str:
             "no Ray cluster runs on this machine; `ray start --head` starts one, `ray start --address=HOST:PORT` joins"
         )
     if lines and lines[0] == _NOT_TAKEN:
-        return f"nobody takes this process on there ({lines[0]}); {_CLIENT_SERVER}"
+        return f"the cluster does not accept this process ({lines[0]}); {_CLIENT_SERVER}"
     if lines and lines[0].startswith(_FAILS_THERE):  # usually the versions differ
         return f"{lines[0]} {lines[-1]}"[:300] + f"; {_INSTALL}"
     if lines and lines[0].endswith(":"):  # the lines below list the versions that differ

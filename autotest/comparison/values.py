@@ -279,7 +279,7 @@ def _how_much(found: Statistics) -> str:
         f"Greatest relative difference {found.greatest_rel:.3g} at {found.rel_index}",
     ]
     if found.nonfinite:
-        parts.append(f"NaN or infinity on one side only, or another one, in {found.nonfinite}")
+        parts.append(f"NaN or infinity on one side only, or different ones, in {found.nonfinite}")
     if found.ulps is not None:
         parts.append(f"At most {found.ulps} ULPs apart")
     return ". ".join(parts)

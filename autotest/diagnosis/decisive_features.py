@@ -240,7 +240,7 @@ class _Features:
         asking = [item for item in self._inputs if item.requires_grad]
         plain = [Input(item.slot, item.made_by, item.array, item.layout, False, item.device) for item in asking]
         if asking and self._with(plain) == "passes":
-            yield "only where a gradient is asked for"
+            yield "only with requires_grad=True"
 
     def _negative_arguments(self) -> Iterator[str]:
         """Yield a clause for each negative argument, if the same dimension or the positive number passes."""

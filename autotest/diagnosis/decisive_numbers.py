@@ -86,7 +86,7 @@ def _extreme(data: Numbers, run: OnNumbers) -> str:
     if data.dtype.kind == "f":
         return ""
     limits = np.iinfo(data.dtype)
-    for text, edge in (("the least integer", limits.min), ("the greatest integer", limits.max)):
+    for text, edge in (("the smallest integer", limits.min), ("the largest integer", limits.max)):
         if (data == edge).any() and edge and _passes(_without(data, data == edge, (1, 2, 5)), run):
             return f"{text} of {data.dtype}"
     return "zero" if (data == 0).any() and _passes(_without(data, data == 0, (1, 2, 5)), run) else ""
@@ -145,7 +145,7 @@ def _between(least: float | None, most: float | None, sign: str) -> str:
     if low is None:
         return f"closer to zero than about {high}"
     if sign == "":
-        return f"beyond about {low} in magnitude" if high is None else f"of magnitude {low} to {high}"
+        return f"greater than about {low} in magnitude" if high is None else f"of magnitude {low} to {high}"
     if high is None:
         return f"above about {low}" if sign == "+" else f"below about -{low}"
     return f"from about {low} to {high}" if sign == "+" else f"from about -{high} to -{low}"

@@ -33,7 +33,7 @@ def shrunk_line(before: Program, after: Program, executions: int, complete: bool
     """Return a line that says how much smaller a program has become."""
     old, new = (f"{len(program.calls)} calls and {elements(program)} elements" for program in (before, after))
     text = f"Shrunk:     from {old} to {new}, in {executions} executions"
-    return text if complete else text + "; out of time"
+    return text if complete else text + "; stopped by the time limit"
 
 
 # -- what matters -------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ def _what_matters(program: Program, fails: Fails) -> list[str]:
     if matter:
         lines.append("Matters:    " + ", ".join(matter))
     if free:
-        lines.append("May be any: " + ", ".join(free))
+        lines.append("Irrelevant: " + ", ".join(free))
     return lines
 
 
@@ -130,7 +130,7 @@ def nearest(program: Program, passing: Sequence[Program]) -> list[str]:
     found = [changed for changed in found if 0 < len(changed) <= 6]
     if not found:
         return []
-    return ["Nearest that passes (- fails, + passes):", *("    " + line for line in min(found, key=len))]
+    return ["Nearest program that passes (- fails, + passes):", *("    " + line for line in min(found, key=len))]
 
 
 def _lines(program: Program) -> list[str]:
@@ -147,8 +147,8 @@ def _lines(program: Program) -> list[str]:
 
 
 #: The line if the difference is as large as the value itself, and the line if it is not finite.
-_NONE_HELPS = "Would pass: with no tolerance: the difference is as great as the value"
-_NOT_FINITE = "Would pass: with no tolerance: one side alone has NaN or an infinity there"
+_NONE_HELPS = "Tolerance:  no tolerance helps: the difference is as large as the value itself"
+_NOT_FINITE = "Tolerance:  no tolerance helps: only one side has NaN or infinity there"
 
 #: The difference below which a result may be rounding error if only zeros are expected.
 _NOISE = 1e-3
@@ -176,7 +176,7 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
     if not math.isfinite(needed):
         if gap.max() >= (float(size.max()) or _NOISE):  # as large as the value, as below
             return [_NONE_HELPS]
-        return [f"Would pass: with atol={gap.max():.3g}; no rtol helps where 0 is expected"]
+        return [f"Would pass: with atol={gap.max():.3g}; rtol does not help where 0 is expected"]
     if round(needed, 3) >= 1:  # as large as the value: such a tolerance would let a missing gradient pass
         return [_NONE_HELPS]
     return [f"Would pass: with rtol={needed:.3g} (atol={atol:g})"]

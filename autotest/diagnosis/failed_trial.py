@@ -116,7 +116,7 @@ class FailedTrial:
         left = [item for item in outcome.mismatches if item not in wavering]
         if not left:
             operator = identity_of_trial(outcome).operator
-            why = f"{reference.name} does not agree with itself when it runs again: it reads memory that nobody wrote"
+            why = f"{reference.name} gives a different result when it runs again: it reads uninitialised memory"
             outcome.rejection = outcome.recorder.rejection = Rejection(operator, NOT_REPEATABLE, why)
         outcome.mismatches = left
 
@@ -235,7 +235,7 @@ class FailedTrial:
         told = scripted(finding, context)
         if told.verified.state in (State.MISSED, State.DIED) and finding.program is not whole.program:
             # The failure may need state that a side keeps between calls, which is lost if calls are removed.
-            shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
+            shrinking = ("Shrunk:     no: smaller programs do not show the difference in a fresh interpreter",)
             unshrunk = dataclasses.replace(
                 finding,
                 program=whole.program,
@@ -253,7 +253,7 @@ class FailedTrial:
         settings, pair = self._settings, self.pair
         agreement = self._replayed()
         if not agreement.mismatches or unshown(finding.mismatches[:1], agreement, settings):
-            verdict = "no verdict: the recorded program does not show it again when it is replayed"
+            verdict = "no verdict: the recorded program does not show the difference when it is replayed"
             network = wrong_alone(self.outcome.recorder, settings)
             if network is None:
                 network = seen_live(*self._with_intermediate_gradients())

@@ -49,7 +49,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
                 smaller = _shrunk(finding, started, Judging(pair, settings, judge), options.shrink)
                 return _scripted(smaller, pair, framework, options)
         return dataclasses.replace(
-            finding, verified=Verification.lacking("it does not show along this trial's cotangents")
+            finding, verified=Verification.lacking("the wrong gradient does not show with the cotangents of this trial")
         )
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
@@ -90,7 +90,7 @@ def _judge(framework: Framework, side: Side, finite: bool) -> AgreementFunction:
         if wrong is not None:
             return Agreement(program, Record(pair), [_mismatch(wrong, framework, side)])
         if any(array.dtype in WIDER for array in program.arrays):
-            return Agreement(program, Record(pair), [], "differences are taken in double precision only")
+            return Agreement(program, Record(pair), [], "finite differences need double precision")
         error = replay(program, framework).error
         return Agreement(program, Record(pair), [], "" if error is None else str(error) or type(error).__name__)
 
@@ -106,7 +106,7 @@ def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wron
 
 def _mismatch(wrong: WrongElement, framework: Framework, side: Side) -> Mismatch:
     told = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
-    message = f"{told}\n(of the sum of what is pushed back from, by central differences in float64)"
+    message = f"{told}\n(of the sum of the outputs that backward starts from, by central differences in float64)"
     name, slot, place = gradient_of(wrong.name), wrong.leaf.slot, gradient_of(wrong.leaf.suffix)
     return Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=place)
 

@@ -86,7 +86,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     errors = (abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1]))
     agreed = abs(found[0] - found[1]) <= allowed
     shown = f"{found[0]:.9g}" + (f" at {at}" if at else "")
-    oracle = OracleResult("difference of its own forward", shown, errors, allowed)
+    oracle = OracleResult("finite difference of its own forward", shown, errors, allowed)
     return (None if any(kinks) or not agreed else oracle), kink
 
 

@@ -73,7 +73,7 @@ def _left(divided: DividedProgram, origin: str) -> GraphDeath:
             return GraphDeath(mode, _script(divided, ONCE, origin), _script(divided, OFTEN, origin), "")
     except NotReplayable as error:
         return GraphDeath(mode, "", "", str(error))
-    return GraphDeath(mode, "", "", f"no script is written for {mode}")
+    return GraphDeath(mode, "", "", f"scripts for {mode} are not supported")
 
 
 def in_graph(folder: Path) -> bool:
@@ -92,7 +92,7 @@ def _script(divided: DividedProgram, runs: Runs, origin: str) -> str:
     compared = [ComparedResult(name, 0.0, 0.0) for name, _ in graph_check.results(divided)]
     versions = ", ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
     mode = f"{pair.candidate.graph_mode} of {pair.candidate.name}"
-    title = f"{operator_of(record.calls, last)}: {mode} ends its process, where eager mode returns."
+    title = f"{operator_of(record.calls, last)}: {mode} crashes or hangs; eager mode returns."
     notes = [f"{versions}; {origin}.", *([often(runs)] if runs.often else [])]
     return script_of(divided, compared, title, notes, runs)
 

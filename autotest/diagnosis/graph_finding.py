@@ -43,7 +43,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         judge = _judge(program, finding.first)
         found = judge(program, pair, settings)
         if not found.mismatches:
-            why = "no script: the program alone agrees, or cannot be run again"
+            why = "the recorded program alone agrees, or cannot run again"
             return dataclasses.replace(finding, verified=Verification.lacking(why))
         judging = Judging(pair, settings, judge)
         finding, found = shrunk(finding, found, _failure(found), judging, options.shrink)
@@ -71,10 +71,10 @@ def _three_ways(found: Agreement, pair: Pair, settings: Settings) -> list[str]:
     off = [float(abs(value - truth)) for value in (numbers.abs_expected, numbers.abs_actual)]
     modes = ("eager mode", pair.candidate.graph_mode)
     agreeing = [*(mode for mode, error in zip(modes, off, strict=True) if error <= allowed), "double precision"]
-    told = f"{' and '.join(agreeing)} agree" if len(agreeing) > 1 else "no two agree"
+    told = f"{' and '.join(agreeing)} agree" if len(agreeing) > 1 else "neither mode agrees with double precision"
     at = f" at {numbers.abs_index}" if numbers.abs_index else ""
     errors = f"{modes[0]} is off by {off[0]:.3g} and {modes[1]} by {off[1]:.3g} ({allowed:.3g} allowed)"
-    return [f"{told}: from {truth:.6g}{at} in double precision {errors}"]
+    return [f"{told}: the result{at} in double precision is {truth:.6g}; {errors}"]
 
 
 def _judge(first: Program, wanted: Mismatch) -> AgreementFunction:
@@ -83,7 +83,7 @@ def _judge(first: Program, wanted: Mismatch) -> AgreementFunction:
 
     def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
         if _has_empty(program) and not empty:  # OneFlow's graphs crash on empty tensors
-            return Agreement(program, Record(pair), [], "nothing in it")
+            return Agreement(program, Record(pair), [], "a tensor has no elements")
         eager = agree(program, pair, settings)
         if eager.mismatches or eager.refused:
             return Agreement(program, eager.record, [], eager.refused or "the eager modes differ")
@@ -116,7 +116,7 @@ def _failure(start: Agreement) -> FailureSignature:
 def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings, options: Options) -> Finding:
     """Return `finding` with its script, and the result of running that in a fresh interpreter."""
     if not pair.candidate.script().graph:
-        raise NotReplayable(f"none is written for {pair.candidate.graph_mode}")
+        raise NotReplayable(f"scripts for {pair.candidate.graph_mode} are not supported")
     divided = divide(found.record)
     names = [mismatch.name for mismatch in found.mismatches]
     raised = found.mismatches[0].detail == "raised"

@@ -94,7 +94,7 @@ class Probe:
         if not self._ready:
             self._ready = _said(connection, START_UP) is True
             if not self._ready:
-                raise OSError(f"a process to try programs in did not start ({self._server.last_words()})")
+                raise OSError(f"a process for trying programs did not start ({self._server.last_words()})")
         begun = time.monotonic()
         accepted = _said(connection, deadline)
         reference = time.monotonic() - begun

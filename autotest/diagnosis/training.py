@@ -70,10 +70,10 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings, updates: Updat
     if worst > _TIMES:
         return None
     reference, candidate = pair.sides
-    line = "rounding, grown with the steps: every call and every step agrees when it is given the same operands"
+    line = "rounding, accumulated over the steps: each call and each step agrees when both sides get the same operands"
     number = (
-        f"{candidate} is {worst:.3g} times as far from {reference} as that is from itself when its inputs move by a "
-        f"roundoff ({_TIMES:.3g} allowed)"
+        f"the difference between {candidate} and {reference} is {worst:.3g} times the change of {reference} when its "
+        f"inputs change by one roundoff ({_TIMES:.3g} times allowed)"
     )
     return Verdict("rounding", line, (number,))
 

@@ -29,7 +29,7 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
     """
     pair = context.pair
     judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)
-    line = f"semantic difference: {update.told}; no third opinion on which is right"
+    line = f"semantic difference: {update.told}; no independent oracle can decide which side is right"
     told = (line, *differing_defaults(update.program, pair))
     finding = dataclasses.replace(finding, verdict=told, blame="semantic difference")
     agreement = agree(update.program, pair, judged)

@@ -114,10 +114,10 @@ def judge(evidence: Evidence) -> Verdict:
     noisy = [side for side, noise in zip(evidence.sides, evidence.noise, strict=True) if noise > evidence.tolerated]
     if noisy:
         numbers = tuple(
-            f"{side} run twice differs from itself by {noise:.3g}"
+            f"two runs of {side} differ by {noise:.3g}"
             for side, noise in zip(evidence.sides, evidence.noise, strict=True)
         )
-        disagree = "do not agree with themselves" if len(noisy) > 1 else "does not agree with itself"
+        disagree = "give different results in two runs" if len(noisy) > 1 else "gives different results in two runs"
         line = f"nondeterministic: {' and '.join(noisy)} {disagree}"
         return Verdict("nondeterministic", line, numbers, side="candidate" if noisy == [candidate] else "")
     if symptom == "exception":
@@ -125,9 +125,9 @@ def judge(evidence: Evidence) -> Verdict:
     if symptom == "accepted":
         return Verdict("candidate", f"{candidate}: it accepts what {reference} refuses")
     if symptom in ("crash", "hang", "out of memory"):
-        return Verdict("candidate", f"{candidate}: {symptom}, where {reference} returns")
+        return Verdict("candidate", f"{candidate}: {symptom}; {reference} returns a result")
     if evidence.ties:
-        return Verdict("ties", "ties: the two sides choose differently among equal values", ())
+        return Verdict("ties", "ties: several values are equal, and each side selects a different one", ())
     accused = _accused(evidence)
     if accused is not None:
         return accused
@@ -136,18 +136,18 @@ def judge(evidence: Evidence) -> Verdict:
     if found is not None and found.wide_agrees:
         return _by_precision(evidence, found, numbers)
     if evidence.kink:
-        what = "semantic difference: a kink, where more than one gradient is right"
+        what = "semantic difference: the function has a kink here, and more than one gradient is right"
         return Verdict("semantic difference", what, numbers, side="nobody")
     for oracle in evidence.oracles:
         if oracle.several and not any(oracle.accuses):
-            what = f"semantic difference: several results are right, and both sides give one: {oracle.found}"
+            what = f"semantic difference: several results are right, and each side returns one of them: {oracle.found}"
             return Verdict("semantic difference", what, numbers, side="nobody")
     if any(any(oracle.accuses) for oracle in evidence.oracles):
-        what = "inconclusive: those who were asked contradict each other, or both sides"
+        what = "inconclusive: the independent oracles contradict each other, or contradict both sides"
         return Verdict("inconclusive", what, numbers)
     # No oracle has an opinion, and it is not rounding: the candidate has to do what the reference does.
-    where = symptom if found is None else f"{symptom}, in float64 too"
-    what = f"{reference} is the specification: {candidate} differs in {where}; nobody else has an opinion"
+    where = symptom if found is None else f"{symptom}, also in float64"
+    what = f"{reference} is the specification: {candidate} differs in {where}; no independent oracle can decide"
     return Verdict("semantic difference", what, numbers, side="candidate")
 
 
@@ -171,28 +171,36 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     reference, candidate = evidence.sides
     wrong = [count > 0 for count in found.wrong]
     if any(wrong) and evidence.small and not (found.imprecise and not evidence.each_agrees):
-        what = "rounding of numbers that are all small: the two sides agree in double precision"
+        what = "rounding: all numbers here are small, and both sides agree in double precision"
         return Verdict("rounding", what, numbers)
     if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.cancellation:
-        what = "rounding, piled up: every call agrees when it is given the same operands"
+        what = "rounding, accumulated: each call agrees when both sides get the same operands"
         return Verdict("rounding", what, numbers)
     if all(wrong):
         return Verdict(
-            "both", f"both: {reference} and {candidate} are further from the float64 result than rounding", numbers
+            "both",
+            f"both: the errors of {reference} and {candidate} against the float64 result are larger than rounding "
+            "explains",
+            numbers,
         )
     if any(wrong):
         blame: Literal["candidate", "reference"] = "candidate" if wrong[1] else "reference"
         name = evidence.sides[wrong[1]]
         if evidence.strays is not None:
-            what = "its error strays by {:.3g} when inputs move by a few roundoffs, the true result by {:.3g}"
-            line = f"{name}: rounding, which its algorithm makes great: {what.format(*evidence.strays)}"
+            what = (
+                "when the inputs change by a few roundoffs, its error changes by {:.3g}, and the true result by {:.3g}"
+            )
+            line = f"{name}: its algorithm amplifies rounding: {what.format(*evidence.strays)}"
             return Verdict("unstable", line, numbers, blame)
-        return Verdict(blame, f"{name}: it is further from the float64 result than rounding explains", numbers)
+        return Verdict(blame, f"{name}: its error against the float64 result is larger than rounding explains", numbers)
     if found.ill_conditioned:
-        what = f"ill-conditioned: a roundoff of the inputs becomes {found.amplification:.0f} of the result"
+        what = (
+            "ill-conditioned: a change of one roundoff in the inputs changes the result by "
+            f"{found.amplification:.0f} roundoffs"
+        )
         return Verdict("ill-conditioned", what, numbers)
     return Verdict(
-        "rounding", "rounding: both sides are as near to the float64 result as their precision allows", numbers
+        "rounding", "rounding: both sides are as close to the float64 result as their precision allows", numbers
     )
 
 
@@ -205,15 +213,16 @@ def _numbers(evidence: Evidence) -> tuple[str, ...]:
         if found.wide_agrees:
             lines.append(
                 f"float64 result{at}: {found.truth!r}. {reference} is off by {found.errors[0]:.3g}, {candidate} by "
-                f"{found.errors[1]:.3g}; rounding explains {found.allowed:.3g}"
+                f"{found.errors[1]:.3g}; rounding explains up to {found.allowed:.3g}"
             )
             lines.append(
-                f"beyond rounding: {reference} {found.wrong[0]}, {candidate} {found.wrong[1]} of {found.total} "
-                "mismatched elements"
+                f"errors larger than rounding explains: {reference} {found.wrong[0]}, {candidate} {found.wrong[1]} "
+                f"of {found.total} mismatched elements"
             )
         else:
             lines.append(
-                f"in float64 the sides still differ by {found.wide_gap:.3g}; {found.wide_allowed:.3g} would be rounding"
+                f"in float64 the sides still differ by {found.wide_gap:.3g}; rounding explains up to "
+                f"{found.wide_allowed:.3g}"
             )
     lines += [_sentence(oracle, evidence.sides) for oracle in evidence.oracles]
     return tuple(lines)
@@ -221,8 +230,11 @@ def _numbers(evidence: Evidence) -> tuple[str, ...]:
 
 def _sentence(oracle: OracleResult, sides: tuple[str, str]) -> str:
     if oracle.attribute:
-        words = [f"{side} {'has not' if bad else 'has'}" for side, bad in zip(sides, oracle.accuses, strict=True)]
-        return f"{oracle.name}: {oracle.found}, which {words[0]} and {words[1]}"
+        words = [
+            f"{side} {'has another one' if bad else 'has the same'}"
+            for side, bad in zip(sides, oracle.accuses, strict=True)
+        ]
+        return f"{oracle.name}: {oracle.found}. {words[0]}, {words[1]}"
     off = [elsewhere or f"{error:.3g}" for error, elsewhere in zip(oracle.errors, oracle.elsewhere, strict=True)]
     how_far = f"{sides[0]} is off by {off[0]}, {sides[1]} by {off[1]}"
     return f"{oracle.name}: {oracle.found}. {how_far} ({oracle.allowed:.3g} allowed)"

@@ -72,7 +72,7 @@ def read(path: Path) -> dict[str, Label]:
             raise UsageError(f"{where}: expected wrong = one of {', '.join(_WRONG)}, and because = the proof")
         for key in table.get("keys", ()):
             if key in found:
-                raise UsageError(f"{where}: {key} is judged twice")
+                raise UsageError(f"{where}: {key} has two labels")
             found[key] = Label(table["wrong"], table["because"])
     return found
 

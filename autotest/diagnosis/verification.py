@@ -39,7 +39,7 @@ def verify(script: str, deadline: float = DEADLINE) -> Verification:
         return Verification(State.UNCLEAR, output)
     if status < 0 and any(differences(output)):
         # A framework may crash when it frees its resources at exit; the script has printed its result by then.
-        return Verification(State.VERIFIED, f"it then dies at its exit ({describe(status)})")
+        return Verification(State.VERIFIED, f"the script then crashes at exit ({describe(status)})")
     state = State.DIED if status < 0 else State.UNCLEAR
     return Verification(state, f"the script ended with status {status}: {_last_line(output)}")
 

@@ -83,16 +83,16 @@ def weighed(verdict: Verdict, cast: Sequence[Vote], sides: tuple[str, str]) -> V
     if ways == {"reference"}:
         line = f"{candidate}: {names} with {reference}"
         return dataclasses.replace(told, blame="candidate", line=line, side="")
-    line = f"semantic difference: {names} with {candidate}, and {reference} alone does otherwise"
+    line = f"semantic difference: {names} with {candidate}, and only {reference} differs"
     return dataclasses.replace(told, blame="semantic difference", line=line, side="")
 
 
 def _told(cast: Sequence[Vote], sides: tuple[str, str]) -> list[str]:
     """Return a line of text for each way to vote that has voters."""
     words: dict[For, str] = {
-        "reference": f"as {sides[0]} does",
-        "candidate": f"as {sides[1]} does, unlike {sides[0]}",
-        "neither": f"unlike both {sides[0]} and {sides[1]}",
+        "reference": f"the same as {sides[0]}",
+        "candidate": f"the same as {sides[1]}, different from {sides[0]}",
+        "neither": f"different from both {sides[0]} and {sides[1]}",
     }
     lines = []
     for way, said in words.items():

@@ -74,7 +74,7 @@ def imported_once(lines: Iterable[str]) -> list[str]:
 def docstring(title: str, notes: Sequence[str]) -> str:
     """Return the docstring of a short script."""
     what = " ".join(title.split())
-    lines = [f"{what} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *notes]
+    lines = [f"{what} Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.", *notes]
     return '"""' + quotable("\n".join(lines)) + '"""'
 
 

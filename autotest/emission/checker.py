@@ -41,7 +41,7 @@ OFTEN = Runs(10, 20)
 #: Source of a function that waits for results: an asynchronous framework raises an error only when a result is read.
 _READ = '''\
 def read(value):
-    """Wait for all of `value`, which may still be being computed."""
+    """Wait until all of `value` is computed."""
     if isinstance(value, (dict, tuple, list)):
         for item in value.values() if isinstance(value, dict) else value:
             read(item)
@@ -54,7 +54,7 @@ _VALUES = '''\
 
 
 def observe(value):
-    """All of `value` that is compared, as plain data."""
+    """Return what is compared of `value`, as plain data."""
 {containers}{dicts}{module}    if not hasattr(value, "requires_grad"):
         return value if type(value).__module__ == "builtins" else type(value).__name__
     facts = {{"type": "tensor", "shape": tuple(value.shape), "dtype": str(value.dtype).split(".")[-1]}}
@@ -63,7 +63,7 @@ def observe(value):
 
 
 def differences(name, expected, actual, dtype="float32"):
-    """Where `actual` is not the reference's `expected`, a line each. Nothing broadcasts."""
+    """Yield a line for each difference between `expected` and `actual`. Nothing is broadcast."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in {keys}:
             deeper = f"{{name}} {{key}}".strip()
@@ -119,7 +119,7 @@ _RUN = (
     + '''
 
 def run(framework):
-    """How the program ends."""
+    """Return how the program ends."""
     try:
         read(program(framework))
         return "returns"
@@ -182,7 +182,7 @@ _DIES_IN_SOME_RUNS = """\
             child = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout={timeout})
         except subprocess.TimeoutExpired:
             deaths.append("no answer in {timeout} s")
-            break  # the next one may take as long
+            break  # the next run may take as long
         if not {alive}:
             deaths.append(signal.Signals(-child.returncode).name if child.returncode < 0 else str(child.returncode))
     if deaths:
@@ -322,4 +322,7 @@ def running(sides: dict[str, str], check: str) -> str:
 
 def often(runs: Runs) -> str:
     """Return the line at the top of a script for a program that does not die every time."""
-    return f"It does not die every time: {runs.processes} processes are started, which run it {runs.calls} times each."
+    return (
+        f"It does not die in every run: the script starts {runs.processes} processes, and each runs the program "
+        f"{runs.calls} times."
+    )

@@ -61,7 +61,7 @@ _CALLED = {
     "requires_grad": "has requires_grad",
     "gradient": "has a gradient:",
     "structure": "gives a",
-    "length": "gives this many parts:",
+    "length": "has length",
 }
 
 _RUN = """\
@@ -105,14 +105,14 @@ _PLAIN = frozenset(
 
 #: Source of a function that waits for all results of a program.
 READ = """\
-def read(value):  # which waits for it
+def read(value):  # waits for asynchronous results
     return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
 
 """
 
 _DIES = """\
 side = {namespace} if sys.argv[1:] else {root}
-with contextlib.suppress(Exception):  # raising is no dying, on either side
+with contextlib.suppress(Exception):  # an exception is not a crash
     read(program(side))
 if sys.argv[1:]:
     os._exit(0)
@@ -126,7 +126,7 @@ sys.exit(1)
 _DIES_IN_SOME_RUNS = """\
 side = {namespace} if sys.argv[1:] else {root}
 for _ in range({calls} if sys.argv[1:] else 1):
-    with contextlib.suppress(Exception):  # raising is no dying, on either side
+    with contextlib.suppress(Exception):  # an exception is not a crash
         read(program(side))
 if sys.argv[1:]:
     os._exit(0)
@@ -136,7 +136,7 @@ for _ in range({processes}):
         statuses.append(subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode)
     except subprocess.TimeoutExpired:
         statuses.append("no answer in 60 s")
-        break  # the next one may take as long
+        break  # the next run may take as long
 deaths = [status for status in statuses if status != 0]
 if not deaths:
     sys.exit(print("same"))

@@ -22,9 +22,9 @@ def numbers(tensor):
 
 
 def differs(own, around, drawn, place):
-    """Whether the derivative `own` is not that of a function with these values after -EPS, -EPS/16, 0, EPS/16, EPS.
+    """Return whether `own` is not the derivative of a function with values `around` at -EPS, -EPS/16, 0, EPS/16, EPS.
 
-    It is one of all that was `drawn`, by the numbers in `place`, which no step moves by less than their rounding.
+    `drawn` holds all numbers of the input, and `place` those that the steps change.
     """
     below, lower, centre, upper, above = around
     with np.errstate(all="ignore"):
@@ -35,11 +35,11 @@ def differs(own, around, drawn, place):
         lost = max(abs(own), abs(near)) if np.isfinite(own) else 0
         lost *= 8 * 2**-52 * np.max(np.abs(place), initial=0) / EPS
         unsure = 4 * (error + 16 * 2**-50 * size / EPS + lost) + jump
-        # Beside a pole, a step or a kink, where it is no number, or moves less than it is rounded, nothing is shown.
+        # At a pole, a step, a kink or NaN, or if rounding is larger than the change, the differences decide nothing.
         settled = error <= bound + 0.1 * max(abs(far), abs(near))
         if not (np.isfinite(unsure) and settled and abs(bend - jump) <= bound + 0.1 * max(abs(near), bend, jump)):
             return False
-        if not np.isfinite(own):  # maybe that of another number, times zero
+        if not np.isfinite(own):  # it may be the derivative at another element, times zero
             return np.isfinite(drawn).all() and unsure <= 10 * bound
         return not min(abs(own - far), abs(own - near)) <= bound + unsure
 
@@ -48,12 +48,12 @@ def differs(own, around, drawn, place):
 
 _CHECK = '''\
 def moved(at, step):
-    """What is pushed back from, each result times its cotangent, when element `at` of {constant} is moved by `step`."""
+    """Return the sum of all results times their cotangents after element `at` of {constant} changed by `step`."""
     kept = {constant}[at]
     {constant}[at] += step
     _, results, _ = program({namespace})
     {constant}[at] = kept
-    with np.errstate(all="ignore"):  # what has no cotangent adds nothing, be it no number
+    with np.errstate(all="ignore"):  # without a cotangent, even NaN adds nothing
         return sum(np.where(c == 0, 0, np.conj(c) * numbers(one)).sum().real for c, one in zip(weights, results))
 
 
@@ -87,7 +87,7 @@ if __name__ == "__main__":
 
 _FORWARD = '''\
 def moved(step):
-    """The results when {constant} is moved by `step` times {along}."""
+    """Return the results after {constant} changed by `step` times {along}."""
     kept = {constant}.copy()
     {constant}[...] += step * {along}
     _, results = program({namespace})

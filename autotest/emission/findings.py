@@ -13,7 +13,7 @@ from autotest.emission.script import reproducer
 from autotest.results.finding import Finding
 
 _SHOWS = {
-    "unlike": "its parameters or buffers are called or shaped otherwise in {candidate} than in {reference}",
+    "unlike": "its parameters or buffers have other names or shapes in {candidate} than in {reference}",
     "exception": "{candidate} raises where {reference} does not",
     "accepted": "{candidate} accepts what {reference} refuses",
     "crash": "{candidate} crashes, {reference} does not",
@@ -35,7 +35,9 @@ def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = Non
     """
     program = finding.program
     if program is None:
-        raise NotReplayable("the finding has no program; it was not recorded, or holds what is no data")
+        raise NotReplayable(
+            "the finding has no program: it was not recorded, or contains objects that cannot be written as data"
+        )
     reference, candidate = sides
     first = finding.first
     names, roles = naming.names(program), naming.roles(program)

@@ -16,7 +16,7 @@ PATIENCE = 60
 _ONCE = """\
 child = os.fork()
 signal.alarm(0 if child else {patience})
-with contextlib.suppress(Exception):  # raising is no dying, on either side
+with contextlib.suppress(Exception):  # an exception is not a crash
     read(program({reference} if child else {candidate}))
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else os._exit(0)
 if status in (0, -signal.SIGALRM):
@@ -32,7 +32,7 @@ for _ in range({processes}):
     if not child:
         signal.alarm({patience})
         for _ in range({calls}):
-            with contextlib.suppress(Exception):  # raising is no dying, on either side
+            with contextlib.suppress(Exception):  # an exception is not a crash
                 read(program({candidate}))
         os._exit(0)
     statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

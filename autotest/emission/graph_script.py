@@ -19,7 +19,7 @@ from autotest.program.paths import is_gradient
 
 _CHECK = '''\
 def both(eager, graphed, rtol, atol, values):
-    """Whether the two are the same tensor; `values` says whether its contents count."""
+    """Return whether the two tensors are equal; `values` says whether their contents are compared."""
     if eager is None or graphed is None or eager.shape != graphed.shape or eager.dtype != graphed.dtype:
         return eager is graphed
     numbers = [np.array(side.detach().cpu().tolist()) for side in (graphed, eager)]
@@ -61,7 +61,7 @@ if __name__ == "__main__":
                 read(Replay()(*tensors))
             else:
                 read([*program(*tensors, *modules), *gradients(*tensors, *modules)])
-        except Exception as error:  # raising is no dying
+        except Exception as error:  # an exception is not a crash
             if not graphed:
                 sys.exit(print("cannot tell: eager mode raises", error) or 2)
     if graphed:
@@ -167,7 +167,7 @@ def graph_script(about: About, division: Division, compared: Sequence[ComparedRe
     if side.graphs_forward:
         pushed = [own[slot] for slots in division.pushed for slot in slots if slot is not None] if pushes else []
         wanted = dict.fromkeys([*map(naming.root, results), *pushed])
-        forward = _function("forward", parameters, "What the graph holds.", inner, _tuple([*wanted]))
+        forward = _function("forward", parameters, "The calls inside the graph.", inner, _tuple([*wanted]))
         called, inner = f"{parameters}, forward=forward", [f"{_tuple([*wanted])} = forward({parameters})"]
     else:
         forward, called = [], parameters
@@ -183,15 +183,21 @@ def graph_script(about: About, division: Division, compared: Sequence[ComparedRe
     return "\n".join(
         [
             *script_header(docstring(about.title, about.notes), modules, (*reference.lines, *side.lines), data),
-            "given_back = []  # which of its results the graph has at all",
+            "given_back = []  # whether the graph returns each result",
             "",
             "",
-            *_function("before", "", "What stands outside of the graph.", outer, f"{_tuple(given)}, {_tuple(held)}"),
+            *_function(
+                "before", "", "The inputs and modules outside the graph.", outer, f"{_tuple(given)}, {_tuple(held)}"
+            ),
             *forward,
             *_function(
-                "program", called, "What eager mode and the graph do.", [*leaves, *inner, *pushes], _tuple(results)
+                "program",
+                called,
+                "The calls that eager mode and the graph run.",
+                [*leaves, *inner, *pushes],
+                _tuple(results),
             ),
-            *_function("gradients", parameters, "What pushing back left.", [], _tuple(gradients)),
+            *_function("gradients", parameters, "The gradients after backward.", [], _tuple(gradients)),
             side.graph.replace("TRAIN", str(bool(pushes))),
             "",
             check,

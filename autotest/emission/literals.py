@@ -82,7 +82,7 @@ def plain(value: Any) -> str:
     """
 
     def refuse(item: Any) -> str:
-        raise NotReplayable(f"{item!r} is no plain value")
+        raise NotReplayable(f"{item!r} is not a plain value")
 
     return literal(value, refuse)
 

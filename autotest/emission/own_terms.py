@@ -64,7 +64,7 @@ if sys.argv[1:] == ["child"]:
     sys.exit()
 
 def elsewhere():
-    # What {actual} comes to in {place}.
+    # The result of {actual} in {place}.
     run = subprocess.run([{python}, __file__, "child"], stdout=subprocess.PIPE, text=True)
     if run.returncode < 0:
         raise RuntimeError(f"ends by signal {{-run.returncode}}")
@@ -79,10 +79,10 @@ def elsewhere():
 
 #: Part of a script whose candidate is installed in another interpreter.
 _OTHER = """\
-OTHER = {python}  # or the one that the command line names
+OTHER = {python}  # or another interpreter, given on the command line
 python = sys.argv[1] if sys.argv[1:] else OTHER
 if not python:
-    sys.exit(print("cannot tell: name the interpreter that has {candidate} on the command line") or 2)
+    sys.exit(print("cannot tell: give the Python interpreter that has {candidate} on the command line") or 2)
 
 """
 

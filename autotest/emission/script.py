@@ -16,7 +16,7 @@ from autotest.program.paths import is_gradient
 
 PACKED = '''\
 def packed(dtype, shape, text):
-    """The array whose compressed bytes `text` is."""
+    """Return the array with the compressed bytes `text`."""
     return np.frombuffer(zlib.decompress(base64.b85decode(text)), dtype).reshape(shape)
 '''
 
@@ -161,7 +161,7 @@ def _docstring(title: str, notes: Sequence[str]) -> str:
         " ".join(title.split()),
         "",
         *notes,
-        "Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.",
+        "Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.",
     ]
     return '"""' + quotable("\n".join(lines)) + '\n"""\n'
 

@@ -23,7 +23,7 @@ def together(framework):
     other = framework.tensor((np.array(result.tolist()) == 0).tolist(), dtype=result.dtype)
     with framework.no_grad():
         result.copy_(other)
-    return "lies apart from its operand" if repr(operand.tolist()) == before else "shares memory with its operand"
+    return "has its own memory" if repr(operand.tolist()) == before else "shares memory with its operand"
 
 """
 
@@ -45,7 +45,7 @@ first = repr(read(program({namespace})))
 for time in range({times}):
     again = repr(read(program({namespace})))
     if again != first:
-        print(f"DIFFERS: {candidate} gives {{first}}, and for the same again {{again}}"[:1000])
+        print(f"DIFFERS: {candidate} gives {{first}}, and {{again}} for the same inputs"[:1000])
         sys.exit(1)
 print("same in {times} runs")
 """

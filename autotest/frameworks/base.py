@@ -235,7 +235,7 @@ class Framework(Operations, abc.ABC):
 
     def retain_gradient(self, tensor: Any) -> None:
         """Make autograd keep the gradient of `tensor`, which can be backpropagated and is not a leaf."""
-        raise NotImplementedError(f"{self.name} keeps no gradient of what is no leaf")
+        raise NotImplementedError(f"{self.name} cannot keep the gradient of a tensor that is not a leaf")
 
     def keep_gradient(self, tensor: Any) -> None:
         """Make autograd keep the gradient of `tensor`, which can be backpropagated, if it does not do so already.
@@ -292,7 +292,7 @@ class Framework(Operations, abc.ABC):
 
         `seen` is called with the module's path, the module, its arguments and its result.
         """
-        raise NotImplementedError(f"{self.name} does not tell of the calls of modules")
+        raise NotImplementedError(f"{self.name} does not report the calls of modules")
 
     def is_training(self, module: Any) -> bool:
         """Return whether `module` is in training mode."""

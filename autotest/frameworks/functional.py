@@ -181,7 +181,7 @@ class Functional(ArrayFramework):
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         if tensor.detached and self.recording:
             if isinstance(made, TapeTensor) and parent_of(made) is not None:
-                raise Absent(self.name, "writing what requires a gradient into what is detached")
+                raise Absent(self.name, "writing a tensor that requires grad into a detached tensor")
             with autograd.GradMode(self, False):
                 return self.write(tensor, made, computed)
         if not isinstance(made, TapeTensor):

@@ -34,7 +34,7 @@ def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
         from autotest.frameworks.harvester.call_recorder import CallRecorder
         from autotest.frameworks.harvester.calls_file import CallsFile
     except ImportError as error:
-        raise UsageError(f"nothing can be harvested without torch ({error}); `pip install torch` brings it") from error
+        raise UsageError(f"harvesting needs torch ({error}); install it with `pip install torch`") from error
     begin(path)
     file = CallsFile(os.fspath(Path(path).absolute()))
     recorder = CallRecorder(file, limit)

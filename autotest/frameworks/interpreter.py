@@ -253,8 +253,8 @@ def _known_here(inner: str) -> Framework | None:
         return None
     if adapter.always_in_graph:
         raise UsageError(
-            f"python:PATH:{inner}: what it does to a whole program is compared in its own process only; "
-            f"run pytest or autotest by that interpreter, with {inner} as its candidate"
+            f"python:PATH:{inner}: it runs whole programs, which needs its own process; run pytest or autotest with "
+            f"that interpreter, and {inner} as the candidate"
         )
     return adapter
 
@@ -284,5 +284,5 @@ def framework(place: str) -> Interpreter:
     if Path(path).is_dir():
         path = str(Path(path) / "bin" / "python")
     if os.sep in path and not Path(path).exists():
-        raise FrameworkMissing(f"python:{path}: there is no such file; give the interpreter of an environment")
+        raise FrameworkMissing(f"python:{path}: no such file; give the path of a Python interpreter")
     return Interpreter(path, inner)

@@ -33,7 +33,7 @@ class Later:
     def _meant(self) -> Any:
         found = pkgutil.resolve_name(self._name)
         if type(found) is Later:
-            raise ImportError(f"{self._name} is asked for while its import is put off")
+            raise ImportError(f"{self._name} is used while its import is delayed")
         return found
 
 

@@ -19,7 +19,7 @@ class Replay(oneflow.nn.Graph):
         super().__init__()
         for index, module in enumerate(modules):
             setattr(self, f"module{index}", module)
-        self.config._train(TRAIN)  # as adding an optimizer does: without, a graph pushes nothing back
+        self.config._train(TRAIN)  # as add_optimizer does; otherwise the graph runs no backward
 
     def build(self, *given):
         inside = [getattr(self, f"module{index}") for index in range(len(modules))]

@@ -81,9 +81,9 @@ class OnnxRuntime(TorchFramework):
         try:
             session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
         except own.NotImplemented as error:
-            raise NotGraphed("calls that it has no kernel for") from error
+            raise NotGraphed("calls for which it has no kernel") from error
         except (own.InvalidGraph, own.Fail) as error:  # the fault of torch's exporter, which reports no error itself
-            raise NotGraphed("calls whose export is no valid model") from error
+            raise NotGraphed("calls whose export is not a valid model") from error
         taken = {item.name for item in session.get_inputs()}
 
         def run(*given: Any) -> list[Any]:

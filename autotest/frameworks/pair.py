@@ -101,8 +101,8 @@ class Pair:
         """
         if self.names is None:
             raise UsageError(
-                f"trials of {self.sides[0]} and {self.sides[1]} cannot run in other processes, which can make a pair "
-                "only of names; expected candidate=NAME, where NAME is registered or MODULE:FACTORY, got a Pair"
+                f"trials of {self.sides[0]} and {self.sides[1]} cannot run in other processes, because these create "
+                "a pair from names; expected candidate=NAME, where NAME is registered or MODULE:FACTORY, got a Pair"
             )
         return self.names
 

@@ -55,7 +55,7 @@ class PeerDied(Exception):
     """
 
     def __init__(self, ended: str, last_words: str, *, late: bool) -> None:
-        super().__init__(f"its process {ended}{f': {last_words}' if last_words else ' without a word'}")
+        super().__init__(f"its process {ended}{f': {last_words}' if last_words else ' without output'}")
         self.last_words, self.late = last_words, late
 
 
@@ -102,7 +102,7 @@ class Peer:
             )
         except OSError as error:
             self._let_go()
-            raise FrameworkMissing(f"python:{python}: no interpreter starts there ({error.strerror})") from error
+            raise FrameworkMissing(f"python:{python}: no interpreter starts at this path ({error.strerror})") from error
         finally:
             os.close(theirs)
         assert self._process.stdin is not None

@@ -69,8 +69,8 @@ def import_oneflow() -> ModuleType:
         # Missing libraries are not refused before the import: a build may need no CUDA, or find it on the system.
         needed = f"; not found: {', '.join(missing)}" if missing else ""
         raise FrameworkMissing(
-            f"OneFlow is installed but cannot be imported ({error}{needed}); {_INSTALL}, which brings the CUDA 11 "
-            f"libraries that it is linked with, or {_CHOOSE}"
+            f"OneFlow is installed but cannot be imported ({error}{needed}); {_INSTALL}, which installs the CUDA 11 "
+            f"libraries that it needs, or {_CHOOSE}"
         ) from error
 
 

@@ -32,8 +32,8 @@ def read_value(by: str, data: np.ndarray[Any, Any], dtype: str, device: str, req
 
 def _wrong(by: str, what: str, came: object, expected: str) -> AdapterWrong:
     return AdapterWrong(
-        f"the adapter of {by}: {what} {came!r:.60} ({type(came).__name__}); expected {expected}. "
-        "`autotest conformance` checks all that an adapter does"
+        f"the adapter of {by}: {what} {came!r:.60} ({type(came).__name__}); expected {expected}. Check the adapter "
+        "with `autotest conformance`"
     )
 
 

@@ -59,7 +59,7 @@ def framework(name: str) -> Framework:
     try:
         factory = getattr(module, attribute)
     except AttributeError as error:
-        raise UsageError(f"{target!r} names no factory of a framework: {error}") from error
+        raise UsageError(f"{target!r} is not a factory of a framework: {error}") from error
     try:
         made = factory(*given)
     except (FrameworkMissing, UsageError):  # their messages are one sentence already
@@ -69,7 +69,9 @@ def framework(name: str) -> Framework:
     except Exception as error:
         own = error.__traceback__ is not None and error.__traceback__.tb_next is not None
         if isinstance(error, TypeError) and not own:
-            raise UsageError(f"{target!r} is no factory of a framework, which needs no arguments: {error}") from error
+            raise UsageError(
+                f"{target!r} is not a factory of a framework, which must work without arguments: {error}"
+            ) from error
         raise UsageError(f"{target!r} cannot make its framework: {_said(error)}") from error
     if not isinstance(made, Framework):
         kind = type(made).__name__
@@ -152,7 +154,7 @@ def _target(name: str) -> tuple[str, tuple[str, ...]]:
     near = difflib.get_close_matches(name, [*names(), *FAMILIES], 1)
     meant = f". Did you mean {near[0]!r}?" if near else "."
     raise UsageError(
-        f"no framework is called {name!r}{meant} Registered are {', '.join(names())}; there are also torch:DEVICE, "
+        f"no framework is named {name!r}{meant} Registered are {', '.join(names())}; there are also torch:DEVICE, "
         "python:PATH, torch+compile=BACKEND and MODULE:FACTORY"
     )
 
@@ -202,7 +204,9 @@ def chosen_names(candidate: str = "") -> tuple[str, str]:
     reference, (first, *others) = all_chosen_names(candidate)
     if others:
         asked = ",".join((first, *others))
-        raise UsageError(f"candidate {asked}: expected one of them here; only pytest and autotest fuzz take several")
+        raise UsageError(
+            f"candidate {asked}: expected one candidate here; only pytest and autotest fuzz accept several"
+        )
     return reference, first
 
 
@@ -224,7 +228,7 @@ def candidates_in(asked: str) -> tuple[str, ...]:
     """Return the names in ``NAME,OTHER`` without duplicates; raise `UsageError` if there is none."""
     names = tuple(dict.fromkeys(name.strip() for name in asked.split(",") if name.strip()))
     if not names:
-        raise UsageError(f"candidate {asked!r}: expected the name of a framework, or several with commas between")
+        raise UsageError(f"candidate {asked!r}: expected the name of a framework, or several names separated by commas")
     return names
 
 

@@ -140,7 +140,7 @@ class AskedElsewhere(Framework):
             error.args = (failure.text,)
             return error
         if failure.kind == "lost":
-            return CandidateDied(f"{self.name}: its process has ended, and what it had computed is gone with it")
+            return CandidateDied(f"{self.name}: its process has ended, and its results are lost")
         if failure.kind == "state":
             return StateDiffers(failure.text)
         if failure.kind == "missing":

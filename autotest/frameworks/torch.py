@@ -35,7 +35,7 @@ class TorchFramework(Namespace):
             import torch  # a module that replaces torch needs torch itself, too
         except ImportError as error:
             raise FrameworkMissing(
-                f"torch cannot be imported ({error}); `pip install torch` (2.0.1 or newer) brings it"
+                f"torch cannot be imported ({error}); install it with `pip install torch` (2.0.1 or newer)"
             ) from error
         without_stacks(torch)
         return super().import_root()

@@ -83,10 +83,14 @@ class TorchCompile(TorchFramework):
             except Exception as error:  # noqa: BLE001 - any exception is reported
                 self._compiles = telling(error) or type(error).__name__
         if self._compiles:
-            old = "`pip install 'setuptools<70'`" if "pkg_resources" in self._compiles else "install what it lacks"
+            old = (
+                ("`pip install 'setuptools<70'`")
+                if "pkg_resources" in self._compiles
+                else "install the missing package"
+            )
             other = "" if self._backend == "aot_eager" else ", or choose torch+compile=aot_eager"
             raise FrameworkMissing(
-                f"{self.name}: torch {self.root.__version__} compiles nothing here, not even x + 1 ({self._compiles}); "
+                f"{self.name}: torch {self.root.__version__} cannot compile here, not even x + 1 ({self._compiles}); "
                 f"{old}{other}"
             )
 

@@ -69,8 +69,8 @@ class TorchDevice(TorchFramework):
         except Exception as error:
             said = _first(error)
             raise FrameworkMissing(
-                f"torch {root.__version__} has no device {self._device!r} here ({said}); choose one that it has, such "
-                "as torch:meta for shapes and dtypes alone, or install what brings the device"
+                f"torch {root.__version__} has no device {self._device!r} here ({said}); choose an existing one, "
+                "such as torch:meta (shapes and dtypes only), or install the package for this device"
             ) from error
         return root
 

@@ -49,7 +49,7 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
         named = public_name(func)
         kwargs = kwargs or {}
         if named is None:
-            self.opaque = self.opaque or f"{getattr(func, '__name__', func)} is no public function"
+            self.opaque = self.opaque or f"{getattr(func, '__name__', func)} is not a public function"
             return func(*args, **kwargs)
         if named.kind == "getattr":
             return self._attribute(named.target, func, args)

@@ -93,7 +93,7 @@ class ModuleDatabase:
         finally:
             torch.set_rng_state(kept)
         if not made:
-            yield Sample(None, "no arguments and inputs are known that torch accepts")
+            yield Sample(None, "no arguments and inputs are known for it")
         for one, module in zip(made, modules, strict=True):
             yield self._lowered(key, one, module, dtype)
 

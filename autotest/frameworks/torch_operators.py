@@ -184,7 +184,7 @@ class _Operator:
             if not isinstance(sample.input, torch.Tensor):
                 raise NotReplayable("a method needs a tensor")
             if form == "in-place" and sample.broadcasts_input:
-                raise NotReplayable("broadcasts its first operand, which no in-place form can")
+                raise NotReplayable("broadcasts its first operand, so it has no in-place form")
             _call(builder, "method", variant.__name__, args, sample.kwargs, written=form == "in-place")
         else:
             operands = [builder.operand(item) for item in args]
@@ -209,7 +209,7 @@ class _Operator:
             return torch.ones(given.shape, dtype=given.dtype)
         if isinstance(given, (tuple, list)) and all(isinstance(item, torch.Tensor) for item in given):
             return tuple(torch.ones(item.shape, dtype=item.dtype) for item in given)
-        raise NotReplayable(f"gives a {type(given).__name__}, for which there is no out=")
+        raise NotReplayable(f"gives a {type(given).__name__}, which has no out= form")
 
     def _record(self, builder: Builder, function: Callable[..., Any], sample: Any) -> None:
         """Record the public calls that `function` makes on one sample."""

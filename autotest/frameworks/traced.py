@@ -59,14 +59,14 @@ class Transcript:
         if isinstance(value, _Named):
             found: str = object.__getattribute__(value, "_text")
             if not found:
-                raise NotReplayable("something is computed of what was not written down")
+                raise NotReplayable("a call uses a value that was not recorded")
             return found
         if id(value) in self._constants:
             return self._constants[id(value)][0]
         if isinstance(value, np.ndarray):
             text = literals.array(value)
             if text is None:
-                raise NotReplayable(f"an array of {value.size} numbers is too large to stand in a line")
+                raise NotReplayable(f"an array of {value.size} numbers is too large for one line")
             return text
         if isinstance(value, (list, tuple)):
             inside = ", ".join(map(self.text, value))

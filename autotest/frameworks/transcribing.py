@@ -99,7 +99,7 @@ class _Transcribing:
         own: Any = super()
         written = self.written
         if written.differentiated is not None:
-            raise NotReplayable("gradients are asked for twice")
+            raise NotReplayable("gradients are requested twice")
         started = [(root, self._cotangent(root) if given is None else given) for root, given in roots]
         texts = [(written.text(root.array), written.text(given.array)) for root, given in started]
         end = len(written.statements)
@@ -133,7 +133,7 @@ class _Transcribing:
         written = self.written
         texts = [written.text(leaf.array) for leaf in inputs]
         if len(set(texts)) < len(texts) or not all(map(str.isidentifier, texts)) or written.varying & set(texts):
-            return "what gradients are asked of has no name of its own"
+            return "a tensor whose gradient is requested has no name"
         carrying = written.varying.union(texts)
         for node in ordered(root.edge[0] for root in roots if root.edge is not None):
             for parent, array in zip(node.parents, node.arrays, strict=True):
@@ -144,7 +144,7 @@ class _Transcribing:
                     origin = parent.array if isinstance(parent, TapeTensor) else parent[0].outputs[parent[1]]
                     same = text == written.text(origin)
                 if not same:
-                    return "a value was changed without its gradient, which a function cannot do"
+                    return "a value was changed outside of autograd, which a function cannot do"
         return ""
 
     def _cotangent(self, root: TapeTensor) -> TapeTensor:

@@ -89,5 +89,5 @@ def check_function(framework: Framework, fn: Callable[..., Any], inputs: Sequenc
     for at, old, new in zip(dense, before, after, strict=True):
         if old.shape != new.data.shape or not np.array_equal(old, new.data, equal_nan=True):
             raise UsageError(
-                f"gradcheck: fn changed input {at} in place, which is what is varied; let it clone it first"
+                f"gradcheck: fn changed input {at} in place, but gradcheck varies this input; clone it in fn first"
             )

@@ -22,7 +22,7 @@ from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_
 #: Maximum number of derivatives that a cautious check looks at one by one; above this, it checks sums.
 MOST_DERIVATIVES = 1_000_000
 #: Part of the message about a backward pass that is not linear.
-LINEAR = "the negative cotangent than the negative one: it is not linear"
+LINEAR = "the negative cotangent than the negative gradient: backward is not linear"
 
 
 @dataclasses.dataclass(slots=True)
@@ -55,7 +55,8 @@ def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[s
     for which, array in enumerate(function.arrays):
         if array.dtype not in ("float64", "complex128"):
             result.warnings.append(
-                f"input {shown[0][which]} is of {array.dtype}: differences need float64 or complex128 to mean much"
+                f"input {shown[0][which]} is of {array.dtype}: finite differences are only reliable in float64 or "
+                "complex128"
             )
     exact = not result.warnings
     odd = _oddities(function, outputs, rule, shown)
@@ -111,7 +112,7 @@ def _oddity(function: FunctionOfInputs, gradients: list[Any], array: Array, rule
     if all(one is None for one in gradients):
         return "", 0.0
     if any(one is None for one in gradients):
-        return "backward gave a gradient in some runs only", 0.0
+        return "backward gave a gradient in only some runs", 0.0
     value, repeated, *others = function.framework.values(gradients)
     if value.data.shape != array.data.shape:
         return f"the gradient has shape {value.data.shape}, its input {array.data.shape}", 0.0
@@ -123,7 +124,9 @@ def _oddity(function: FunctionOfInputs, gradients: list[Any], array: Array, rule
             return f"backward gave another gradient the second time (nondet_tol={rule.nondet_tol:g})", size
         # With another layout, sums may be computed in another order: allow for rounding.
         allowed = rule.nondet_tol + rule.atol + rule.rtol * float(np.abs(np.nan_to_num(value.data)).max(initial=0.0))
-        for other, sign, what in zip(others, (1, -1), ("the same cotangent laid out with gaps", LINEAR), strict=False):
+        for other, sign, what in zip(
+            others, (1, -1), ("a non-contiguous copy of the same cotangent", LINEAR), strict=False
+        ):
             size = _gap(value.data, sign * other.data)
             if size > allowed:
                 return f"backward gave another gradient for {what}", size
@@ -240,12 +243,12 @@ def _elementwise(
                 unproven, coarse = block.unproven(analytic[i][o], numeric[o], exempt)
                 exempt |= unproven | coarse
                 if unproven.any():
-                    note = f"{int(unproven.sum())} where differences show nothing"
+                    note = f"{int(unproven.sum())} where finite differences prove nothing"
                 if coarse.any():
                     note = LOWER
                     warnings.append(
-                        f"input {names[0][i]}, output {names[1][o]}: the function is computed in lower precision than "
-                        "its input's, and was held against differences over a longer distance"
+                        f"input {names[0][i]}, output {names[1][o]}: the function computes in lower precision than "
+                        "its input, so it was compared with differences over a longer distance"
                     )
             else:
                 kinks = block.at_a_kink(analytic[i][o], numeric[o], centre[o])
@@ -254,7 +257,7 @@ def _elementwise(
                     note = f"{int(kinks.sum())} at a kink"
                     warnings.append(
                         f"input {names[0][i]}, output {names[1][o]}: {int(kinks.sum())} derivatives were taken at a "
-                        "kink, where any value between the one-sided ones is right"
+                        "kink, where any value between the two one-sided derivatives is right"
                     )
             shapes = real_shape(array.data), real_shape(value.data)
             pair = Jacobians((names[0][i], names[1][o]), analytic[i][o], numeric[o], shapes)

@@ -54,7 +54,7 @@ class FunctionOfInputs:
             dtypes = [value.dtype for value in self.framework.values(flat)]
             if "complex32" in dtypes:  # NumPy lacks it, and differences in complex64 are too inexact
                 raise TypeError(
-                    f"a result is of complex32, whose derivative only {self.framework.name} itself can judge"
+                    f"a result is complex32, and only {self.framework.name} itself can check its derivative"
                 )
             floating = [at for at, name in enumerate(dtypes) if is_differentiable(name)]
             self._chosen = [at for at in floating if self.framework.can_backpropagate(flat[at])] or floating

@@ -39,23 +39,23 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
     if use.wrongly_listed:
         names = ", ".join(use.wrongly_listed)
         return (
-            f"{names} turned out to have a gradient, although autotest/gradients/nondifferentiable.py lists it as "
-            "having none. Take it off that list"
+            f"{names} has a gradient, but autotest/gradients/nondifferentiable.py lists it as having none. Remove it "
+            "from that list"
         )
     if use.compared and not (use.nonzero or use.discarded):
         return ""
     kinds = [listed(name) for name in use.carrying]
     if use.nonzero and kinds and all(item is not None and item.kind == "zero" for item in kinds):
         return (
-            f"{_names(use.carrying)} turned out to have a gradient that is not zero, although "
-            "autotest/gradients/nondifferentiable.py lists it as zero everywhere. Take it off that list"
+            f"{_names(use.carrying)} has a gradient that is not zero, but autotest/gradients/nondifferentiable.py "
+            "lists it as zero everywhere. Remove it from that list"
         )
     if skipped or not use.carrying:
         return ""
     if use.discarded:
         return (
-            f"it ran backward, and {use.discarded} threw the gradients away before anything compared them. "
-            "Leave them where they are, return them, or mark the test @skip_grad_check(reason=...)"
+            f"it ran backward, but {use.discarded} removed the gradients before they were compared. Keep them, "
+            "return them, or mark the test @skip_grad_check(reason=...)"
         )
     if use.compared or use.stepped:
         return ""
@@ -65,16 +65,16 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
     names = _names([name for name, free in zip(use.carrying, exempt, strict=True) if not free])
     if use.pushed:
         return (
-            "it ran backward, and none of the gradients that this computed was compared: no input and no parameter "
-            "holds one at the end of the trial, and nothing returned one"
+            "it ran backward, but no gradient was compared: at the end of the trial no input and no parameter has "
+            "one, and the test returned none"
         )
     if not auto_backward:
-        why = "auto_backward=False, and the test pushed nothing back by itself"
+        why = "auto_backward=False, and the test did not call backward"
     else:
-        why = "nothing that the test returned depends on them"
+        why = "no returned tensor depends on them"
     return (
         f"inputs require grad and the results of {names} depend on them, but no gradient was compared: {why}. "
-        "Let the trial push cotangents back, say requires_grad=False, or mark the test @skip_grad_check(reason=...)"
+        "Use auto_backward=True, write requires_grad=False, or mark the test @skip_grad_check(reason=...)"
     )
 
 

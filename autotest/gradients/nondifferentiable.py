@@ -23,8 +23,8 @@ _TRUTH = NoGradient("none", "the result is a truth value")
 _INDEX = NoGradient("none", "the result holds positions")
 _COUNT = NoGradient("none", "the result holds counts")
 _SHAPE = NoGradient("none", "only the shape of its operand is used, not its contents")
-_CUT = NoGradient("none", "it leaves the graph, which is what it is for")
-_STEPS = NoGradient("zero", "piecewise constant: the derivative is zero wherever there is one")
+_CUT = NoGradient("none", "it detaches its result from the graph, on purpose")
+_STEPS = NoGradient("zero", "piecewise constant: the derivative is zero where it exists")
 _MISSING = NoGradient("unimplemented", "torch implements no derivative of it")
 
 #: Keys are the last part of an operator's name, without the underscore of an in-place form. Modules have the name of

@@ -68,7 +68,7 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
                 told = f"\n(on larger inputs: {larger}){told}"
             except NotNumeric as error:
                 small = below_enough(larger.before)
-                told = f"\n(only as it was drawn; on larger inputs {error})"
+                told = f"\n(only on the drawn inputs; on larger inputs {error})"
         result.small += [name for name in small if name not in result.small]
         result.mismatches += mismatches_of(found, places, side, framework, told)
     return result
@@ -82,7 +82,11 @@ def _checked(
 
 
 def _smallness(small: Sequence[str]) -> str:
-    return f"\n(fewer than {ENOUGH} elements, since nothing larger is accepted: {', '.join(small)})" if small else ""
+    return (
+        (f"\n(fewer than {ENOUGH} elements, because larger inputs are not accepted: {', '.join(small)})")
+        if small
+        else ""
+    )
 
 
 def mismatches_of(

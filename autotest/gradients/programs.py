@@ -67,7 +67,7 @@ def check_program(
     if not any(map(pushes_gradients, program.calls)):
         return GradcheckResult(), {}
     if program.undefined:
-        raise NotNumeric("it computes with contents that nobody specifies, such as a random mask")
+        raise NotNumeric("it computes with unspecified contents, such as a random mask")
     wide, upto, roots, back = differentiated(program)
     shown = names(program)
     outputs = [shown[back[slot]] for slot in roots]
@@ -95,7 +95,7 @@ def check_program(
     except Exception as error:
         lines = str(error).strip().splitlines() or [""]
         said = f"{type(error).__name__}: {lines[-1][:200]}"
-        raise NotNumeric(f"{framework.name} cannot run it in double precision ({said})") from error
+        raise NotNumeric(f"{framework.name} cannot run the program in double precision ({said})") from error
     return found, places
 
 

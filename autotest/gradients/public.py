@@ -101,7 +101,7 @@ def gradcheck(
         extra = {"check_batched_grad": check_batched_grad, "check_forward_ad": check_forward_ad, "masked": masked}
         for name, value in extra.items():
             if value:
-                raise UsageError(f"gradcheck({name}={value}): {framework.name} has nothing to check this with")
+                raise UsageError(f"gradcheck({name}={value}): {framework.name} does not support this check")
         checked = check(FunctionOfInputs(framework, fn, given), rule)
         _warn(checked)
         return _verdict(checked, framework, raise_exception, "")
@@ -277,7 +277,7 @@ def _masked(native: Callable[..., Any], masked: bool | None, framework: Framewor
     for name in ("masked", "check_sparse_nnz"):
         if name in inspect.signature(native).parameters:
             return {name: masked}
-    raise UsageError(f"gradcheck(masked={masked}): {framework.name} {framework.version} does not know it")
+    raise UsageError(f"gradcheck(masked={masked}): {framework.name} {framework.version} does not support it")
 
 
 def _refuse_overlap(framework: Framework, inputs: tuple[Any, ...]) -> None:
@@ -286,7 +286,7 @@ def _refuse_overlap(framework: Framework, inputs: tuple[Any, ...]) -> None:
         if is_varied(framework, item) and framework.is_dense(item) and overlaps(framework, item):
             raise OverlappingMemory(
                 f"gradcheck: elements of input {position} share memory (strides {framework.strides(item)}): expected "
-                "an input whose elements can be varied one by one. Call .contiguous() on it before"
+                "an input whose elements can be varied one by one. Call .contiguous() first"
             )
 
 

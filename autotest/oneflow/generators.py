@@ -224,7 +224,7 @@ class random_sbp(all_sbp):
     def _draw(self, source: algebra.Source, annotation: Any) -> Any:
         ways = self._all()
         if not ways:
-            raise UsageError("random_sbp: nothing is left to draw; allow split, broadcast or partial_sum")
+            raise UsageError("random_sbp: expected at least one allowed kind; allow split, broadcast or partial_sum")
         return ways[source.index(len(ways))]
 
 

@@ -95,7 +95,7 @@ def profile(op: DualObject, *, warmup: int | None = None, runs: int | None = Non
             with recording(_Profiler(asked)):
                 function(*args, **kwargs)
             if not asked.timings:
-                raise UsageError(f"{function.__qualname__} is to profile torch.{op._path}, and never called it")
+                raise UsageError(f"{function.__qualname__} must call torch.{op._path} to profile it, but did not")
             hook = _hook.get()
             if hook is None:
                 sys.stdout.write(table(asked.timings))

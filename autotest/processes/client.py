@@ -60,7 +60,7 @@ class Process:
             if self._pid is None:
                 raise OSError(f"no process was started within {seconds:g} s")
         if self._pid == NO_PROCESS:
-            raise OSError("the system has no room for another process")
+            raise OSError("the system cannot start another process")
         return self._pid
 
     def status(self, seconds: float = 0.0) -> int | None:

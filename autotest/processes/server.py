@@ -28,7 +28,7 @@ from autotest.processes import child
 
 #: A process id, or an exit status as `os.waitstatus_to_exitcode` returns it.
 NUMBER = struct.Struct("<q")
-#: Sent instead of a process id if the system has no room for another process.
+#: Sent instead of a process id if the system cannot start another process.
 NO_PROCESS = 0
 
 

@@ -99,7 +99,7 @@ def _check(program: Program) -> None:
                     f"the program is damaged: call {call.slot} reads array {item.index} of {len(program.arrays)}"
                 )
     if not program.undefined <= set(range(len(program.calls))):
-        raise ValueError("the program is damaged: it calls a slot undefined that it does not have")
+        raise ValueError("the program is damaged: it marks a slot as undefined that does not exist")
 
 
 def pack_arrays(program: Program) -> bytes:
@@ -205,7 +205,7 @@ def decode(value: Any) -> Any:
 def _builtin_type(name: str) -> type:
     found = getattr(builtins, name)
     if not isinstance(found, type):
-        raise ValueError(f"{name!r} is no builtin type")  # noqa: TRY004 - the document is wrong
+        raise ValueError(f"{name!r} is not a builtin type")  # noqa: TRY004 - the document is wrong
     return found
 
 

@@ -31,9 +31,9 @@ def names(items: Sequence[pytest.Item]) -> dict[str, CollectedName]:
 def renamed(named: Mapping[str, CollectedName]) -> list[str]:
     """Return a line for each test whose name was changed because another test has the same name."""
     return [
-        f"{node} is called {called.label or called.file.name}::{called.name}"
+        f"{node} is listed as {called.label or called.file.name}::{called.name}"
         + (f"#{called.number}" if called.number > 1 else "")
-        + ", since another has its name"
+        + ", because another test has the same name"
         for node, called in named.items()
         if called.label or called.number > 1
     ]

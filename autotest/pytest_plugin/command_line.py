@@ -11,12 +11,12 @@ import pytest
 #: The options: name (which is also that of the variable), metavar and help, which lists the choices if there are any.
 OPTIONS = (
     ("seed", "N", "base seed of all trials: a whole number, or random (0 when left out)"),
-    ("n", "N", "number of trials, instead of each test's own"),
+    ("n", "N", "number of trials of each test, instead of its own number"),
     ("profile", "NAME", "how thorough: dev (a quarter of the trials), ci (as the tests say), thorough (ten times)"),
-    ("candidate", "NAME", "the framework under test: a registered name or MODULE:FACTORY; several with commas between"),
-    ("deadline", "20s", "a longer trial is a hang, where trials have a worker process"),
-    ("memory", "4G", "memory that a worker process may take on top of the frameworks'"),
-    ("ledger", "FILE", "a ledger of known divergences, beside those that lie with the tests"),
+    ("candidate", "NAME", "the framework under test: a registered name or MODULE:FACTORY; separate several by commas"),
+    ("deadline", "20s", "time limit of a trial in a worker process; a longer one is a hang"),
+    ("memory", "4G", "memory limit of a worker process, in addition to the memory of the frameworks"),
+    ("ledger", "FILE", "a ledger of known divergences, in addition to those beside the tests"),
 )
 
 
@@ -33,22 +33,25 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--autotest-isolate",
         action="store_true",
-        help="run the trials in a worker process, which a crash, a hang or too much memory may cost",
+        help="run trials in a worker process: a crash, a hang or too much memory ends only that process",
     )
     group.addoption(
         "--autotest-sweep",
         nargs="?",
         const="",
         metavar="EXPR",
-        help="an item for each operator of both frameworks, judged without a test; of those that fit, where EXPR is "
-        "given (--autotest-sweep='pool and float32'). Without a path on the command line, nothing else is collected",
+        help="one item for each operator that both frameworks have, without a test file; EXPR selects operators "
+        "(--autotest-sweep='pool and float32'). Nothing else is collected unless a path is given on the command "
+        "line",
     )
     group.addoption(
-        "--autotest-coverage", action="store_true", help="end with a table of what each operator was and was not given"
+        "--autotest-coverage",
+        action="store_true",
+        help="print a table of the inputs that each operator got and did not get",
     )
     parser.addini(
         "autotest_special_values",
-        "whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn, and differences on them count",
+        "whether NaN, infinities, -0.0, subnormal and the largest numbers are drawn, and differences on them count",
         type="bool",
         default=True,
     )

@@ -252,7 +252,7 @@ def _sweep(config: pytest.Config, expression: str) -> None:
 
     if expression and Path(expression.partition("::")[0]).exists():
         raise pytest.UsageError(
-            f"--autotest-sweep {expression}: {expression} was taken for the expression; put paths before the option, "
+            f"--autotest-sweep {expression}: {expression} was read as the expression; put paths before the option, "
             f"or write --autotest-sweep=EXPR"
         )
     if config.args_source is not config.ArgsSource.ARGS:

@@ -22,7 +22,7 @@ def fail_if_dual_returned(function: Callable[..., Any]) -> Callable[..., Any]:
         if any(isinstance(part, dual) for part in parts):
             from autotest.sources.source_locations import source_location
 
-            said = f"{function.__name__} returned a dual object, and nobody compares it: write @autotest() above it"
+            said = f"{function.__name__} returned a dual object, but nothing compares it: decorate it with @autotest()"
             pytest.fail(f"{source_location(function)}: {said}", pytrace=False)
         return returned
 

@@ -25,8 +25,8 @@ class GradScaler:
     ) -> None:
         if enabled:
             raise UsageError(
-                "GradScaler: expected enabled=False, since a scale that each side finds for itself cannot be compared; "
-                "or leave it out: loss.backward() and optimizer.step()"
+                "GradScaler: expected enabled=False, because each side would choose its own scale, which cannot be "
+                "compared; or omit the scaler: loss.backward() and optimizer.step()"
             )
 
     def scale(self, outputs: Any) -> Any:

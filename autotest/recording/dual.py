@@ -161,7 +161,7 @@ class Symbol(DualObject):
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise UsageError(
-            f"torch.{self._path}.{name} = ...: the frameworks themselves are not assigned to".replace("..", ".", 1)
+            f"torch.{self._path}.{name} = ...: the attributes of a framework cannot be assigned".replace("..", ".", 1)
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -125,7 +125,7 @@ class _Application:
         if len(gradients) != len(self.inputs):
             raise UsageError(
                 f"{self.function.__name__}.backward: expected {len(self.inputs)} gradients, one for each argument of "
-                f"forward, got {len(gradients)}; return None for what has none"
+                f"forward, got {len(gradients)}; return None for an argument without a gradient"
             )
         rows = zip(self.inputs, gradients, self.context.needs_input_grad, strict=True)
         return [(one, gradient) for one, gradient, needed in rows if needed and gradient is not None]

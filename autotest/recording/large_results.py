@@ -27,6 +27,6 @@ def stop_at_large(record: LiveRecord, target: str, expected: Any) -> None:
         if isinstance(item, reference.tensor_types):
             count = reference.numel([item])
             if count > MOST_ELEMENTS:
-                said = f"a result of {count} elements, from sizes that were drawn large; {MOST_ELEMENTS} are enough"
+                said = f"a result of {count} elements, because large sizes were drawn; the limit is {MOST_ELEMENTS}"
                 record.rejection = Rejection(target, TOO_LARGE, said, refusals.place(record.pair.packages))
                 raise TrialEnd

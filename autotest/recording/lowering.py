@@ -156,9 +156,7 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
     if value is NOTHING:
         return value, value, value
     if (isinstance(value, type) and issubclass(value, generators.Generator)) or value is generators.random_bool:
-        raise UsageError(
-            f"{value.__name__} was handed over itself: write {value.__name__}(...), which makes a generator"
-        )
+        raise UsageError(f"{value.__name__} itself is not a generator: write {value.__name__}(...)")
     if isinstance(value, np.ndarray):
         return value.copy(), value.copy(), recorder.capture(Array(value.copy(), str(value.dtype)))
     if isinstance(value, np.generic):
@@ -179,14 +177,14 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
             return recorder.expected[slot], recorder.actual[slot], Ref(slot)
         if isinstance(value, framework.module_types):
             raise UsageError(
-                f"a dual call was given a module of {framework.name}'s own, {type(value).__name__}: build it on both "
-                "sides, as `from autotest import torch` and torch.nn.Linear(...) do"
+                f"a dual call got a module of {framework.name} itself, {type(value).__name__}: build it on both "
+                "sides, with `from autotest import torch` and torch.nn.Linear(...)"
             )
     plain = plain_container(value)
     if plain is not None:
         return lower(recorder, plain, lambda: None)
     if isinstance(value, io.BytesIO):
-        recorder.opaque = f"{type(value).__name__} objects are written and read by each side in a way of its own"
+        recorder.opaque = f"{type(value).__name__} objects are written and read differently by each side"
         return value, _twin(recorder, value), None
     recorder.opaque = f"an argument of type {type(value).__name__} ({value!r:.60}) is neither plain data nor dual"
     return value, value, None

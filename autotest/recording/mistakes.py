@@ -16,15 +16,15 @@ from autotest.program import Call
 #: Parts of torch's namespace that are not operators -> the explanation, and what to write instead.
 _UNRECORDABLE: Mapping[str, str] = MappingProxyType(
     {
-        "testing": "both sides are compared with each other anyway. Return the tensors to compare; to hold one side "
-        "against numbers of your own, give torch.testing x.reference or x.candidate",
-        "compile": "it traces Python code, and a trial makes its calls one by one on both sides. Call the function "
-        "itself; compiled code is tested as a candidate of its own, by an adapter that compiles",
-        "jit": "it traces Python code, and a trial makes its calls one by one on both sides. Call the function itself",
-        "fx": "it traces Python code, and a trial makes its calls one by one on both sides. Call the function itself",
-        "vmap": "it takes a Python function, which a trial cannot record. Call the function itself on the batch",
-        "func": "it takes a Python function, which a trial cannot record. Call the function itself",
-        "onnx": "it exports a module of one framework. Give it m.reference or m.candidate",
+        "testing": "both sides are compared automatically. Return the tensors to compare; to compare one side with "
+        "your own numbers, pass x.reference or x.candidate to torch.testing",
+        "compile": "it traces Python code, but a trial runs each call on both sides. Call the function directly; to "
+        "test compiled code, choose a candidate that compiles, such as torch+compile=BACKEND",
+        "jit": "it traces Python code, but a trial runs each call on both sides. Call the function directly",
+        "fx": "it traces Python code, but a trial runs each call on both sides. Call the function directly",
+        "vmap": "it takes a Python function, which a trial cannot record. Call the function directly on the batch",
+        "func": "it takes a Python function, which a trial cannot record. Call the function directly",
+        "onnx": "it exports a module of one framework. Pass m.reference or m.candidate",
     }
 )
 
@@ -52,12 +52,13 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
             ("utils.data.Dataset", "utils.data.IterableDataset", "utils.data.Sampler"),
-            "a loader calls it on one side. Give the loader a torch.utils.data.TensorDataset of dual tensors, or take "
-            "batches of these in the body: x[start : start + size]",
+            "a loader would call it on one side only. Give the loader a torch.utils.data.TensorDataset of dual "
+            "tensors, or take batches of dual tensors in the body: x[start : start + size]",
         ),
         **dict.fromkeys(
             ("utils.data.random_split", "utils.data.RandomSampler", "utils.data.WeightedRandomSampler"),
-            "each side would draw an order of its own. Draw one for both, order = torch.randperm(n), and take x[order]",
+            "each side would draw a different order. Draw one order for both, order = torch.randperm(n), and take "
+            "x[order]",
         ),
     }
 )
@@ -67,7 +68,7 @@ def other_side(name: str, pair: Pair) -> str:
     """Return the hint to append if `name` is a framework on neither side of `pair`, else ""."""
     if name not in names():
         return ""
-    return f". The candidate is {pair.candidate.name} here, and not {name}: write .candidate, which is right for any"
+    return f". The candidate here is {pair.candidate.name}, not {name}: write .candidate, which works for any candidate"
 
 
 def check_call(path: str, named: Mapping[str, object]) -> None:
@@ -78,25 +79,27 @@ def check_call(path: str, named: Mapping[str, object]) -> None:
         TypeError: `path` is empty, so that the namespace itself is called.
     """
     if not path:
-        raise made_by_the_test(TypeError("torch is a module and no function: call one of its own, such as torch.relu"))
+        raise made_by_the_test(
+            TypeError("torch is a module, not a function: call one of its functions, such as torch.relu")
+        )
     if path == "utils.data.DataLoader" and named.get("shuffle"):
         raise UsageError(
-            "torch.utils.data.DataLoader(shuffle=True): each side would draw an order of its own. Draw one for both, "
-            "order = torch.randperm(n), and load x[order]"
+            "torch.utils.data.DataLoader(shuffle=True): each side would draw a different order. Draw one order for "
+            "both, order = torch.randperm(n), and load x[order]"
         )
 
 
 def not_called(path: str) -> Exception:
     """Return the error for a ``with`` statement over a function of the namespace that was not called."""
-    return made_by_the_test(TypeError(f"`with` takes what torch.{path} gives: write with torch.{path}(...):"))
+    return made_by_the_test(TypeError(f"torch.{path} is not called: write with torch.{path}(...):"))
 
 
 def gradients_off(target: str, reference: str) -> UsageError:
     """Return the error for switching the recording of gradients on the reference only."""
     return UsageError(
-        f"{target} was called where {reference} alone was told whether to record gradients (its own no_grad, "
-        "enable_grad or inference_mode stands around the call): write `with torch.no_grad():` with the torch of "
-        "`from autotest import torch`, which tells both sides"
+        f"{target} was called inside {reference}'s own no_grad, enable_grad or inference_mode, which changes only "
+        "that side: write `with torch.no_grad():` with the torch of `from autotest import torch`, which changes "
+        "both sides"
     )
 
 
@@ -104,13 +107,13 @@ def called_back(running: str, target: str) -> UsageError:
     """Return the error for a dual call of `target` while one side runs `running`, such as in a callback."""
     if threading.current_thread() is not threading.main_thread() and not _is_foreign(threading.current_thread()):
         return UsageError(
-            f"{target} was called in a thread of the test's own while {running} was running in another one: a trial "
-            "makes one call at a time, on both sides, so call one after the other"
+            f"{target} was called in another thread of the test while {running} was running: a trial makes one call "
+            "at a time, so make the calls one after the other"
         )
     return UsageError(
-        f"{running} was given a function of the test, and called it on one side, where it used the dual {target}: that "
-        "would run it on both. Do without the function (loop over m.modules() instead of m.apply, write the steps of a "
-        "closure out), or let it use its own arguments alone, as lambda gradient: gradient * 2 does"
+        f"{running} called a function of the test on one side, and that function called the dual {target}, which "
+        "would run on both sides. Avoid the function (loop over m.modules() instead of m.apply, write out the steps "
+        "of a closure), or use only its own arguments in it, as in lambda gradient: gradient * 2"
     )
 
 
@@ -123,7 +126,7 @@ def device_missing(target: str, pair: Pair, error: Exception) -> UsageError:
     """Return the error for a device that does not exist here."""
     return UsageError(
         f"{target}: {pair.reference.name} has no such device here ({first_line(error)}). Expected one of "
-        f"{', '.join(map(repr, pair.devices))}, which both sides have: write random_device(), which draws from these"
+        f"{', '.join(map(repr, pair.devices))}, which both sides have. Write random_device(), which draws one of these"
     )
 
 
@@ -159,8 +162,8 @@ def with_nearest_keyword(error: Exception, pair: Pair, call: Call, given: Sequen
 def calls_by_itself(name: str) -> UsageError:
     """Return the error for a framework's module that would have to call something that only this library can call."""
     return UsageError(
-        f"{name} calls what it holds or is given by itself, so that a class over the dual modules, or a hook with a "
-        "dual body, cannot be among that: call its parts one after the other in a forward instead"
+        f"{name} calls its parts itself, so it cannot contain a class over the dual modules or a hook with a dual "
+        "body: call its parts one after the other in a forward instead"
     )
 
 

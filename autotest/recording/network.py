@@ -76,7 +76,7 @@ class Network(Module, metaclass=_Built):
 
     def __getattr__(self, name: str) -> Any:
         if name in _SLOTS:
-            said = f"{type(self).__name__}: call super().__init__() before anything else is done to it"
+            said = f"{type(self).__name__}: call super().__init__() first"
             raise made_by_the_test(AttributeError(said))
         found = super().__getattr__(name)
         if isinstance(found, Value) and self._dual_registers(name):

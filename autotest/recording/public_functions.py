@@ -24,13 +24,13 @@ def carried_out(recorder: Recorder, function: Any, args: Sequence[Any], kwargs: 
         home = getattr(function, "__module__", "") or ""
         path = f"{home}.{name}" if home.partition(".")[0] in recorder.pair.packages else name
         raise UsageError(
-            f"{path} is {reference.name}'s own and was given a dual tensor, which it cannot be given: use what "
-            "`from autotest import torch` has, or hand it one side alone, as x.reference"
+            f"{path} of {reference.name} itself got a dual tensor, which it does not accept: use `from autotest "
+            "import torch`, or pass one side only, such as x.reference"
         )
     if any(reference.is_parameter(item) for item in (*args, *kwargs.values())):
         raise UsageError(
-            f"a module of {reference.name}'s own was called with a dual tensor ({found.target} was given its "
-            "parameters): build the module on both sides, as `from autotest import torch` and torch.nn.Linear(...) do"
+            f"a module of {reference.name} itself was called with a dual tensor ({found.target} got its parameters): "
+            "build the module on both sides, with `from autotest import torch` and torch.nn.Linear(...)"
         )
     if found.kind == "function":
         return recorder.call("function", found.target, found.args, found.kwargs)

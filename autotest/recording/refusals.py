@@ -84,8 +84,8 @@ def place(packages: Collection[str]) -> str:
 
 #: Appended to the place of a call inside a block that catches exceptions.
 _CAUGHT = (
-    ", whose `except` is not reached, since a refused call ends the trial: where both sides are to refuse it, write "
-    "`with pytest.raises(...):` around it"
+    ". The `except` here is not reached, because a refused call ends the trial: if both sides must refuse the call, "
+    "write `with pytest.raises(...):` around it"
 )
 
 

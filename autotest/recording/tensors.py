@@ -206,8 +206,8 @@ def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, co
     """
     if requires_grad is True and drawn.dtype not in DIFFERENTIABLE and not _is_drawn(dtype, contents):
         raise generators.GeneratorError(
-            f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, for there is no gradient "
-            "of another one; leave requires_grad out"
+            f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, because other dtypes "
+            "have no gradient; omit requires_grad"
         )
     grad = _value(requires_grad)
     if not isinstance(grad, (bool, np.bool_)):

@@ -16,8 +16,8 @@ class Uncopied:
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         raise UsageError(
-            f"{self!r} cannot be a base class: only modules can, such as torch.nn.Module. Keep the object in an "
-            "attribute of a class of your own, and call its methods from there"
+            f"{self!r} cannot be a base class: only modules can, such as torch.nn.Module. Store the object in an "
+            "attribute of your own class, and call its methods there"
         )
 
     def __copy__(self) -> NoReturn:

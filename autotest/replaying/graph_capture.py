@@ -245,7 +245,7 @@ class _Division:
             elif base_name(self._record.calls[slot]) == "Parameter":  # in no module
                 self.outside[slot] = framework.invoke("method", "detach", [value], {})
             else:
-                raise CannotDivide("what is computed of parameters before a module is set up")
+                raise CannotDivide("calculations with parameters before a module is set up")
 
     def _part(self, call: Call) -> _Part:
         """Return the part of `call`. Raises `CannotDivide` if it can be neither outside nor inside the graph."""
@@ -329,7 +329,7 @@ class _Division:
         leading = [inside[slot] for slot in sorted(found)]
         # Such a call, also one of a module, may write into a tensor that leads to the leaf.
         if leading and any(writes(one) or is_module_call(one) for one in divided.inside):
-            raise CannotDivide("leaves that are made of what the graph computes")
+            raise CannotDivide("leaves that are made from results of the graph")
         for one in leading:
             self._values[one.slot] = self._carried_out(one)
         if leading and framework.can_backpropagate(self._values[call.args[0].slot]):

@@ -23,7 +23,7 @@ from autotest.replaying.graph_setup import CannotDivide
 #: Maximum number of programs in one graph. More would save little, and the last trial waits for all of them.
 AT_ONCE = 32
 #: Note on a mismatch that the program alone does not show.
-IN_COMPANY = "seen in one graph with the programs of other trials; alone it agrees"
+IN_COMPANY = "this program differs only in one graph with the programs of other trials; alone it agrees"
 
 #: Programs that one part of a graph can run.
 ProgramGroup: TypeAlias = "list[DividedProgram]"

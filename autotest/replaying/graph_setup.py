@@ -86,7 +86,7 @@ def _take(record: Record, call: Call, known: _Known, found: set[int]) -> None:
         if taken.slot in found:
             continue
         if is_module_call(taken) and taken.args[0].slot in known.modules:
-            raise CannotDivide("modules that are set up with what modules compute")
+            raise CannotDivide("modules that are set up with results of other modules")
         found.add(taken.slot)
         waiting.extend(record.calls[ref.slot] for ref in refs(taken))
 

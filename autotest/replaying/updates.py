@@ -166,8 +166,9 @@ class _Stepping:
         given = self._steps[step].gradients
         size = _greatest([one for one in given if one is not None])
         told = (
-            f"step {step}: {candidate} updates a parameter otherwise on the same gradients: off by {error:.3g} of the "
-            f"update, in double precision ({allowed:.3g} allowed), with gradients up to {size:.3g}"
+            f"step {step}: {candidate} updates a parameter differently with the same gradients: the relative error "
+            f"of the update is {error:.3g} in double precision ({allowed:.3g} allowed), with gradients up to "
+            f"{size:.3g}"
         )
         message = f"{told}. expected={reference} actual={candidate}"
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message, what="another update")

@@ -8,24 +8,27 @@ from typing import Final
 _FITTING: Final = "Draw arguments that fit together (the same generator object gives the same value), or use .filter()."
 
 _ARRAY: Final = (
-    "An operand is an array of NumPy: write torch.tensor(array), with the torch of `from autotest import torch`."
+    "An operand is a NumPy array: write torch.tensor(array), with the torch of `from autotest import torch`."
 )
-_DTYPE: Final = "A dtype is no text here: write torch.float16."
+_DTYPE: Final = "A dtype is not a string here: write torch.float16."
 
 #: Patterns of refusal reasons, and what a test may write instead; the first match counts.
 _INSTEAD: Final = (
-    (r"leaf Variable that requires grad", "Write random_tensor(..., requires_grad=False), or change x.clone()."),
+    (
+        r"leaf Variable that requires grad",
+        "Write random_tensor(..., requires_grad=False), or modify x.clone() instead.",
+    ),
     (r"^(?!numpy:).*Can't call numpy\(\)|not implemented for NumPy arrays|operand.*'numpy\.ndarray'", _ARRAY),
     (r"Can't call numpy\(\) on Tensor that requires grad", "Write x.detach().numpy(), or return x: it is compared."),
     (
         r"Boolean value of Tensor with more than one value",
         "A condition takes one element: write x.any() or x.all(), or choose element by element with torch.where.",
     ),
-    (r"^len: TypeError: len\(\) of a", "A tensor of no dimensions has no length; what copies a tensor is x.clone()."),
+    (r"^len: TypeError: len\(\) of a", "A tensor without dimensions has no length; x.clone() copies a tensor."),
     (
         r"cannot be converted to Scalar|only one element tensors",
         (
-            "A number is made of one element: return the tensor itself, which is compared, or write torch's own "
+            "Only a tensor with one element becomes a number: return the tensor itself, or write torch's own "
             "function, such as torch.exp(x) for math.exp(x)."
         ),
     ),
@@ -33,27 +36,30 @@ _INSTEAD: Final = (
         r"Invalid device string: '(u?int|b?float|bool|double|half|long)|\bdtype=str\b|must be torch\.dtype, not str",
         _DTYPE,
     ),
-    (r"Invalid device string|Expected one of cpu, cuda", "Write random_device(), which draws what both sides have."),
+    (
+        r"Invalid device string|Expected one of cpu, cuda",
+        "Write random_device(), which draws a device that both sides have.",
+    ),
     (
         r"derivative for .* is not implemented|does not have (a |an? )?(grad_fn|derivative)",
-        "Write random_tensor(..., requires_grad=False): it has no derivative, and what it returns is compared.",
+        "Write random_tensor(..., requires_grad=False): the call has no derivative, and its result is compared.",
     ),
     (
         r"support automatic differentiation|cannot resize variables that require grad",
-        "Write random_tensor(..., requires_grad=False): the call takes no tensor that requires grad.",
+        "Write random_tensor(..., requires_grad=False): the call does not accept a tensor that requires grad.",
     ),
     (
         r"only Tensors of floating point dtype can require gradients",
-        "Only floating tensors have gradients: leave requires_grad_() out, or the dtype.",
+        "Only floating tensors have gradients: omit requires_grad_(), or choose a floating dtype.",
     ),
     (
         r"not implemented for '(Float|Double)'|expected scalar type Long but found|Expected dtype int\w* for index",
-        'It takes whole numbers: write random_tensor(..., dtype="int64"), with low= and high= for positions.',
+        'The call takes whole numbers: write random_tensor(..., dtype="int64"), with low= and high= for positions.',
     ),
     (r"backward through the graph a second time", "Write backward(retain_graph=True), or build the graph again."),
     (
         r"grad can be implicitly created only for scalar",
-        "Return the tensor, through which a drawn cotangent is pushed back, or write y.sum().backward().",
+        "Return the tensor (the trial then calls backward with a drawn cotangent), or write y.sum().backward().",
     ),
     (
         r"TypeError.*(\bgot \(.*\bfunction\b|not function)",
@@ -61,7 +67,7 @@ _INSTEAD: Final = (
     ),
     (
         r": TypeError: ",
-        "A TypeError is mostly about how a call is written, and not about what is drawn: see its documentation.",
+        "A TypeError usually means that the call is written wrongly: see its documentation.",
     ),
 )
 

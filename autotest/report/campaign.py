@@ -56,7 +56,7 @@ def announcement(found: Found) -> str:
 
 def renaming(key: str, other: str) -> str:
     """Return the line for a finding that, after its diagnosis, is kept under another key or expected by the ledger."""
-    return f"{key} turned out to be {other}"
+    return f"{key} was diagnosed as {other}"
 
 
 def _numbers(progress: CampaignProgress, width: int) -> str:
@@ -70,7 +70,7 @@ def _numbers(progress: CampaignProgress, width: int) -> str:
     ]
     skipped = sum(test.skipped for test in progress.tests)
     if skipped:
-        lines.append(f"{skipped} more ended before a call that is set aside")
+        lines.append(f"{skipped} more ended before a call that is avoided")
     if expected:
         entries = several(len(progress.expected), "entry", "entries")
         lines.append(f"{expected} of them diverged as the ledger expects ({entries})")
@@ -113,7 +113,7 @@ def _findings(progress: CampaignProgress, width: int) -> list[str]:
         state = found.verified if found.verified.tried else f"not verified yet: autotest replay {found.key}"
         script = f"{reproduce(found.place)}  ({state})"
         if found.verified.state is State.WAITING:
-            script = f"{found.place}  (no script yet; the same command with --resume makes one)"
+            script = f"{found.place}  (no script yet; the same command with --resume writes one)"
         happens = _wrapped(f"Happens: {found.happens}", width - 3) if found.happens else []
         lines = [*_message(found.message, width - 3), *_wrapped(found.verdict, width - 3), *happens, script]
         seed = "" if found.where.base_seed == progress.base_seed else f" of base seed {found.where.base_seed}"
@@ -150,12 +150,12 @@ def _troubles(progress: CampaignProgress) -> list[str]:
     blocks = []
     if progress.unwritten:
         blocks.append(
-            f"{progress.unwritten}\n--resume would go on from what it holds; what was found is kept where it says."
+            f"{progress.unwritten}\n--resume continues from what it contains. Findings are stored in the places shown."
         )
     if progress.broken:
         listed = [f"  {test.where.test}\n{textwrap.indent(test.broken, '      ')}" for test in progress.broken[:LISTED]]
         one = len(progress.broken) == 1
-        what = "1 test is itself at fault:" if one else f"{len(progress.broken)} tests are themselves at fault:"
+        what = "1 test is broken:" if one else f"{len(progress.broken)} tests are broken:"
         blocks.append("\n".join([what, *listed]))
     if progress.forgetful:
         listed = [f"  {test.where.test}: {_commonest(test.forgotten)}" for test in progress.forgetful[:LISTED]]
@@ -167,11 +167,13 @@ def _troubles(progress: CampaignProgress) -> list[str]:
         more = len(progress.unexplored) - LISTED
         blocks.append("\n".join(["Not explorable:", *shown, *([f"  and {more} more"] if more > 0 else [])]))
     if progress.set_aside:
-        blocks.append("Set aside, for killing too many workers: " + ", ".join(sorted(progress.set_aside)))
+        blocks.append(
+            "Not run any more, because they killed too many workers: " + ", ".join(sorted(progress.set_aside))
+        )
     # A test with a death has a result, too: expected by the ledger, or a finding listed above.
     never = [test for test in progress.tests if not (test.accepted or test.died or test.skips)]
     if never:
-        head = f"{several(len(never), 'test')} never had an accepted trial:"
+        head = f"{several(len(never), 'test')} had no accepted trial:"
         blocks.append("\n".join([head, *(f"  {test.where.test}: {_why_never(test)}" for test in never)]))
     rare = [test for test in progress.tests if test.accepted and test.rejected > 20 * test.accepted]
     if rare:
@@ -179,13 +181,13 @@ def _troubles(progress: CampaignProgress) -> list[str]:
             f"  {test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest_refusal(test)}"
             for test in rare[:LISTED]
         ]
-        blocks.append("\n".join(["Hardly ever accepted by the reference:", *shown]))
+        blocks.append("\n".join(["Rarely accepted by the reference:", *shown]))
     never_drawn = coverage.closing(progress.covered, "")
     if never_drawn:
         blocks.append("\n".join(never_drawn))
     if progress.vanished:
         shown = [f"  {where.test}, trial {index}" for where, index in progress.vanished[:LISTED]]
-        blocks.append("\n".join(["Seen once, and not again when the same trial was repeated:", *shown]))
+        blocks.append("\n".join(["Seen once, but not when the same trial ran again:", *shown]))
     return blocks
 
 
@@ -201,13 +203,13 @@ def _commonest_refusal(test: TestProgress) -> str:
 
 def _why_never(test: TestProgress) -> str:
     if test.broken:
-        return "it is itself at fault"
+        return "it is broken"
     if test.set_aside:
         return test.set_aside
     if not test.tried and not test.died:
         return "no trial was run"
     if test.skipped > test.rejected:
-        return f"0 of {test.tried}; most end before {_commonest(test.avoided)}, which is set aside"
+        return f"0 of {test.tried}; most end before {_commonest(test.avoided)}, which is avoided"
     if not test.rejections:
         return f"0 of {max(test.tried, test.died)}"
     return f"0 of {test.tried}; mostly {_commonest_refusal(test)}"
@@ -215,7 +217,7 @@ def _why_never(test: TestProgress) -> str:
 
 def _forgetful(progress: CampaignProgress) -> str:
     count = len(progress.forgetful)
-    return "1 test forgets its gradients" if count == 1 else f"{count} tests forget their gradients"
+    return "1 test compares no gradients" if count == 1 else f"{count} tests compare no gradients"
 
 
 def verdict(progress: CampaignProgress) -> str:

@@ -18,10 +18,10 @@ def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
         message = f"{found.where.test}\n{found.message}\nReproducer: {found.place}/repro.py ({found.verified})"
         lines.append(f"::error file={_property(str(shown))},title={title}::{_data(message)}")
     lines += [
-        f"::warning title=Test at fault::{_data(test.where.test)}: {_data(test.broken)}" for test in progress.broken
+        f"::warning title=Broken test::{_data(test.where.test)}: {_data(test.broken)}" for test in progress.broken
     ]
     lines += [
-        f"::warning title=Gradients forgotten::{_data(test.where.test)}: {_data(complaint)}"
+        f"::warning title=Gradients not compared::{_data(test.where.test)}: {_data(complaint)}"
         for test in progress.forgetful
         for complaint in test.forgotten
     ]

@@ -51,7 +51,7 @@ def by_group(groups: Mapping[str, GradientAccount]) -> str:
     at_fault = [str(len(account.broken) + len(account.died)) for account in accounts]
     totals = [
         ("trials", *(str(account.trials) for account in accounts)),
-        ("tests at fault, or that died", *at_fault),
+        ("tests that are broken or died", *at_fault),
     ]
     told = [f"{letter}: {name}" for name, letter in names.items()]
     return "\n".join([columns(("Group", *names.values()), [*rows, *totals]), *told])
@@ -66,14 +66,14 @@ def _state(one: OperatorAccount | None) -> str:
 def account_table(account: GradientAccount) -> str:
     """Return every operator of a suite with its gradient state, the forgotten ones first, and a line of totals."""
     rows = [_operator(one) for state in GRADIENT_STATES for one in account.of(state)]
-    lines = [columns(("Operator", "Gradient", "Trials", "Why, or where"), rows), ""]
-    lines += [f"forgot its gradients: {test}: {complaint}" for test, complaint in sorted(account.refused.items())]
-    lines += [f"could not be run: {test}: {error}" for test, error in sorted(account.broken.items())]
-    lines += [f"skips itself: {test}: {why}" for test, why in sorted(account.skips.items())]
-    lines += [f"could not be finished: {test}: {how}" for test, how in sorted(account.died.items())]
+    lines = [columns(("Operator", "Gradient", "Trials", "Reason or test"), rows), ""]
+    lines += [f"compared no gradients: {test}: {complaint}" for test, complaint in sorted(account.refused.items())]
+    lines += [f"could not run: {test}: {error}" for test, error in sorted(account.broken.items())]
+    lines += [f"skipped: {test}: {why}" for test, why in sorted(account.skips.items())]
+    lines += [f"did not finish: {test}: {how}" for test, how in sorted(account.died.items())]
     if account.spared:
         lines.append(
-            f"not run, since the ledger knows that they kill the process: {several(len(account.spared), 'test')}"
+            f"not run, because the ledger says that they kill the process: {several(len(account.spared), 'test')}"
         )
     counts = ", ".join(f"{len(account.of(state))} {state}" for state in reversed(GRADIENT_STATES))
     return "\n".join(

@@ -18,10 +18,8 @@ def hidden(behind: Mapping[str, Mapping[str, int]], expected: Mapping[str, int])
     found = {key for others in hiding.values() for key in others}
     met = several(len(expected), "entry", "entries")
     if not hiding:
-        return [f"{met} of the ledger met, each alone in its trials"]
-    lines = [
-        f"{met} of the ledger met; behind {len(hiding)} of them, in the same trials, {several(len(found), 'other')}:"
-    ]
+        return [f"{met} of the ledger seen; none was hidden behind another one"]
+    lines = [f"{met} of the ledger seen; in the same trials, {len(hiding)} of them hid {several(len(found), 'other')}:"]
     for key, others in sorted(hiding.items(), key=lambda item: (-len(item[1]), item[0])):
         lines.append(f"  {key}")
         for other, times in sorted(others.items(), key=lambda item: (-item[1], item[0])):

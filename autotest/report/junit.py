@@ -78,9 +78,9 @@ def _case(suite: ET.Element, test: TestProgress, found: list[Found]) -> None:
     if test.skips:
         ET.SubElement(case, "skipped", message=clean(test.skips))
     if test.broken:
-        ET.SubElement(case, "error", message="the test is itself at fault").text = clean(test.broken)
+        ET.SubElement(case, "error", message="the test is broken").text = clean(test.broken)
     for complaint in test.forgotten:
-        ET.SubElement(case, "error", message="the test forgets its gradients").text = clean(complaint)
+        ET.SubElement(case, "error", message="the test compares no gradients").text = clean(complaint)
     for item in found:
         identity = item.identity
         message = f"{identity.operator}: {identity.symptom} ({identity.stage})"

@@ -21,16 +21,18 @@ def layer_lines(told: ByLayer | None) -> list[str]:
     lines = []
     if told.alone and (told.path or any(not layer.path for layer in told.layers)):
         named = told.path or "the whole model"
-        lines.append(f"Layer:      {named} is wrong itself: given what the reference gives it, it still differs")
+        lines.append(f"Layer:      {named} is wrong: it differs even with the inputs of the reference")
     elif told.path:
-        lines.append(f"Layer:      {told.path} is where it shows first; alone, on the reference's values, it agrees")
+        lines.append(
+            f"Layer:      the difference first shows in {told.path}, which agrees with the inputs of the reference"
+        )
     shown = _around(told)
     if not shown:
         return [*lines, ""] if lines else []
     width = max(len(layer.path) for layer in shown)
     kinds = max(len(layer.kind) for layer in shown)
     start = begins(told.layers, told.stage)
-    lines.append(f"    {'module':{width}}  {'':{kinds}}  {'forward':>9}  {'gradient':>9}   (error / tolerated)")
+    lines.append(f"    {'module':{width}}  {'':{kinds}}  {'forward':>9}  {'gradient':>9}   (error / tolerance)")
     for layer in shown:
         mark = "  <-- begins here" if start is not None and layer.path == (told.path or start.path) else ""
         row = (
@@ -38,7 +40,11 @@ def layer_lines(told: ByLayer | None) -> list[str]:
         )
         lines.append(row)
     hidden = len(told.layers) - len(shown)
-    return [*lines, *([f"    and {hidden} more, within what is tolerated or further from it"] if hidden else []), ""]
+    return [
+        *lines,
+        *([f"    and {hidden} more, within tolerance or farther from the first difference"] if hidden else []),
+        "",
+    ]
 
 
 class MatchedNames(Protocol):
@@ -78,7 +84,7 @@ def aligned(models: AlignedModels) -> str:
     reference, candidate = models.sides
     found = models.mismatches
     differ = "differs from" if found else "agrees with"
-    more = ", as far as it is matched" if any(models.unmatched) and not found else ""
+    more = ", in the matched parts" if any(models.unmatched) and not found else ""
     at = f", in step {models.step}" if models.step and found else ""
     lines = [f"the {candidate} model {differ} the {reference} model{at}{more}"]
     lines += ["", f"Matched:    parameters and buffers: {len(models.matched)}"]
@@ -86,11 +92,11 @@ def aligned(models: AlignedModels) -> str:
     lines += [f"    {one.reference} is {one.candidate}" for one in renamed]
     for side, names in zip(models.sides, models.unmatched, strict=True):
         if names:
-            lines.append(f"Unmatched:  of {side}: {', '.join(names)} (say in `mapping` which is which)")
+            lines.append(f"Unmatched:  of {side}: {', '.join(names)} (give their counterparts in `mapping`)")
     lines += [f"Noticed:    {note}" for note in models.notes]
     if models.rounding:
         times = f"{models.rounding:.2g}"
-        lines.append(f"Rounding:   up to {times} times what is tolerated, which is gone in double precision")
+        lines.append(f"Rounding:   differences of up to {times} times the tolerance, none in double precision")
     if found:
         lines += ["", *layer_lines(models.network), "Mismatches:"]
         for mismatch in found[:SHOWN]:

@@ -16,4 +16,4 @@ def were(count: int) -> str:
 def rounding(cleared: int) -> str:
     """Return the sentence about the number of mismatches that the referee cleared."""
     mismatches = several(cleared, "mismatch", "mismatches")
-    return f"{mismatches} {were(cleared)} only rounding, says the float64 referee"
+    return f"{mismatches} {were(cleared)} only rounding according to the float64 referee"

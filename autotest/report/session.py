@@ -95,7 +95,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     absent = sum(one["absent"] for item in items for one in item["candidates"].values())
     ran = f"{several(len(items), 'test')} ran {several(sum(map(_trials, items)), 'trial')}"
     rejected = f"{sum(rejections.values()) - absent} rejected by the reference"
-    lacking = f", {absent} in need of what is absent" if absent else ""
+    lacking = f", {absent} need what the candidate lacks" if absent else ""
     lines = [
         f"{ran}: {accepted + len(found)} accepted, {rejected}{lacking}",
         "; ".join([f"base seed {', '.join(map(str, seeds))}", *_told(versions)]),
@@ -114,7 +114,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     lost = (item for item in items if not (item["accepted"] or item["found"] or item["told"]))
     never = list(dict.fromkeys(item["test"] for item in lost))
     if never:
-        lines += [f"{several(len(never), 'test')} never had an accepted trial:", *(f"  {name}" for name in never)]
+        lines += [f"{several(len(never), 'test')} had no accepted trial:", *(f"  {name}" for name in never)]
     lines += coverage.closing(merged(item["covered"] for item in items))
     return lines
 

@@ -19,12 +19,12 @@ def accuracy(swept: SweepMap) -> list[str]:
         "## Accuracy",
         "",
         (
-            f"Errors in units in the last place (ULPs) of {elements:,} elements of {len(measured):,} cells, against "
-            f"the result of {reference} in double precision (of double precision itself, against NumPy's in extended "
-            "precision, where it has the operator and this machine the digits; the other cells of float64 have no "
-            f"reference), on ordinary and on hard inputs. In {len(worse)} cells all "
-            f"values agree within tolerance and the errors of {candidate} are more than {WORSE:g} times those of "
-            f"{reference}, the greatest or the 99th percentile."
+            f"Errors in units in the last place (ULPs) of {elements:,} elements of {len(measured):,} cells, on "
+            f"ordinary and on hard inputs, against the result of {reference} in double precision. Cells of float64 "
+            "are compared with NumPy's result in extended precision, if NumPy has the operator and this machine "
+            f"supports that precision; the others are not measured. In {len(worse)} cells all values agree within "
+            f"tolerance, but the greatest error or the 99th percentile of {candidate} is more than {WORSE:g} times "
+            f"that of {reference}."
         ),
         "",
     ]

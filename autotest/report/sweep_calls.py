@@ -14,8 +14,8 @@ from autotest.results.sweep_findings import SweepFinding
 #: The meaning of each status for the program, in the order of the report.
 _MEANS: Final[Mapping[Status, str]] = {
     "agrees": "working",
-    "vacuous": "working, as far as their contents are specified",
-    "dies": "ending the process",
+    "vacuous": "working (contents not specified)",
+    "dies": "crashing or hanging",
     "refuses": "refused",
     "absent": "absent",
     "differs": "different",

@@ -33,7 +33,7 @@ def page(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     ]
     if swept.incomplete:
         lines += [f"Not complete: {swept.incomplete}.", ""]
-    lines += [f"Not to be had: {note}." for note in swept.notes]
+    lines += [f"Not available: {note}." for note in swept.notes]
     groups = of_sweep(swept, findings)
     if groups:
         seen = by_group.differing(groups, [(f"{one.operator}: {one.check}", one.groups) for one in findings])
@@ -54,7 +54,7 @@ def _numbers(swept: SweepMap) -> list[str]:
     lines = [
         (
             f"{samples:,} samples of {len(swept.rows):,} cells; a cell is one operator in one form and dtype. "
-            f"{shared:,} cells are there on both sides."
+            f"{shared:,} cells exist on both sides."
         ),
         "",
         "| cells | |",
@@ -94,7 +94,7 @@ def _operators(swept: SweepMap, findings: Sequence[SweepFinding]) -> list[str]:
     for finding in findings:
         by_operator.setdefault(finding.operator, []).append(finding)
     lines = ["## Operators that do not agree", ""]
-    lines += ["| operator | cells that agree | checks that fail | for instance |", "|---|---|---|---|"]
+    lines += ["| operator | cells that agree | checks that fail | example |", "|---|---|---|---|"]
     for operator, rows in sorted(swept.operators().items()):
         found = by_operator.get(operator)
         if not found:
@@ -115,7 +115,7 @@ def _others(swept: SweepMap) -> list[str]:
         lists.setdefault(worst(there) if there else "absent", []).append(operator)
     titles = {
         "agrees": f"Operators that agree in every cell{' that was run' if swept.counts()['not run'] else ''}",
-        "vacuous": "Operators whose results have no specified contents, and agree in all else",
+        "vacuous": "Operators whose results have unspecified contents, and that agree in everything else",
         "absent": "Operators that the candidate does not have",
         "refused by the reference": "Operators whose inputs the reference refuses",
         "left out": "Operators that were left out",

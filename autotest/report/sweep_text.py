@@ -58,7 +58,7 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         shown = ", ".join(str(row.key) for row in worse[:LISTED])
         lines += [
             "",
-            f"{several(len(worse), 'cell')} more than {WORSE:g} times less accurate, though within tolerance: {shown}",
+            f"{several(len(worse), 'cell')} within tolerance, but more than {WORSE:g} times less accurate: {shown}",
         ]
     groups = of_sweep(swept, findings)
     if groups:
@@ -76,7 +76,7 @@ def _left_out(swept: SweepMap) -> list[str]:
     if not reasons:
         return []
     lines = [f"  {count:7,} {' '.join(reason.split())}" for reason, count in reasons.most_common(_REASONS)]
-    more = [f"  and {len(reasons) - _REASONS} more reasons, which --markdown and --json tell"]
+    more = [f"  and {len(reasons) - _REASONS} more reasons; --markdown and --json list all"]
     return ["", "samples left out:", *lines, *(more if len(reasons) > _REASONS else [])]
 
 
@@ -90,8 +90,8 @@ def changed(found: Changes, flaky: Sequence[Change]) -> str:
     for title, listed in (
         ("got worse", found.worse),
         ("got better", found.better),
-        ("wavered: another run agrees with the earlier map", flaky),
-        ("new, and do not agree", found.added),
+        ("flaky: another run agrees with the earlier map", flaky),
+        ("new that do not agree", found.added),
     ):
         if listed:
             more = [f"  and {len(listed) - LISTED} more"] if len(listed) > LISTED else []
@@ -102,8 +102,8 @@ def changed(found: Changes, flaky: Sequence[Change]) -> str:
             )
     if found.unfinished:
         parts.append(
-            f"{several(found.unfinished, 'cell')} {were(found.unfinished)} not judged to the end: only what failed "
-            "there was compared, which is no proof that nothing else got worse"
+            f"{several(found.unfinished, 'cell')} {were(found.unfinished)} not tested completely: only their "
+            "failures were compared, so they may have other regressions"
         )
     if len(parts) == len(found.notes):
         parts.append("nothing changed")

@@ -127,20 +127,20 @@ def nothing_compared(seed: int, index: int, other_tests: Sequence[str] = ()) -> 
     if other_tests:
         other = other_tests[0]
         instead = (
-            f"Its body called {other}, which is a test itself and ran trials of its own: call "
-            f"{other.rpartition('.')[2]}.__wrapped__(...), and return what that returns, or take @autotest off it."
+            f"Its body called {other}, which is a decorated test and ran trials of its own: call "
+            f"{other.rpartition('.')[2]}.__wrapped__(...) and return its result, or remove @autotest from it."
         )
     else:
-        instead = "Call something of the dual torch on its tensors."
+        instead = "Call a function of the dual torch and return its result."
     return (
-        f"trial {index} (seed {seed}) compared nothing, so that its passing means nothing. Expected at "
-        f"least one dual call with a result; the test made none. {instead}"
+        f"trial {index} (seed {seed}) compared nothing, so it proves nothing. Expected at least one dual call with a "
+        f"result, got none. {instead}"
     )
 
 
 def gradient_not_compared(seed: int, index: int, complaint: str) -> str:
     """Return the message about a trial that forgot its gradients."""
-    return f"trial {index} (seed {seed}) forgot its gradients: {complaint}."
+    return f"trial {index} (seed {seed}) compared no gradients: {complaint}."
 
 
 def too_few_accepted(
@@ -162,9 +162,9 @@ def stale_entries(entries: Sequence[LedgerEntry]) -> str:
     listed = [f"  {entry.key}: {entry.symptom}, {entry.reason}" for entry in entries]
     return "\n".join(
         [
-            "the ledger expects divergences that no trial showed any more:",
+            "the ledger expects divergences that no trial showed:",
             *listed,
-            "If that is fixed, delete the entry and its reproducer; otherwise the test does not reach it any more,",
-            "or only in some runs: then give the entry `strict = false`.",
+            "If the divergence is fixed, delete the entry and its reproducer. If it is not fixed, check that the test",
+            "still reaches it. If only some runs reach it, write `strict = false` in the entry.",
         ]
     )

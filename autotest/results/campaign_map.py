@@ -85,9 +85,9 @@ def _cell(test: TestProgress) -> Cell:
         cell.check("survives", passed=True, times=test.accepted)
     for why, times in (
         ("set aside", test.skipped),
-        (f"skips itself: {test.skips}", bool(test.skips)),
-        (f"the test is itself at fault: {test.broken.strip().splitlines()[-1:]}", bool(test.broken)),
-        *((f"forgets its gradients: {complaint}", count) for complaint, count in test.forgotten.items()),
+        (f"skipped: {test.skips}", bool(test.skips)),
+        (f"the test is broken: {test.broken.strip().splitlines()[-1:]}", bool(test.broken)),
+        *((f"compares no gradients: {complaint}", count) for complaint, count in test.forgotten.items()),
     ):
         if times:
             cell.left_out[why] += int(times)

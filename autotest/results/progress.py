@@ -164,7 +164,7 @@ class CampaignProgress:
     @property
     def unexplored(self) -> list[LeftOut]:
         """Tests that cannot be explored, and those that skip themselves."""
-        skipping = [LeftOut(test.where.test, f"skips itself: {test.skips}") for test in self.tests if test.skips]
+        skipping = [LeftOut(test.where.test, f"skipped: {test.skips}") for test in self.tests if test.skips]
         return [*self.left_out, *skipping]
 
     @property

@@ -122,11 +122,11 @@ def baseline(document: Any, place: str) -> Baseline:
         UsageError: `document` is no map, is damaged, or has another format version.
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise UsageError(f"{place} is no map of `autotest sweep --json`")
+        raise UsageError(f"{place} is not a map written by `autotest sweep --json`")
     if document.get("version") != VERSION:
         raise UsageError(
-            f"{place} is a map in version {document.get('version')!r} of its format, and this is the reader of version "
-            f"{VERSION}; make it again with `autotest sweep --bless`"
+            f"{place} has format version {document.get('version')!r}, but this autotest reads version {VERSION}; "
+            "write it again with `autotest sweep --bless`"
         )
     try:
         cells = {CellKey(cell["operator"], cell["form"], cell["dtype"]): cell for cell in document["cells"]}

@@ -111,19 +111,19 @@ def _unlike(swept: SweepMap, before: Baseline) -> Iterator[str]:
     """Yield sentences about differences between the maps other than in their cells."""
     if tuple(swept.sides) != tuple(before.sides):
         old, new = (f"{sides[1]} with {sides[0]}" for sides in (before.sides, swept.sides))
-        yield f"the earlier map compares {old}, and this one {new}: what changed says little of either"
+        yield f"the earlier map compares {old}, this one {new}: a change may come from that"
     elif dict(swept.versions) != dict(before.versions):
         named = (", ".join(f"{name} {version}" for name, version in made.versions.items()) for made in (before, swept))
-        yield "the earlier map was made with {}, and this one with {}".format(*named)
+        yield "the earlier map was made with {}, this one with {}".format(*named)
     if before.incomplete:
         yield (
-            f"the earlier map is not complete ({before.incomplete}): what got worse may be what it had not come to; "
-            "`autotest sweep --bless` without --time makes a whole one"
+            f"the earlier map is not complete ({before.incomplete}): cells that got worse may be cells that it did "
+            "not reach; `autotest sweep --bless` without --time writes a complete map"
         )
     if swept.seed != before.seed:
         yield (
-            f"the earlier map was made with --seed {before.seed}, and this one with --seed {swept.seed}: what changed "
-            "may be the samples"
+            f"the earlier map was made with --seed {before.seed}, this one with --seed {swept.seed}: a change may "
+            "come from other samples"
         )
 
 

@@ -31,14 +31,14 @@ class State(enum.Enum):
 
 _WORDS = {
     State.UNTRIED: "not verified",
-    State.WAITING: "it was not looked into yet",
+    State.WAITING: "not diagnosed yet",
     State.VERIFIED: "verified in a fresh interpreter",
     State.MISSED: "DOES NOT REPRODUCE in a fresh interpreter",
     State.UNCLEAR: "not verified",
     State.DIED: "not verified",
     State.LACKING: "",
-    State.SURVIVED: "its trial survives in processes of its own",
-    State.UNREPEATABLE: "its trial cannot be run again",
+    State.SURVIVED: "its trial does not crash or hang when it runs again in a new process",
+    State.UNREPEATABLE: "its trial cannot run again",
 }
 
 

@@ -35,7 +35,7 @@ class Attempt(NamedTuple):
         trials = index - self.indices.start + sum(len(ran.indices) for ran in self.before)
         tests = len({ran.where for ran in self.before})
         of = f" of {several(tests, 'test')}" if tests > 1 else ""
-        return (f"only after {several(trials, 'trial')}{of} before it, in the same process",) if trials else ()
+        return (f"only after {several(trials, 'earlier trial')}{of} in the same process",) if trials else ()
 
 
 def attempts(task: DiagnoseDeath) -> Iterator[Attempt]:

@@ -39,7 +39,7 @@ def conformance(framework: Framework) -> list[Checked]:
     """
     _ = framework.version
     if not framework.holds_values:
-        raise UsageError(f"{framework.name}: its tensors hold no numbers, which is what conformance is checked by")
+        raise UsageError(f"{framework.name}: its tensors have no values, which the checks need")
     return [_checked(name, check, framework) for name, check in _checks()]
 
 
@@ -58,27 +58,27 @@ def _checked(name: str, check: Callable[[Framework], None], framework: Framework
 def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     for dtype in DTYPES:
         yield f"round trip of {dtype}", functools.partial(_round_trip, dtype=dtype, shape=(2, 3))
-    yield "round trip of no dimension", lambda framework: _round_trip(framework, "float32", ())
-    yield "round trip of no element", lambda framework: _round_trip(framework, "float32", (2, 0))
-    yield "round trip of an array with gaps", _gaps
-    yield "special values keep every bit", _special
-    yield "a tensor shares no memory with its array", _own_memory
-    yield "what is read shows requires_grad and the device", _attributes
-    yield "names of dtypes go both ways", _dtypes
+    yield "round trip of a tensor without dimensions", lambda framework: _round_trip(framework, "float32", ())
+    yield "round trip of a tensor without elements", lambda framework: _round_trip(framework, "float32", (2, 0))
+    yield "round trip of a non-contiguous array", _gaps
+    yield "special values are exact", _special
+    yield "a tensor does not share memory with its array", _own_memory
+    yield "values() reports requires_grad and the device", _attributes
+    yield "dtypes convert to names and back", _dtypes
     yield "an unknown name raises AttributeError", _unknown
-    yield "a call is refused with an exception", _refusal
-    yield "shapes and dtypes are told", _facts
+    yield "an invalid call raises an exception", _refusal
+    yield "shapes and dtypes are reported", _facts
     yield "operators and methods", _operators
-    yield "contents are overwritten outside of autograd", _overwritten
-    yield "a call in place is seen through views", _views
-    yield "a call in place is seen through views of another shape", _reshaped_views
+    yield "overwrite() changes contents outside of autograd", _overwritten
+    yield "in-place calls change views", _views
+    yield "in-place calls change views of another shape", _reshaped_views
     yield "gradients of leaves", _gradients
-    yield "gradients add up, and are forgotten", _accumulated
-    yield "gradients as values leave none in leaves", _as_values
-    yield "no gradient within no_grad", _no_grad
-    yield "what holds gradients is told", _holders
+    yield "gradients accumulate and can be cleared", _accumulated
+    yield "autograd.grad leaves no gradient in leaves", _as_values
+    yield "no gradient inside no_grad", _no_grad
+    yield "tensors that hold gradients are reported", _holders
     yield "state of modules", _state
-    yield "several tensors are read in order", _several
+    yield "values() keeps the order of tensors", _several
     yield from conformance_of_calls.checks()
     yield from conformance_of_results.checks()
     yield from conformance_of_meanings.checks()
@@ -119,7 +119,7 @@ def _own_memory(framework: Framework) -> None:
 
 def _attributes(framework: Framework) -> None:
     plain, leaf = framework.values([tensor_of(framework, [1.0]), tensor_of(framework, [1.0], requires_grad=True)])
-    need((plain.requires_grad, leaf.requires_grad) == (False, True), "requires_grad is not what was asked for")
+    need((plain.requires_grad, leaf.requires_grad) == (False, True), "requires_grad differs from the requested value")
     need(plain.device == "cpu", f"expected device 'cpu', got {plain.device!r}")
 
 
@@ -132,8 +132,8 @@ def _dtypes(framework: Framework) -> None:
             continue
         found += 1
         need(framework.literal(own) == Root(dtype), f"{dtype} comes back as {framework.literal(own)!r}")
-    need(found > 0, "it resolves no dtype")
-    need(framework.literal(object()) is ABSENT, "an object that is not its own has to be ABSENT")
+    need(found > 0, "it resolves none of torch's dtype names")
+    need(framework.literal(object()) is ABSENT, "expected ABSENT for an object of another library")
 
 
 def _unknown(framework: Framework) -> None:
@@ -142,7 +142,7 @@ def _unknown(framework: Framework) -> None:
             ask()
         except AttributeError:
             continue
-        raise ConformanceError("torch.no_such_name was found")
+        raise ConformanceError("torch.no_such_name: expected AttributeError, but the name was found")
 
 
 def _refusal(framework: Framework) -> None:
@@ -154,7 +154,7 @@ def _refusal(framework: Framework) -> None:
         raise
     except Exception:  # noqa: BLE001 - whatever it is
         return
-    raise ConformanceError("matmul of (2, 3) and (2, 3) was accepted")
+    raise ConformanceError("matmul of (2, 3) and (2, 3): expected an exception, but it was accepted")
 
 
 def _facts(framework: Framework) -> None:
@@ -176,7 +176,10 @@ def _overwritten(framework: Framework) -> None:
     framework.overwrite(leaf, Array(np.array([5.0, 6.0], "float32"), "float32"))
     (value,) = framework.values([leaf])
     same(value.data, [5, 6], "overwritten contents")
-    need(value.requires_grad and framework.holds_gradient(leaf), "an overwritten leaf is none any more")
+    need(
+        value.requires_grad and framework.holds_gradient(leaf),
+        "after overwrite() the tensor is no longer a leaf that requires grad",
+    )
 
 
 def _views(framework: Framework) -> None:
@@ -185,16 +188,16 @@ def _views(framework: Framework) -> None:
     row = framework.invoke("operator", "getitem", (x, 0), {})
     column = framework.invoke("operator", "getitem", (x, (slice(None), 1)), {})
     framework.invoke("operator", "setitem", (x, (0, 1), 9.0), {})
-    same(read(framework, turned), [[1, 3], [9, 4]], "x.transpose(0, 1), a view of what was written to")
-    same(read(framework, row), [1, 9], "x[0], a view of what was written to")
-    same(read(framework, column), [9, 4], "x[:, 1], a view of what was written to")
+    same(read(framework, turned), [[1, 3], [9, 4]], "x.transpose(0, 1), after its base was changed")
+    same(read(framework, row), [1, 9], "x[0], after its base was changed")
+    same(read(framework, column), [9, 4], "x[:, 1], after its base was changed")
 
 
 def _reshaped_views(framework: Framework) -> None:
     x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
     flat = call(framework, "method", "view", x, 4)
     framework.invoke("operator", "setitem", (x, (0, 1), 9.0), {})
-    same(read(framework, flat), [1, 9, 3, 4], "x.view(4), a view of what was written to")
+    same(read(framework, flat), [1, 9, 3, 4], "x.view(4), after its base was changed")
 
 
 def _gradients(framework: Framework) -> None:
@@ -216,21 +219,19 @@ def _accumulated(framework: Framework) -> None:
     same(read(framework, framework.gradient(x)), [4, 8], "the gradient of two backwards")
     framework.forget_gradient(x)
     left = framework.gradient(x)
-    need(
-        left is None or framework.known(left) is None, "a gradient that was forgotten is there, where None is expected"
-    )
+    need(left is None or framework.known(left) is None, "after the gradient was cleared: expected None, got a gradient")
     _push(framework, x, [1.0, 1.0])
-    same(read(framework, framework.gradient(x)), [2, 4], "the gradient after it was forgotten")
+    same(read(framework, framework.gradient(x)), [2, 4], "the gradient of a backward after clearing")
 
 
 def _as_values(framework: Framework) -> None:
     x, unused = (tensor_of(framework, [3.0], requires_grad=True) for _ in range(2))
     squared = framework.invoke("operator", "mul", (x, x), {})
     first, second = framework.gradients([squared], [x, unused], [tensor_of(framework, [1.0])])
-    same(read(framework, first), [6], "the gradient as a value")
-    need(second is None, "an input that nothing depends on has a gradient")
+    same(read(framework, first), [6], "the result of autograd.grad")
+    need(second is None, "an unused input: expected None, got a gradient")
     left = framework.gradient(x)
-    need(left is None or framework.known(left) is None, "a gradient was left in a leaf")
+    need(left is None or framework.known(left) is None, "autograd.grad left a gradient in a leaf")
 
 
 def _no_grad(framework: Framework) -> None:
@@ -244,14 +245,19 @@ def _no_grad(framework: Framework) -> None:
         del context  # some contexts end only when they are destroyed
     moved = framework.invoke("operator", "mul", (x, x), {})
     told = [value.requires_grad for value in framework.values([still, moved])]
-    need(told == [False, True], f"requires_grad within and after no_grad: expected [False, True], got {told}")
+    need(told == [False, True], f"requires_grad inside and after no_grad: expected [False, True], got {told}")
 
 
 def _holders(framework: Framework) -> None:
     leaf, plain = tensor_of(framework, [1.0], requires_grad=True), tensor_of(framework, [1.0])
-    need(framework.holds_gradient(leaf), "a leaf that requires grad holds none")
-    need(framework.can_backpropagate(leaf), "a leaf that requires grad cannot be pushed back from")
-    need(not framework.can_backpropagate(plain), "a tensor without autograd can be pushed back from")
+    need(framework.holds_gradient(leaf), "holds_gradient() of a leaf that requires grad: expected True, got False")
+    need(
+        framework.can_backpropagate(leaf), "can_backpropagate() of a leaf that requires grad: expected True, got False"
+    )
+    need(
+        not framework.can_backpropagate(plain),
+        "can_backpropagate() of a tensor without requires_grad: expected False, got True",
+    )
 
 
 def _state(framework: Framework) -> None:
@@ -265,12 +271,15 @@ def _state(framework: Framework) -> None:
     framework.load_state(module, {"weight": Array(weight, "float32"), "bias": Array(np.ones(3, "float32"), "float32")})
     weight[:] = 7  # the change must have no effect
     made = framework.invoke("method", "__call__", (module, tensor_of(framework, [[1.0, 1.0]])), {})
-    same(read(framework, made), [[2, 6, 10]], "what a Linear with that state gives")
-    need(framework.holds_gradient(parameters["weight"]), "a parameter holds no gradient")
+    same(read(framework, made), [[2, 6, 10]], "the result of a Linear with the loaded state")
+    need(framework.holds_gradient(parameters["weight"]), "holds_gradient() of a parameter: expected True, got False")
 
 
 def _several(framework: Framework) -> None:
     made = [tensor_of(framework, [float(number)] * (number + 1)) for number in range(4)]
     found = framework.reading(made)()
-    need([value.data.shape for value in found] == [(1,), (2,), (3,), (4,)], "tensors come back in another order")
-    need([float(value.data[0]) for value in found] == [0, 1, 2, 3], "tensors come back in another order")
+    need(
+        [value.data.shape for value in found] == [(1,), (2,), (3,), (4,)],
+        "values() returned the tensors in another order",
+    )
+    need([float(value.data[0]) for value in found] == [0, 1, 2, 3], "values() returned the tensors in another order")

@@ -15,29 +15,29 @@ from autotest.running.conformance_tools import call, need, read, same, tensor_of
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     """Yield each check with its name."""
-    yield "integers keep every digit", _digits
-    yield "float64 keeps every digit", _fractions
-    yield "numbers as operands keep every digit", _numbers
-    yield "complex numbers keep both parts", _complex
-    yield "round trip of an array in another order", _array_in_columns
-    yield "strides are told", _strides
+    yield "integers are exact", _digits
+    yield "float64 is exact", _fractions
+    yield "numbers as operands are exact", _numbers
+    yield "complex numbers are exact", _complex
+    yield "round trip of an array in column order", _array_in_columns
+    yield "strides are reported", _strides
     yield "operands by position and by name", _operands
     yield "each of several results", _several_results
-    yield "operators in place", _in_place
-    yield "methods in place", _in_place_method
-    yield "what is overwritten is seen through views", _overwritten_views
-    yield "Python's own functions", _builtins
-    yield "numbers of tensors", _numbers_of_tensors
-    yield "attributes are set", _attributes_set
-    yield "attributes are read", _attributes_read
-    yield "random numbers come again after the same seed", _seeds
-    yield "cotangents are pushed back", _cotangents
+    yield "in-place operators", _in_place
+    yield "in-place methods", _in_place_method
+    yield "overwrite() changes views", _overwritten_views
+    yield "Python's built-in functions", _builtins
+    yield "tensors convert to numbers", _numbers_of_tensors
+    yield "attributes can be set", _attributes_set
+    yield "attributes can be read", _attributes_read
+    yield "the same seed gives the same random numbers", _seeds
+    yield "gradients use the given cotangents", _cotangents
     yield "gradients of gradients", _twice
-    yield "gradients of what is no leaf", _kept
-    yield "modes are set back", _modes
+    yield "gradients of tensors that are not leaves", _kept
+    yield "modes can be restored", _modes
     yield "buffers, and names of nested parameters", _names
     yield "version and devices", _version
-    yield "a reproducer gets at it", _script
+    yield "a reproducer can import the framework", _script
 
 
 def _digits(framework: Framework) -> None:
@@ -77,7 +77,7 @@ def _complex(framework: Framework) -> None:
 
 def _array_in_columns(framework: Framework) -> None:
     data = np.asfortranarray(np.arange(6, dtype="float32").reshape(2, 3))
-    same(read(framework, framework.tensor(Array(data, "float32"))), data, "of an array in columns")
+    same(read(framework, framework.tensor(Array(data, "float32"))), data, "of an array in column order")
 
 
 def _strides(framework: Framework) -> None:
@@ -110,7 +110,7 @@ def _several_results(framework: Framework) -> None:
 
 def _in_place(framework: Framework) -> None:
     x = tensor_of(framework, [1.0, 2.0])
-    same(read(framework, framework.invoke("operator", "iadd", (x, 1.0), {})), [2, 3], "what x += 1 leaves")
+    same(read(framework, framework.invoke("operator", "iadd", (x, 1.0), {})), [2, 3], "the result of x += 1")
     if framework.translates and read(framework, x).tolist() == [1, 2]:
         raise Absent(framework.name, "x += 1 in place")
     same(read(framework, x), [2, 3], "x after x += 1")
@@ -126,7 +126,7 @@ def _overwritten_views(framework: Framework) -> None:
     x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
     turned = framework.invoke("method", "transpose", (x, 0, 1), {})
     framework.overwrite(x, Array(np.array([[5.0, 6.0], [7.0, 8.0]], "float32"), "float32"))
-    same(read(framework, turned), [[5, 7], [6, 8]], "a view of what was overwritten")
+    same(read(framework, turned), [[5, 7], [6, 8]], "a view, after overwrite() of its base")
 
 
 def _builtins(framework: Framework) -> None:
@@ -140,7 +140,7 @@ def _builtins(framework: Framework) -> None:
     need(called("int", one) == 2, f"int(2.5): got {called('int', one)}")
     rows = called("list", x)
     need(len(rows) == 2, f"list of (2, 3): expected two tensors, got {rows}")
-    same(read(framework, rows[1]), [4, 5, 6], "the second of a list of rows")
+    same(read(framework, rows[1]), [4, 5, 6], "the second row of list(x)")
 
 
 def _numbers_of_tensors(framework: Framework) -> None:
@@ -153,7 +153,7 @@ def _numbers_of_tensors(framework: Framework) -> None:
 def _attributes_set(framework: Framework) -> None:
     x = tensor_of(framework, [1.0])
     framework.invoke("setattr", "requires_grad", (x, True), {})
-    need(framework.values([x])[0].requires_grad, "x.requires_grad = True is not seen")
+    need(framework.values([x])[0].requires_grad, "x.requires_grad = True has no effect")
 
 
 def _attributes_read(framework: Framework) -> None:
@@ -179,8 +179,8 @@ def _seeds(framework: Framework) -> None:
     except Exception as error:
         raise Absent(framework.name, f"rand ({first_line(error)[:80]})") from error
     again, other = drawn(3), drawn(4)
-    need(first == again, "rand gives other numbers after the same seed")
-    need(first != other, "rand gives the same numbers after another seed")
+    need(first == again, "rand returns other numbers after the same seed")
+    need(first != other, "rand returns the same numbers after another seed")
 
 
 def _cotangents(framework: Framework) -> None:
@@ -205,7 +205,7 @@ def _twice(framework: Framework) -> None:
 def _kept(framework: Framework) -> None:
     x = tensor_of(framework, [3.0], requires_grad=True)
     between = framework.invoke("operator", "mul", (x, 2.0), {})
-    need(framework.can_backpropagate(between), "what was computed from a leaf cannot be pushed back from")
+    need(framework.can_backpropagate(between), "can_backpropagate() of a result of a leaf: expected True, got False")
     able = True
     try:
         framework.retain_gradient(between)
@@ -216,8 +216,8 @@ def _kept(framework: Framework) -> None:
     framework.invoke("method", "backward", (squared, tensor_of(framework, [1.0])), {})
     found = framework.known(framework.gradient(between))
     if found is None and not able:
-        raise Absent(framework.name, "gradients of what is no leaf")
-    need(found is not None, "what shall keep its gradient has none")
+        raise Absent(framework.name, "gradients of tensors that are not leaves")
+    need(found is not None, "after retain_gradient(): expected a gradient, got None")
     same(read(framework, found), [12], "the gradient of y * y for y = 6")
 
 
@@ -231,7 +231,10 @@ def _modes(framework: Framework) -> None:
     framework.restore(modes)
     found = framework.dtype_of(framework.invoke("function", "ones", (1,), {}))
     framework.invoke("function", "set_default_dtype", (framework.resolve("float32"),), {})
-    need(modes is None or found == "float32", f"the default dtype after modes were set back: {found}")
+    need(
+        modes is None or found == "float32",
+        f"the default dtype after modes were restored: expected float32, got {found}",
+    )
 
 
 def _names(framework: Framework) -> None:
@@ -246,7 +249,7 @@ def _names(framework: Framework) -> None:
 
 
 def _version(framework: Framework) -> None:
-    need(bool(framework.version), "it says no version")
+    need(bool(framework.version), "version is empty")
     need(framework.devices()[:1] == ("cpu",), f"devices: expected 'cpu' first, got {framework.devices()}")
 
 

@@ -38,21 +38,21 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "each operator", _operators_with_numbers
     yield "indices", _indices
     yield "functions along a dimension", _dimensions
-    yield "numbers of Python keep the dtype they should", _promotion
-    yield "a conversion to integers cuts off", _cut_off
-    yield "truth", _truth
+    yield "Python numbers as operands keep the tensor's dtype", _promotion
+    yield "a conversion to integers truncates", _cut_off
+    yield "truth values", _truth
     yield "special values of each floating dtype", _special_of_other_dtypes
     yield "tensors without dimensions or elements", _odd_shapes
     yield "clones are copies", _clones
-    yield "a call in place on a view reaches its base", _view_to_base
-    yield "what is overwritten, by dtype and layout", _overwritten_through_views
+    yield "an in-place call on a view changes its base", _view_to_base
+    yield "overwrite() works for each dtype and layout", _overwritten_through_views
     yield "gradients through views", _through_views
-    yield "several outputs are pushed back together", _together
-    yield "a graph that is kept is pushed back through twice", _kept_graph
-    yield "gradients as values are constants unless asked", _constants
-    yield "names below others are absent", _absent_names
-    yield "what is the same is told", _identity
-    yield "a module's own state", _own_state
+    yield "backward starts from several outputs together", _together
+    yield "retain_graph=True allows a second backward", _kept_graph
+    yield "autograd.grad returns constants without create_graph=True", _constants
+    yield "unknown names inside modules are absent", _absent_names
+    yield "same() recognises the same tensor", _identity
+    yield "parameters and buffers of a module", _own_state
 
 
 def _operators_with_numbers(framework: Framework) -> None:
@@ -121,14 +121,17 @@ def _odd_shapes(framework: Framework) -> None:
             tensor = tensor_of(framework, np.zeros(shape), dtype, requires_grad=grad)
             (value,) = framework.values([tensor])
             told = framework.shape(tensor), value.data.shape, value.dtype
-            need(told == (shape, shape, dtype), f"shape told and read, dtype: expected {shape} of {dtype}, got {told}")
+            need(
+                told == (shape, shape, dtype),
+                f"shape(), shape of the values and dtype: expected {shape} of {dtype}, got {told}",
+            )
 
 
 def _clones(framework: Framework) -> None:
     x = tensor_of(framework, [1.0, 2.0])
     copied = call(framework, "method", "clone", x)
     framework.invoke("operator", "setitem", (x, 0, 9.0), {})
-    same(read(framework, copied), [1, 2], "x.clone() after x was written to")
+    same(read(framework, copied), [1, 2], "x.clone(), after x was changed")
 
 
 def _view_to_base(framework: Framework) -> None:
@@ -147,8 +150,8 @@ def _overwritten_through_views(framework: Framework) -> None:
     framework.overwrite(view, Array(turned, "float32"))
     both[:], wanted = True, turned.copy()
     turned[:] = 7  # the change must have no effect
-    need(read(framework, mask).tolist() == [True, False], "a bool tensor that was overwritten holds something else")
-    same(read(framework, view), wanted, "a transposed tensor that was overwritten")
+    need(read(framework, mask).tolist() == [True, False], "a bool tensor has other contents after overwrite()")
+    same(read(framework, view), wanted, "a transposed tensor after overwrite()")
 
 
 def _through_views(framework: Framework) -> None:
@@ -178,7 +181,10 @@ def _constants(framework: Framework) -> None:
     x = tensor_of(framework, [3.0], requires_grad=True)
     squared = framework.invoke("operator", "mul", (x, x), {})
     (found,) = framework.gradients([squared], [x], [tensor_of(framework, [1.0])])
-    need(not framework.values([found])[0].requires_grad, "without create_graph a gradient requires grad itself")
+    need(
+        not framework.values([found])[0].requires_grad,
+        "without create_graph=True: expected a gradient that does not require grad",
+    )
 
 
 def _absent_names(framework: Framework) -> None:
@@ -187,7 +193,7 @@ def _absent_names(framework: Framework) -> None:
             framework.resolve(path)
         except AttributeError:
             continue
-        need(condition=False, what=f"torch.{path} was found")
+        need(condition=False, what=f"torch.{path}: expected AttributeError, but the name was found")
     told = [framework.provides("function", name, None) for name in ("exp", "no_such_name")]
     need(told == [True, False], f"whether exp and no_such_name are there: expected [True, False], got {told}")
 
@@ -204,7 +210,7 @@ def _own_state(framework: Framework) -> None:
     for module, number in ((one, 1.0), (other, 2.0)):
         state = {"weight": np.full((3, 2), number, "float32"), "bias": np.zeros(3, "float32")}
         framework.load_state(module, {name: Array(data, "float32") for name, data in state.items()})
-    same(read(framework, before), np.ones((3, 2)), "a weight that was held before its state was loaded")
+    same(read(framework, before), np.ones((3, 2)), "a weight that was read before load_state()")
     plain = call(framework, "function", "nn.Linear", 2, 3, bias=False)
     names = [*framework.parameters(plain)]
     need(names == ["weight"], f"parameters of Linear(2, 3, bias=False): expected ['weight'], got {names}")

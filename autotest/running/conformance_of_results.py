@@ -14,17 +14,17 @@ from autotest.running.conformance_tools import ConformanceError, call, need, rea
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     """Yield each check with its name."""
-    yield "comparisons give booleans", _comparisons
-    yield "booleans are booleans to operators", _booleans
-    yield "a dtype that is asked for", _asked_dtypes
+    yield "comparisons return bool tensors", _comparisons
+    yield "operators treat bool tensors as booleans", _booleans
+    yield "a requested dtype is used", _asked_dtypes
     yield "gradients have the dtype and shape of their leaf", _gradients_like_leaves
-    yield "gradients end at what is detached", _detached
-    yield "a cotangent of another shape is refused", _refused_cotangent
-    yield "elements chosen by a mask", _mask
-    yield "a tensor is written into another", _written
-    yield "parameters come in their order", _order_of_parameters
+    yield "gradients stop at detached tensors", _detached
+    yield "a cotangent of another shape raises an exception", _refused_cotangent
+    yield "a mask selects elements", _mask
+    yield "a tensor can be written into another one", _written
+    yield "parameters keep their order", _order_of_parameters
     yield "training and evaluation", _training
-    yield "what is a tensor is told", _tensors
+    yield "is_tensor() recognises tensors", _tensors
 
 
 def _comparisons(framework: Framework) -> None:
@@ -88,7 +88,9 @@ def _refused_cotangent(framework: Framework) -> None:
         raise
     except Exception:  # noqa: BLE001 - whatever it is
         return
-    raise ConformanceError("a cotangent of three elements was accepted for two")
+    raise ConformanceError(
+        "a cotangent of three elements for a tensor of two: expected an exception, but it was accepted"
+    )
 
 
 def _mask(framework: Framework) -> None:
@@ -127,7 +129,7 @@ def _training(framework: Framework) -> None:
 
 
 def _tensors(framework: Framework) -> None:
-    need(framework.is_tensor(tensor_of(framework, [1.0])), "a tensor is told to be none")
+    need(framework.is_tensor(tensor_of(framework, [1.0])), "is_tensor() of a tensor: expected True, got False")
     module = framework.invoke("function", "nn.Linear", (2, 3), {})
     for value, name in ((module, "a module"), (1.0, "a number"), ([1.0], "a list"), (np.ones(1), "an ndarray")):
-        need(not framework.is_tensor(value), f"{name} is told to be a tensor")
+        need(not framework.is_tensor(value), f"is_tensor() of {name}: expected False, got True")

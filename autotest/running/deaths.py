@@ -239,11 +239,11 @@ def _described(finding: Finding, traced: TracedTrial, death: ProcessDeath, pair:
 
 def _verdict(symptom: str, sides: tuple[str, str], traced: TracedTrial) -> str:
     if traced.side == "reference":
-        return f"{sides[0]}: {symptom}, before {sides[1]} was asked"
+        return f"{sides[0]}: {symptom}; {sides[1]} did not run"
     if traced.graph is not None:
-        return f"{sides[1]}: {symptom} in {traced.graph.mode}, where its eager mode agrees with {sides[0]}"
+        return f"{sides[1]}: {symptom} in {traced.graph.mode}; its eager mode agrees with {sides[0]}"
     if traced.refusal:
-        return f"{sides[1]}: {symptom}, where {sides[0]} refuses"
+        return f"{sides[1]}: {symptom}; {sides[0]} refuses the call"
     return judge(Evidence(symptom, sides)).line
 
 
@@ -275,7 +275,10 @@ def _judged_by_script(finding: Finding) -> Finding:
     """Return `finding`, without blame if its program alone, which the script runs, survives."""
     if finding.verified.state is not State.MISSED:
         return finding
-    line = "inconclusive: the calls alone are survived, so it is what the test does beside them, or chance"
+    line = (
+        "inconclusive: the recorded calls alone do not crash or hang; the cause is something else in the test, or "
+        "chance"
+    )
     return dataclasses.replace(finding, verdict=(line,), blame="inconclusive")
 
 
@@ -340,8 +343,8 @@ def _shrunk(
     try:
         smaller = shrink(finding.program, pair, server, options=options, seconds=seconds, hangs=hangs)
     except (OSError, NotReplayable) as error:
-        return f"Shrunk:     not at all ({error})"
-    return "Shrunk:     not at all, since its program alone survives" if smaller is None else smaller
+        return f"Shrunk:     no ({error})"
+    return "Shrunk:     no: the recorded program alone does not crash or hang" if smaller is None else smaller
 
 
 def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, Found] | Verification:

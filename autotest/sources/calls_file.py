@@ -111,7 +111,7 @@ def read(path: Path) -> Harvest:
             broken.append(number)
             why = why or f"{type(error).__name__}: {error}"
     if not header:
-        raise UsageError(f"{path} is no file of `autotest harvest`: no line says what it is")
+        raise UsageError(f"{path} is not a file written by `autotest harvest`: it has no header line")
     counted = [dataclasses.replace(call, times=times[signature]) for signature, call in calls.items()]
     return Harvest(counted, list(header.get("command", ())), str(header.get("torch", "")), broken, why, left_out)
 
@@ -122,23 +122,23 @@ def _lines(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 def _check_header(found: Mapping[str, Any], path: Path) -> None:
     if found["format"] != FORMAT:
-        raise UsageError(f"{path} is no file of `autotest harvest`: its format is {found['format']!r}")
+        raise UsageError(f"{path} is not a file written by `autotest harvest`: its format is {found['format']!r}")
     if found.get("version") != VERSION:
         raise UsageError(
-            f"{path} is in version {found.get('version')!r} of its format, and this is the reader of version "
-            f"{VERSION}; harvest again with this version of autotest"
+            f"{path} has format version {found.get('version')!r}, but this autotest reads version {VERSION}; harvest "
+            "again with this version of autotest"
         )
 
 
 def _call(found: Mapping[str, Any], number: int) -> HarvestedCall:
     if found["form"] not in _FORMS:
-        raise ValueError(f"a form that is not known: {found['form']!r}")
+        raise ValueError(f"unknown form: {found['form']!r}")
     if (
         not isinstance(found["args"], list)
         or not isinstance(found["kwargs"], dict)
         or not isinstance(found["call"], int)
     ):
-        raise TypeError("args, kwargs or call is not what it should be")
+        raise TypeError("args, kwargs or call has a wrong type")
     module = found["form"] == "module"
     return HarvestedCall(
         str(found["name"]), found["form"], found["args"], found["kwargs"], bool(found["gradients"]),

@@ -96,7 +96,9 @@ def collect(paths: Sequence[Path]) -> Collection:
         label = needed.get((item.file, item.name))
         named = item if label is None else item.renamed(item.id.replace(item.file.name, label, 1), label=label)
         if named.id != item.id or "#" in item.id.rpartition("]")[2]:
-            found.renamed.append(f"{item.file}: {item.name} is called {named.id}, since another has its name")
+            found.renamed.append(
+                f"{item.file}: {item.name} is listed as {named.id}, because another test has the same name"
+            )
         found.tests.append(named)
     return found
 
@@ -109,7 +111,7 @@ def _loaded(file: Path, found: Collection) -> ModuleType | None:
         raise
     except BaseException as error:  # noqa: BLE001 - a file may raise SystemExit or unittest's SkipTest
         if type(error).__name__ in ("SkipTest", "Skipped"):
-            found.left_out.append(LeftOut(file.name, f"skips itself: {error}"))
+            found.left_out.append(LeftOut(file.name, f"skipped: {error}"))
         else:
             found.broken.append(LeftOut(str(file), f"cannot be imported: {_said(error, file)}"))
         return None
@@ -136,7 +138,7 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is cal
     for item in _in_module(load(file), file):
         if isinstance(item, Collected) and item.id == wanted:
             return item.renamed(id, label=label) if folders else item
-    raise UsageError(f"{file}: there is no decorated test {id!r}; it was renamed, removed, or needs fixtures")
+    raise UsageError(f"{file}: no decorated test {id!r}; it was renamed, removed, or needs fixtures")
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -147,7 +149,11 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
     else:
         file, _, test = str(path).partition("::")
-        said = f"write {file!r} -k {test.rpartition('::')[2]}" if test else "give test files or folders that hold some"
+        said = (
+            (f"write {file!r} -k {test.rpartition('::')[2]}")
+            if test
+            else "give test files, or folders that contain some"
+        )
         raise UsageError(f"{path}: no such file or folder; {said}")
 
 

@@ -167,7 +167,7 @@ class _Lowering:
         path = f"{call.name}.__get__" if call.form == "attribute" else call.name
         named = spelt(path)
         if named is None:
-            raise NotReplayable(f"{call.name} is no public function")
+            raise NotReplayable(f"{call.name} is not a public function")
         changes = call.form in ("in-place", "in-place operator") or call.kwargs.get("inplace") is True
         written = dict(call.kwargs)
         if call.name.startswith("nn.init.") and not call.args and "tensor" in written:
@@ -244,5 +244,5 @@ def database(path: Path) -> HarvestedCalls:
     """
     found = HarvestedCalls(path)
     if not found.entries():
-        raise UsageError(f"{path} holds no call; was torch used in the program that was harvested?")
+        raise UsageError(f"{path} contains no calls; did the harvested program use torch?")
     return found

@@ -51,4 +51,4 @@ def redefinition_warning(function: Any, around: Mapping[str, Any]) -> str | None
     if old.co_firstlineno == new.co_firstlineno:  # the file is executed again
         return None
     at = f"{Path(old.co_filename).name}:{old.co_firstlineno}"
-    return f"{at}: {new.co_name} is lost: the test at line {new.co_firstlineno} has the same name"
+    return f"{at}: {new.co_name} is replaced by the test at line {new.co_firstlineno}, which has the same name"

@@ -32,7 +32,7 @@ def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> N
         UsageError: pytest is not installed, does not call the test, or cannot set up its fixtures.
     """
     if importlib.util.find_spec("pytest") is None:
-        raise UsageError(f"{name} needs fixtures, and pytest, which would set them up, is not installed")
+        raise UsageError(f"{name} needs fixtures, but pytest, which sets them up, is not installed")
     import pytest
 
     asked = _Asked(name, arguments)

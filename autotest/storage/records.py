@@ -43,14 +43,14 @@ class Format:
         try:
             header, written = read(path)
         except OSError as error:
-            raise UsageError(f"there is nothing to resume: {path} cannot be read ({error.strerror})") from error
+            raise UsageError(f"nothing to resume: {path} cannot be read ({error.strerror})") from error
         try:
             known = header["format"] == self.name and header["version"] == self.version
             before = asked(**{field.name: header[field.name] for field in dataclasses.fields(asked)})  # type: ignore[arg-type]
         except (KeyError, TypeError):
             known = False
         if not known:
-            raise UsageError(f"{path} cannot be resumed, it is damaged or of another version; run without --resume")
+            raise UsageError(f"{path} cannot be resumed: it is damaged or from another version; run without --resume")
         return before, written
 
 
@@ -72,7 +72,7 @@ class Records:
                 ignore.write_text("*\n", encoding="utf-8")
             self._file = path.open("ab" if resumed else "wb", buffering=0)
         except OSError as error:
-            self.trouble = f"it cannot be resumed: {path} cannot be written ({error.strerror})"
+            self.trouble = f"this run cannot be resumed: {path} cannot be written ({error.strerror})"
 
     def begin(self, header: Mapping[str, Any]) -> None:
         """Write the header, which must be values that `json.dumps` accepts."""
@@ -89,7 +89,7 @@ class Records:
             while data and self._file is not None:
                 data = data[self._file.write(data) or 0 :]
         except OSError as error:
-            self.trouble = f"it cannot be resumed as it ended: {error.strerror}"
+            self.trouble = f"this run cannot be resumed from its end: {error.strerror}"
             self.close()
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ def reproduce(finding: Finding) -> Reproduction:
     The state is ``changed`` if the script still shows a divergence, but not the one of the finding.
     """
     if finding.script is None:
-        why = finding.verified if finding.verified.tried else "the program is no data"
+        why = finding.verified if finding.verified.tried else "the program cannot be written as data"
         return Reproduction("cannot tell", f"there is no script: {why}")
     status, output = run_script(finding.script)
     if status == 0:

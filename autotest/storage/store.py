@@ -232,7 +232,7 @@ class Store:
     def _unknown(self, key: str) -> UsageError:
         known = self._keys()
         return UsageError(
-            f"no failure {key!r} is kept in {self.failures}; "
+            f"no failure {key!r} is stored in {self.failures}; "
             + (f"there are {', '.join(known[:20])}" + (", ..." if len(known) > 20 else "") if known else "it is empty")
         )
 

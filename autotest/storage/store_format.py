@@ -106,7 +106,7 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
     _require(files, "failure.json", "report.txt")
     facts = _parsed(files, "failure.json")
     if not isinstance(facts, dict) or facts.get("format") != "autotest failure":
-        raise ValueError("failure.json is none that autotest wrote")
+        raise ValueError("failure.json was not written by autotest")
     if facts["version"] != VERSION:
         raise ValueError(f"failure.json is of format version {facts['version']!r}; this reads {VERSION}")
     program = None

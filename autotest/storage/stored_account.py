@@ -83,8 +83,8 @@ def _read(path: Path, asked: AccountRequest) -> dict[tuple[str, str, str], Gradi
     before, written = FORMAT.resumed(path, AccountRequest)
     if before != asked:
         raise UsageError(
-            f"--resume: expected what the last run was asked for, --trials {before.trials} against {before.candidate}; "
-            f"got --trials {asked.trials} against {asked.candidate}. Ask for the same, or run without --resume"
+            f"--resume: expected the options of the last run, --trials {before.trials} against {before.candidate}; "
+            f"got --trials {asked.trials} against {asked.candidate}. Give the same options, or run without --resume"
         )
     return dict(written)
 

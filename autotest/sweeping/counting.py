@@ -84,7 +84,7 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
         _alone(lambda: results(judge.whole(program)[0], judge.reference)) is _Alone.LIVES
     )
     if not reference_lives:
-        cell.left_out["the reference ends the process, too"] += 1
+        cell.left_out["the reference crashes or hangs, too"] += 1
         return ""
     operator = operator_of(program.calls, len(program.calls) - 1)
     whole, deadly, refused = judge.whole(program)
@@ -92,7 +92,7 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
         seconds = _ALONE if forks else _UNFORKED
         alone = _alone(lambda: results(whole, judge.candidate), seconds)
         if alone is _Alone.LIVES:
-            cell.left_out["ended a process that had run others, and does not end one alone"] += 1
+            cell.left_out["crashed or hung after other samples in the same process, but not alone"] += 1
             return ""
         if (
             alone is _Alone.DIES

@@ -198,7 +198,7 @@ def _gather(explainers: Sequence[_Explainer]) -> None:
             one.question.text, one.question.script = found.text, found.script
             one.question.finding = found.finding
         except (EOFError, OSError):
-            one.question.verdict = ("no verdict: looking into it ended the process",)
+            one.question.verdict = ("no verdict: the diagnosis ended its process",)
             one.replace()
         one.question = None
     for one in explainers:

@@ -58,8 +58,8 @@ def _script(finding: Finding, shown: HiddenDifference, pair: Pair) -> str | None
     reference, candidate = pair.sides
     what = {
         "strides": f"the strides of {name} differ between {reference} and {candidate}",
-        "alias": f"{name} shares memory with an operand on one of {reference} and {candidate} only",
-        "repeat": f"{candidate} gives another {name} each time",
+        "alias": f"{name} shares memory with an operand on only one of {reference} and {candidate}",
+        "repeat": f"{candidate} gives a different {name} in each run",
     }[check]
     try:
         notes = [finding.provenance]

@@ -38,7 +38,7 @@ from autotest.sweeping.vacuous import has_no_defined_element, is_constant
 #: Number of crashes with the same argument summary after which such samples are left out, in all cells of the operator.
 KNOWN: Final = 2
 #: Reason for samples left out because such arguments ended processes before.
-SET_ASIDE: Final = "not run: such arguments ended the process before"
+SET_ASIDE: Final = "not run: similar arguments crashed or hung before"
 #: Failed attempts of the referee to explain the same mismatch after which it is no longer consulted. Also the number of
 #: further tries for a program that draws random numbers and was refused.
 _EXAMINED: Final = 3
@@ -113,7 +113,7 @@ class Judge:
             found.absent = str(actual.error)
             return found
         if actual.error is not None and found.program.undefined and self._accepts_again(found.program):
-            found.left_out = f"{pair.sides[1]} refuses it for some random numbers and accepts it for others"
+            found.left_out = f"{pair.sides[1]} refuses the call for some random numbers and accepts it for others"
             return found
         observed, mismatches = self._compared(found, expected, actual)
         if found.left_out:
@@ -160,7 +160,7 @@ class Judge:
         mismatches = wanted(compare([observed], self._settings)[0], self._settings)
         if mismatches:
             if self._wavers(program, mismatches[0]):
-                found.left_out = f"{self._pair.sides[0]} does not agree with itself"
+                found.left_out = f"{self._pair.sides[0]} gives different results in two runs"
             elif self._cleared(Agreement(program, record, mismatches)):
                 found.rounded = True
                 mismatches = []
@@ -234,10 +234,11 @@ class Judge:
         agreement = refused(found.program, self._pair, self._settings, expected)
         if agreement.mismatches and drawn:
             found.left_out = (
-                f"{self._pair.sides[0]} refuses it after it has drawn random numbers, and may for these only"
+                f"{self._pair.sides[0]} refuses the call after it drew random numbers, maybe only because of these "
+                "numbers"
             )
         elif agreement.mismatches and probing.refusal_is_nondeterministic(found.program, expected):
-            found.left_out = f"{self._pair.sides[0]} does not agree with itself"
+            found.left_out = f"{self._pair.sides[0]} gives different results in two runs"
         elif agreement.mismatches:
             (accepted,) = agreement.mismatches
             found.fail("errors", f"accepts what {self._pair.sides[0]} refuses", accepted.message)

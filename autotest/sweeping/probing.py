@@ -75,7 +75,7 @@ def probe(found: SampleJudgement, expected: Replayed, actual: Replayed, pair: Pa
         if wavering(actual, replay(program, pair.candidate)) is None:
             found.checks["repeat"] = True
         elif not wavers(program, pair.reference):
-            found.fail("repeat", "differs from itself", f"{pair.sides[1]} run twice does not give the same")
+            found.fail("repeat", "differs from itself", f"{pair.sides[1]} gives different results in two runs")
     together = aliases(program, expected, actual, pair)
     if together is not None:
         found.checks.setdefault("alias", True)

@@ -151,7 +151,7 @@ class SweepSession:
         self.map.incomplete = "interrupted"
         try:
             engine.run(agenda, report, stop)
-            self.map.incomplete = f"{len(open_units)} of {len(self.units)} units had no time" if open_units else ""
+            self.map.incomplete = f"no time for {len(open_units)} of {len(self.units)} units" if open_units else ""
         finally:
             self.unfinished = frozenset(open_units.values())
             self.map.seconds += time.monotonic() - began
@@ -187,10 +187,12 @@ def _with_cells(entries: Sequence[DatabaseEntry]) -> list[DatabaseEntry]:
 
 def _nothing(plan: SweepPlan, listed: SweepListing) -> str:
     if not listed.entries:
-        why = "; ".join(listed.notes) or f"{listed.sides[0]} brings no database of inputs"
+        why = "; ".join(listed.notes) or f"{listed.sides[0]} provides no database of inputs"
         return f"there is nothing to sweep: {why}"
     shown = ", ".join(_examples(listed.entries))
-    return f"{plan.option}{plan.expression!r} fits no cell; cells are called operator/form/dtype, such as {shown}"
+    return (
+        f"{plan.option}{plan.expression!r} matches no cell; the name of a cell is operator/form/dtype, such as {shown}"
+    )
 
 
 def _examples(entries: Iterable[DatabaseEntry]) -> list[str]:

@@ -60,7 +60,7 @@ class TimeoutPolicy:
             self._in_vain[unit.key.name] += 1
         if seconds >= self.deadline:
             return ended
-        why = f"not waited for longer, since others of its operator gave none in {self.deadline:g} s"
+        why = f"stopped early, because other samples of this operator gave no answer in {self.deadline:g} s"
         return ended._replace(how=f"{ended.how}: {why}", early=True)
 
     def forks(self, unit: Unit) -> bool:

@@ -121,9 +121,9 @@ def after_death(unit: Unit, start: int, sample: int, ended: Ended) -> Unit:
     After `DEATHS` deaths, or `HANGS` hangs, the remaining samples are only counted.
     """
     known = {**unit.ended, sample: ended}
-    abandoned = "not run: samples beside it ended the process" if len(known) >= DEATHS else ""
+    abandoned = "not run: other samples of this unit crashed" if len(known) >= DEATHS else ""
     if sum(one.hung for one in known.values()) >= HANGS:
-        abandoned = "not run: samples beside it gave no answer"
+        abandoned = "not run: other samples of this unit gave no answer"
     return dataclasses.replace(unit, start=start, ended=known, abandoned=abandoned)
 
 

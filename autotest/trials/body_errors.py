@@ -51,7 +51,7 @@ def explained(error: Exception, packages: Collection[str]) -> Exception | None:
             inner = inner.tb_next
         code = inner.tb_frame.f_code
         where = f"{code.co_name} ({Path(code.co_filename).name}:{inner.tb_lineno})"
-        said = f"{error}: {where} calls itself again and again, and nothing ends it"
+        said = f"{error}: {where} calls itself without end"
         own = TracebackType(None, own.tb_frame, own.tb_lasti, own.tb_lineno)
     return None if said is None else UsageError(said).with_traceback(own)
 
@@ -101,24 +101,24 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
         return None
     if isinstance(error, TypeError) and "unsupported format string passed to" in str(error) and _is_dual_format(error):
         return (
-            'a format such as .3f is one of a number: write f"{x.item():.3f}" of a tensor with one element, or '
-            f'f"{{x}}", which shows all of it on both sides ({error})'
+            'a format such as .3f needs a number: write f"{x.item():.3f}" of a tensor with one element, or '
+            f'f"{{x}}", which shows the whole tensor on both sides ({error})'
         )
     if "does not support ufuncs" in str(error):
         return (
-            "a function of NumPy was given a dual tensor, and NumPy computes on one side only: write torch's own, such "
-            "as torch.exp(x), with the torch of `from autotest import torch`; or give NumPy x.numpy()"
+            "a NumPy function got a dual tensor, but NumPy computes on one side only: write torch's function, such "
+            "as torch.exp(x), with the torch of `from autotest import torch`; or pass x.numpy() to NumPy"
         )
     written = linecache.getline(before.f_code.co_filename, line) if isinstance(error, AssertionError) else ""
     if re.search(r"\bisinstance\(.*\bTensor\b", written) and _holds_dual(before):
         return (
-            "a dual tensor is no Tensor of one framework: write isinstance(x, torch.Tensor) with the torch of `from "
-            "autotest import torch`, or ask one side, as in isinstance(x.reference, ...)"
+            "a dual tensor is not a Tensor of one framework: write isinstance(x, torch.Tensor) with the torch of `from "
+            "autotest import torch`, or test one side, as in isinstance(x.reference, ...)"
         )
     if str(error).startswith("Cannot | a SearchStrategy with "):
         return (
-            "a strategy of Hypothesis stands before `|`, and takes strategies alone: write `generator | strategy`, or "
-            "oneof(strategy, generator)"
+            "the left operand of `|` is a Hypothesis strategy, which accepts only strategies: write `generator | "
+            "strategy`, or oneof(strategy, generator)"
         )
     if isinstance(error, TypeError):
         named = misused_function(error)
@@ -130,8 +130,8 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
     if isinstance(error, TypeError) and re.search(own, str(error)):
         first = first_line(error)
         return (
-            f"a function that knows nothing of dual objects was given one ({first}): use what `from autotest import "
-            "torch` has, or hand over one side alone, as x.reference"
+            f"a function that does not support dual objects got one ({first}): use the functions of `from autotest "
+            "import torch`, or pass one side only, such as x.reference"
         )
     return None
 
@@ -154,33 +154,32 @@ def _foreign(package: str, frame: FrameType, error: Exception) -> str:
     module = str(frame.f_globals.get("__name__", ""))
     if module.startswith("torch._dynamo"):
         return (
-            "torch.compile traces Python code, and calls of dual objects are made one by one on both sides: call the "
-            f"function itself; compiled code is tested as a candidate of its own, by an adapter that compiles {why}"
+            "torch.compile traces Python code, but each call of a dual object runs on both sides: call the function "
+            "directly; to test compiled code, choose a candidate that compiles, such as torch+compile=BACKEND {why}"
         )
     name = _public_name(frame)
     if name.startswith("torch.testing."):
         return (
-            f"{name} is PyTorch's own and was given a dual tensor: both sides are compared with each other anyway, so "
-            "return the tensors to compare; to hold one side against numbers of your own, give it x.reference or "
-            f"x.candidate {why}"
+            f"{name} of PyTorch itself got a dual tensor: both sides are compared automatically, so return the "
+            f"tensors to compare; to compare one side with your own numbers, pass x.reference or x.candidate {why}"
         )
     if name.startswith("numpy.testing."):
         return (
-            f"{name} was given a dual tensor: both sides are compared with each other anyway, so return the tensors to "
-            "compare; to hold one side against numbers of your own, give it x.reference.detach().numpy() or "
+            f"{name} got a dual tensor: both sides are compared automatically, so return the tensors to compare; to "
+            "compare one side with your own numbers, pass x.reference.detach().numpy() or "
             f"x.candidate.detach().numpy() {why}"
         )
     if package == "numpy":
         own = name.rpartition(".")[2]
         return (
-            f"{name} was given a dual tensor, and NumPy computes on one side only: write torch's own, such as "
-            f"torch.{own if own in _SHARED else 'sum'}(...), with the torch of `from autotest import torch`, or give "
-            f"it x.detach().numpy() {why}"
+            f"{name} got a dual tensor, but NumPy computes on one side only: write torch's function, such as "
+            f"torch.{own if own in _SHARED else 'sum'}(...), with the torch of `from autotest import torch`, or pass "
+            f"x.detach().numpy() {why}"
         )
     rest = name.partition(".")[2]
     return (
-        f"{name} is {package}'s own and was given a dual object: write torch.{rest} with the torch of `from autotest "
-        f"import torch`, or hand over one side alone, as x.reference {why}"
+        f"{name} of {package} itself got a dual object: write torch.{rest} with the torch of `from autotest import "
+        f"torch`, or pass one side only, such as x.reference {why}"
     )
 
 

@@ -23,8 +23,8 @@ def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
     if type(returned) is Value and type(returned._expected) in recorder.pair.reference.tensor_types:
         if not recorder.calls and returned._recorder is not recorder:
             raise NotDual(
-                "returned a tensor that was made outside of the trial (in another thread, or at the top of the file): "
-                "draw and call in the test itself, in its own thread"
+                "returned a tensor that was made outside of the trial (in another thread, or at the top of the "
+                "file): draw tensors and make calls inside the test function, in its own thread"
             )
         return [returned]  # the most common case
     tensors: list[Value] = []
@@ -48,10 +48,10 @@ def _nothing_to_compare(returned: Any, item: Any, recorder: Recorder) -> str:
     reference = recorder.pair.reference
     if isinstance(item, Symbol) and callable(item._sides()[0]):
         name = repr(item).strip("<>").replace("dual ", "", 1)
-        return f"returned {name} itself{_at(returned, item)}: return what it gives, {name}(...)"
+        return f"returned the function {name}{_at(returned, item)}: return its result, {name}(...)"
     if isinstance(item, reference.tensor_types) and reference.can_backpropagate(item):
         at = _at(returned, item)
-        return f"returned a tensor of one side alone{at}: return the dual tensor, through which gradients are pushed"
+        return f"returned a tensor of only one side{at}: return the dual tensor, whose gradients can be compared"
     return ""
 
 
@@ -120,8 +120,8 @@ def must_begin_alike(pair: Pair) -> None:
         reference, candidate = pair.sides
         raise NotDual(
             f"the default dtype of {reference} is {own} and that of {candidate} {other} before the test's body begins, "
-            "as a fixture, setUp or a module may leave it: call torch.set_default_dtype(...) in the body, with the "
-            "torch of `from autotest import torch`, which tells both sides"
+            "maybe because of a fixture, setUp or an import: call torch.set_default_dtype(...) in the body, with the "
+            "torch of `from autotest import torch`, which changes both sides"
         )
 
 
@@ -129,10 +129,10 @@ def told_on_both_sides(recorder: Recorder) -> None:
     """Raise `NotDual` if the body changed a mode of the reference without a recorded call."""
     kinds = [call.kind for call in recorder.calls]
     if kinds.count("enter") > kinds.count("exit"):
-        raise NotDual("entered a context by hand and did not leave it: write `with torch.no_grad():` around the calls")
+        raise NotDual("entered a context and did not exit it: write `with torch.no_grad():` around the calls")
     if not any(base_name(call) in _MODES for call in recorder.calls):
         name = recorder.pair.reference.name
         raise NotDual(
-            f"told {name} alone to go on otherwise (such as by its own set_default_dtype): write "
-            "torch.set_default_dtype(...) with the torch of `from autotest import torch`, which tells both sides"
+            f"changed a setting of {name} only (for example by its own set_default_dtype): write "
+            "torch.set_default_dtype(...) with the torch of `from autotest import torch`, which changes both sides"
         )

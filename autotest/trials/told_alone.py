@@ -74,8 +74,7 @@ class _Asking:
         alone = self.pair.sides[told.index(True)]
         done = "a tensor was made" if call.kind == "tensor" else f"{call.target} was called"
         self.complaint = UsageError(
-            f"{done} where {alone} alone had been told to compute otherwise (its own {name}), so "
-            f"that the other side gives something else: write torch.{name}(...) with the torch of `from autotest "
-            "import torch`, which tells both sides"
+            f"{done} after {alone}'s own {name} had changed only that side, so the sides compute differently: write "
+            f"torch.{name}(...) with the torch of `from autotest import torch`, which changes both sides"
         )
         raise self.complaint

@@ -314,7 +314,7 @@ def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
     found = held_against_numbers(outcome.recorder, settings)
     outcome.mismatches, outcome.numeric, outcome.small = found.mismatches, found.pairs, found.small
     if found.unchecked and not (found.mismatches or settings.skip_grad):
-        asked = f"check_grad={settings.check_grad!r} was asked for and cannot be met: {found.unchecked}"
+        asked = f"check_grad={settings.check_grad!r} cannot be done: {found.unchecked}"
         outcome.complaint = outcome.complaint or asked
 
 

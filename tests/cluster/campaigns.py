@@ -40,7 +40,7 @@ class Campaign:
     @property
     def renamed(self) -> set[str]:
         """What was announced and, looked into, turned out to be another finding."""
-        return {line.split()[0] for line in self.output.splitlines() if " turned out to be " in line}
+        return {line.split()[0] for line in self.output.splitlines() if " was diagnosed as " in line}
 
     @property
     def trials(self) -> dict[str, int]:

@@ -17,7 +17,7 @@ from tests.cluster.conftest import SUITE, free_port
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("ray://127.0.0.1:{closed}", "nobody answers there"),
+        ("ray://127.0.0.1:{closed}", "no server answers at this address"),
         ("ray://nowhere", "expected ray://HOST:PORT, such as ray://10.0.0.1:10001"),
         ("ray://10.0.0.1", "expected ray://HOST:PORT"),
         ("ray://10.0.0.1:99999", "expected ray://HOST:PORT"),
@@ -73,7 +73,7 @@ class _Refusing(types.SimpleNamespace):
         (
             ConnectionError("ray client connection timeout"),
             False,
-            "nobody takes this process on there (ray client connection timeout); expected the client server of a Ray",
+            "the cluster does not accept this process (ray client connection timeout); expected the client server of a",
         ),
         (
             ConnectionAbortedError(
@@ -112,7 +112,7 @@ def test_without_ray_it_is_told_what_to_install(command, monkeypatch):
 def test_this_process_is_no_cluster(command):
     ended = command("fuzz", SUITE, "--executor", "ray", "--jobs", 0)
     assert ended.status == 2
-    assert "expected 1 or more with --executor ray" in ended.errors
+    assert "with --executor ray, use 1 or more" in ended.errors
 
 
 def test_a_machine_of_no_cluster_is_told_how_it_gets_one(command, monkeypatch):
@@ -127,7 +127,7 @@ def test_a_machine_of_no_cluster_is_told_how_it_gets_one(command, monkeypatch):
 def test_groups_of_machines_are_asked_for_with_a_cluster_only(command, option):
     ended = command("fuzz", SUITE, *option)
     assert ended.status == 2
-    assert f"{' '.join(option)}: expected with --executor ray" in ended.errors
+    assert f"{' '.join(option)} needs --executor ray" in ended.errors
 
 
 def parted_from(address: str) -> RayEngine:
@@ -146,7 +146,7 @@ def parted_from(address: str) -> RayEngine:
 
 def test_a_cluster_of_others_that_goes_away_meanwhile_is_told_with_how_to_go_on():
     engine = parted_from("10.0.0.1:10001")
-    with pytest.raises(ClusterUnreachable, match=r"the connection to the cluster is lost .* --resume goes on"):
+    with pytest.raises(ClusterUnreachable, match=r"the connection to the cluster is lost .* --resume continues"):
         engine.answers(1.0)
     engine._actors[2] = object()
     with pytest.raises(ClusterUnreachable, match="the connection to the cluster is lost"):

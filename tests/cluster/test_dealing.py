@@ -118,7 +118,7 @@ def test_machines_with_other_versions_are_refused_and_told_of(started):
     assert executor.slots == 4
     assert executor.machines() == [
         f"4 workers on 1 machine of the cluster: {Idle.GROUP}",
-        f"left out: b: it has {newer}, where this campaign runs on {Idle.GROUP}",
+        f"left out: b: it has {newer}, but this campaign runs on {Idle.GROUP}",
     ]
 
 
@@ -128,7 +128,7 @@ def test_a_group_of_fewer_workers_takes_part_where_it_is_asked_for(tmp_path):
     with contextlib.closing(Cluster(Threads(machines), given, tmp_path, wanted="cuda")) as executor:
         executor.prepare()
         assert executor.slots == 1
-        assert executor.machines()[1] == f"left out: a: it has {Idle.GROUP}, where --group cuda is asked for"
+        assert executor.machines()[1] == f"left out: a: it has {Idle.GROUP}, but --group cuda was requested"
 
 
 def test_a_machine_that_comes_later_takes_part_when_it_has_the_same_versions(started, monkeypatch):
@@ -145,12 +145,12 @@ def test_a_machine_that_comes_later_takes_part_when_it_has_the_same_versions(sta
     ("agent", "why"),
     [
         (lambda: Idle(trouble="torch cannot be imported"), "torch cannot be imported"),
-        (lambda: Idle(differing=["test_x.py"]), "test_x.py is missing there or differs from this process's"),
+        (lambda: Idle(differing=["test_x.py"]), "test_x.py is missing there or differs from this process"),
     ],
     ids=["without a framework", "with another test file"],
 )
 def test_a_cluster_on_which_nobody_can_work_is_told_at_once_and_why(started, agent, why):
-    with pytest.raises(AutotestError, match=f"nobody works on the cluster: a: {why}"):
+    with pytest.raises(AutotestError, match=f"no machine of the cluster can be used: a: {why}"):
         started(a=(2, agent))
 
 
@@ -160,7 +160,7 @@ def test_an_agent_with_another_copy_of_the_library_is_refused(started):
         agent.facts = agent.facts._replace(library="0")
         return agent
 
-    with pytest.raises(AutotestError, match="its dual-autotest is another one"):
+    with pytest.raises(AutotestError, match="it has another version of dual-autotest"):
         started(a=(2, other))
 
 
@@ -220,7 +220,7 @@ def test_a_campaign_whose_cluster_is_gone_ends_with_a_sentence(started, monkeypa
             raise RuntimeError("the machine is gone")
 
     executor = started(a=(1, Dying))
-    with pytest.raises(AutotestError, match="nobody works on the cluster: it has no machine with a free processor"):
+    with pytest.raises(AutotestError, match="no machine of the cluster can be used: no machine has a free processor"):
         carried_out(executor, tasks(1))
 
 
@@ -300,7 +300,7 @@ def test_a_group_whose_machines_are_gone_does_not_keep_the_others_from_working(t
             two_groups._lose(handle, "switched off")
     gone.start(tasks(1)[0])
     assert gone.wait(0.01) == []
-    with pytest.raises(AutotestError, match=f"nobody works on the cluster with {OTHER}"):
+    with pytest.raises(AutotestError, match=f"no machine of the cluster can be used with {OTHER}"):
         gone.wait(0.01)
     for task in tasks(8):
         left.start(task)
@@ -365,7 +365,9 @@ def test_a_group_whose_machines_are_gone_is_told_when_the_others_have_done_every
             two_groups._lose(handle, "switched off")
     done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
     assert sorted(done) == [(Idle.GROUP, number) for number in range(7)]
-    assert two_groups.machines_left_out()[0].startswith(f"given up: nobody works on the cluster with {OTHER}: ")
+    assert two_groups.machines_left_out()[0].startswith(
+        f"given up: no machine of the cluster can be used with {OTHER}: "
+    )
 
 
 class _Explaining(Idle):
@@ -406,4 +408,4 @@ def test_findings_of_a_sweep_whose_machines_are_gone_are_told_without_a_verdict(
     (found,) = [swept(0, {})]
     with SweepOnCluster(cluster, 1, 20.0, None, Databases()) as engine:
         engine.look_into([found], 60.0, 60.0)
-    assert found.verdict[0].startswith("no verdict: nobody works on the cluster")
+    assert found.verdict[0].startswith("no verdict: no machine of the cluster can be used")

@@ -404,7 +404,7 @@ def test_a_copied_leaf_is_a_leaf_of_its_own():
 
 def test_a_class_over_what_is_no_module_says_what_to_do_instead(against):
     against()
-    with pytest.raises(UsageError, match="Keep the object in an attribute"):
+    with pytest.raises(UsageError, match="Store the object in an attribute"):
 
         class Optimizer(torch.optim.SGD):
             pass

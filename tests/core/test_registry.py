@@ -28,10 +28,10 @@ def test_a_factory_in_any_module_will_do():
 @pytest.mark.parametrize(
     ("name", "error", "says"),
     [
-        ("caffe", UsageError, "no framework is called 'caffe'. Registered are .*torch.*MODULE:FACTORY"),
-        ("tests.support.faults:nobody", UsageError, "names no factory of a framework"),
+        ("caffe", UsageError, "no framework is named 'caffe'. Registered are .*torch.*MODULE:FACTORY"),
+        ("tests.support.faults:nobody", UsageError, "is not a factory of a framework"),
         ("no_such_module_anywhere:made", FrameworkMissing, "cannot be imported"),
-        ("onefow", UsageError, "no framework is called 'onefow'. Did you mean 'oneflow'"),
+        ("onefow", UsageError, "no framework is named 'onefow'. Did you mean 'oneflow'"),
         ("torch+compiled", UsageError, r"Did you mean 'torch\+compile'"),
         ("builtins:object", UsageError, "made something of type object; expected an autotest.frameworks.Framework"),
     ],
@@ -110,7 +110,7 @@ def nameless():
         ("broken", r"broken' cannot make its framework: AttributeError: 'NoneType' .*adapters_that_fail.py, line 7\)"),
         ("abstract", r"abstract' cannot make its framework: TypeError: Can't instantiate abstract class Abstract "),
         ("nameless", r"made a Nameless without a name: its __init__ has to call super\(\).__init__\(name, ...\)"),
-        ("absent", r"'adapters_that_fail:absent' names no factory of a framework"),
+        ("absent", r"'adapters_that_fail:absent' is not a factory of a framework"),
     ],
 )
 def test_what_a_factory_gets_wrong_is_told_in_one_sentence(tmp_path, monkeypatch, factory, told):

@@ -78,9 +78,9 @@ def test_an_exception_without_text_still_has_a_reason():
 @pytest.mark.parametrize(
     ("said", "advised"),
     [
-        ("derivative for aten::aminmax is not implemented", r"requires_grad=False\): it has no derivative"),
-        ("the derivative for 'nextafter' is not implemented", r"requires_grad=False\): it has no derivative"),
-        ("element 0 of tensors does not require grad and does not have a grad_fn", "it has no derivative"),
+        ("derivative for aten::aminmax is not implemented", r"requires_grad=False\): the call has no derivative"),
+        ("the derivative for 'nextafter' is not implemented", r"requires_grad=False\): the call has no derivative"),
+        ("element 0 of tensors does not require grad and does not have a grad_fn", "the call has no derivative"),
         ("functions with out=... arguments don't support automatic differentiation", r"requires_grad=False\)"),
         ("cannot resize variables that require grad", r"requires_grad=False\)"),
         ("only Tensors of floating point dtype can require gradients", "Only floating tensors have gradients"),

@@ -164,7 +164,7 @@ def test_candidates_are_named_with_commas_between(monkeypatch, asked, names):
 
 def test_who_can_take_one_candidate_says_so_of_several(monkeypatch):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "oneflow,paddle")
-    with pytest.raises(UsageError, match="expected one of them here; only pytest and autotest fuzz take several"):
+    with pytest.raises(UsageError, match="expected one candidate here; only pytest and autotest fuzz accept several"):
         registry.chosen_names()
     monkeypatch.setenv("AUTOTEST_CANDIDATE", " , ")
     with pytest.raises(UsageError, match="expected the name of a framework"):
@@ -185,7 +185,7 @@ def exponential():
     [
         (
             [plus(1.0)],
-            "two agrees with one, and torch alone does otherwise",
+            "two agrees with one, and only torch differs",
             "semantic difference",
         ),
         ([None, None], "one: two and three agree with torch", "candidate"),
@@ -217,5 +217,5 @@ def test_votes_stand_among_the_numbers_of_a_verdict_that_others_reached(tmp_path
     with pytest.raises(Divergence) as raised:
         run(relu, given)
     assert raised.value.finding.blame == "candidate"
-    assert "three: as torch does" in raised.value.finding.verdict
-    assert "two: as one does, unlike torch" in raised.value.finding.verdict
+    assert "three: the same as torch" in raised.value.finding.verdict
+    assert "two: the same as one, different from torch" in raised.value.finding.verdict

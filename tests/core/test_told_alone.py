@@ -43,7 +43,9 @@ def test_real_autocast_around_dual_calls_is_told_as_the_tests_fault_at_the_call(
         with plain.autocast("cpu", dtype=plain.bfloat16):
             return torch.matmul(x, x)
 
-    with pytest.raises(UsageError, match=r"matmul was called where torch alone .* \(its own autocast\)") as told:
+    with pytest.raises(
+        UsageError, match=r"matmul was called after torch's own autocast had changed only that side"
+    ) as told:
         trials(body, tmp_path, OfItsOwn())
     assert "return torch.matmul(x, x)" in str(told.traceback[-1].statement)
     assert not list(tmp_path.glob("failures/*"))
@@ -54,7 +56,7 @@ def test_what_was_told_before_a_tensor_is_made_is_told_in_words(tmp_path: Path) 
         with plain.autocast("cpu", dtype=plain.bfloat16):
             return torch.matmul(square(), square())
 
-    with pytest.raises(UsageError, match=r"^a tensor was made where torch alone .* \(its own autocast\)"):
+    with pytest.raises(UsageError, match=r"^a tensor was made after torch's own autocast had changed only that side"):
         trials(body, tmp_path, OfItsOwn())
 
 
@@ -68,7 +70,9 @@ def test_a_default_dtype_that_the_body_sets_and_sets_back_on_one_side_is_told_as
         finally:
             plain.set_default_dtype(plain.float32)
 
-    with pytest.raises(UsageError, match=r"ones was called where torch alone .* \(its own set_default_dtype\)"):
+    with pytest.raises(
+        UsageError, match=r"ones was called after torch's own set_default_dtype had changed only that side"
+    ):
         trials(body, tmp_path, OfItsOwn())
 
 
@@ -81,7 +85,7 @@ def test_gradients_that_the_candidate_alone_was_told_not_to_record_are_told_as_t
         with oneflow.no_grad():
             return x + 1
 
-    with pytest.raises(UsageError, match=r"add was called where oneflow alone .* \(its own no_grad\)"):
+    with pytest.raises(UsageError, match=r"add was called after oneflow's own no_grad had changed only that side"):
         trials(body, tmp_path, framework("oneflow"))
 
 

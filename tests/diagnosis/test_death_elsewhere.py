@@ -61,7 +61,7 @@ def test_what_a_fresh_interpreter_dies_of_is_a_death(finding, said, monkeypatch)
     assert (found.first.symptom, found.identity.symptom, found.verified.holds) == ("crash", "crash", True)
     assert found.first.message.startswith("sinh: faulty dies (SIGABRT): what():  less memory than needed")
     assert "faulty raised RuntimeError: less memory" in found.first.message
-    assert found.verdict == ("faulty: crash, where torch returns",)
+    assert found.verdict == ("faulty: crash; torch returns a result",)
     assert "subprocess.run(" in found.script
 
 

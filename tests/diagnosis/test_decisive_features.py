@@ -36,7 +36,7 @@ NEEDS = {
     "relu6 is relu": "only where an element is above about 6",
     "expm1 is the first term of its series": "only where an element is closer to zero than about 0.1",
     "lt is le": "only where elements of x0 and x1 are equal",
-    "neg of int8": "only where an element is the least integer of int8",
+    "neg of int8": "only where an element is the smallest integer of int8",
     "sigmoid's gradient in float64": "only in float64",
     "mul where the second is broadcast": "only where x1 is broadcast",
     "abs of a single number": "only with rank 0",

@@ -62,7 +62,7 @@ def test_wrong_factors_are_the_sides_that_gave_them():
 def test_other_signs_are_nobodys_fault():
     said = verdict("linalg.qr", lambda q, r: (-q, -r))
     assert said.wrong == "nobody"
-    assert "several results are right, and both sides give one: Q R = A" in said.line
+    assert "several results are right, and each side returns one of them: Q R = A" in said.line
 
 
 def test_a_form_of_the_call_that_is_not_known_has_no_property():

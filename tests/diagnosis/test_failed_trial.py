@@ -79,7 +79,9 @@ def test_what_else_differs_is_replayed_by_itself() -> None:
     trial = differing()
     assert trial.cleared() is None
     trial.outcome.beyond = Program((), (), frozenset())
-    assert told_of(trial).verdict == ("no verdict: the recorded program does not show it again when it is replayed",)
+    assert told_of(trial).verdict == (
+        "no verdict: the recorded program does not show the difference when it is replayed",
+    )
 
 
 def test_what_cannot_be_made_smaller_is_not_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:

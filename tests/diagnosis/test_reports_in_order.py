@@ -59,7 +59,7 @@ def test_a_wrong_step_is_the_optimizers(found: Any, body: Any) -> None:
     finding = found(body, STEPS)
     assert finding.operator == "optim.SGD"
     assert finding.program.calls[finding.divergent].target == "step"
-    assert "updates a parameter otherwise on the same gradients" in finding.verdict[0]
+    assert "updates a parameter differently with the same gradients" in finding.verdict[0]
 
 
 def test_a_wrong_gradient_comes_before_what_an_optimizer_made_of_it(found: Any) -> None:

@@ -61,7 +61,7 @@ def test_a_reference_that_does_not_agree_with_itself_accuses_nobody(fault, setti
     judgement = FailedTrial(test, outcome, pair).judged(Ledger())
     assert isinstance(judgement, Rejected)
     assert judgement.rejection.reason == (
-        "exp: NotRepeatable: faulty does not agree with itself when it runs again: it reads memory that nobody wrote"
+        "exp: NotRepeatable: faulty gives a different result when it runs again: it reads uninitialised memory"
     )
 
 

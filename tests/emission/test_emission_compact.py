@@ -150,7 +150,7 @@ def test_an_attribute_of_one_tensor(tmp_path, program, symptom, fault, output):
 
 
 @pytest.mark.parametrize(
-    ("fault", "output"), [("short", "DIFFERS: toy gives this many parts: 2, short 1\n"), ("healthy", "same\n")]
+    ("fault", "output"), [("short", "DIFFERS: toy has length 2, short 1\n"), ("healthy", "same\n")]
 )
 def test_how_many_parts_there_are(tmp_path, build, fault, output):
     build.function("split", build.tensor([1.0]))

@@ -36,7 +36,7 @@ def test_the_top_says_what_the_script_shows(finding):
         "torch 2.0.1, oneflow 0.9.0; tests/test_relu.py::test_relu, trial 3 of base seed 5.\n"
         "oneflow is wrong: by 12 times what rounding explains.\n"
         "Compared: x0.grad.\n"
-        "Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.\n"
+        "Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.\n"
         '"""'
     )
 
@@ -76,4 +76,4 @@ def test_what_is_compared_goes_by_what_differs_and_not_by_words_of_the_message(f
     mismatch = Mismatch("v1", 1, "structure", "forward", "candidate", message, detail="type")
     assert "gives a {expected}" in emit(dataclasses.replace(finding, mismatches=(mismatch,)), SIDES)
     other = dataclasses.replace(mismatch, detail="length")
-    assert "gives this many parts: {expected}" in emit(dataclasses.replace(finding, mismatches=(other,)), SIDES)
+    assert "has length {expected}" in emit(dataclasses.replace(finding, mismatches=(other,)), SIDES)

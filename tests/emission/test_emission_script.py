@@ -194,7 +194,7 @@ def test_a_shrunk_gradient_is_short_and_reads_from_the_top(relu_gradient):
 
 torch 2.0.1, oneflow 0.9.0; trial 3 of base seed 17.
 Compared: x0.grad.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import sys

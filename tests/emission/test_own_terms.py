@@ -172,7 +172,7 @@ def test_the_interpreter_may_be_named_to_the_script_and_must_be_where_it_is_for_
     text = without_place(script(SIMPLE, "torch", "other", RIGHT, asked(python="/no/such/python")))
     assert "/no/such" not in text
     (tmp_path / "repro.py").write_text(text)
-    for given, status, says in (((), 2, "name the interpreter that has other"), ((sys.executable,), 0, "same")):
+    for given, status, says in (((), 2, "give the Python interpreter that has other"), ((sys.executable,), 0, "same")):
         command = [sys.executable, tmp_path / "repro.py", *given]
         ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
         assert (ended.returncode, says in ended.stdout) == (status, True), ended.stdout + ended.stderr

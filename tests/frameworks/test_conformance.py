@@ -48,88 +48,88 @@ def only(value, **changes):
 
 
 FAULTS = {
-    "memory is shared": (planted(from_numpy=lambda self, data: self.root.from_numpy(np.ascontiguousarray(data))), "shares no memory"),
+    "memory is shared": (planted(from_numpy=lambda self, data: self.root.from_numpy(np.ascontiguousarray(data))), "does not share memory"),
     "a dtype is widened": (read_as(lambda found: [only(one, data=one.data.astype("float64")) for one in found]), "round trip of float32"),
     "bfloat16 has another name": (read_as(lambda found: [only(one, dtype=one.dtype.replace("b", "", 1)) for one in found]), "round trip of bfloat16"),
     "the device is called otherwise": (planted(device_type=lambda self, tensor: "cpu:0"), "the device"),
     "requires_grad is forgotten": (planted(tensor=lambda self, array, *, device="cpu", requires_grad=False: plain("tensor")(self, array)), "requires_grad"),
-    "tensors come back in reverse": (read_as(lambda found: found[::-1]), "read in order"),
+    "tensors come back in reverse": (read_as(lambda found: found[::-1]), "keeps the order"),
     "unknown names are found": (planted(resolve=lambda self, path: plain("resolve")(self, "relu" if path == "no_such_name" else path)), "unknown name"),
-    "a refusal is swallowed": (replaced("function", "matmul", lambda found: lambda *operands: operands[0]), "refused with an exception"),
-    "nothing is overwritten": (planted(overwrite=lambda self, tensor, array: None), "overwritten"),
+    "a refusal is swallowed": (replaced("function", "matmul", lambda found: lambda *operands: operands[0]), "invalid call raises"),
+    "nothing is overwritten": (planted(overwrite=lambda self, tensor, array: None), "overwrite()"),
     "gradients are lost": (planted(gradient=lambda self, tensor: None), "gradients of leaves"),
-    "gradients are never forgotten": (planted(forget_gradient=lambda self, tensor: None), "are forgotten"),
+    "gradients are never forgotten": (planted(forget_gradient=lambda self, tensor: None), "can be cleared"),
     "gradients as values stay in the leaves": (
         planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: outputs[0].backward(cotangents[0]) or [one.grad for one in inputs]),
-        "leave none in leaves",
+        "leaves no gradient in leaves",
     ),
     "a part of the state is not loaded": (planted(load_state=lambda self, module, state: plain("load_state")(self, module, {"weight": state["weight"]})), "state of modules"),
     "a parameter is missing": (planted(parameters=lambda self, module: {"weight": module.weight}), "state of modules"),
-    "a dtype comes back as another": (planted(literal=lambda self, value: Root("float32") if isinstance(value, self.root.dtype) else plain("literal")(self, value)), "names of dtypes"),
-    "no leaf holds a gradient": (planted(holds_gradient=lambda self, tensor: False), "holds gradients"),
-    "views are copies": (replaced("method", "transpose", lambda found: lambda *given: found(*given).clone()), "seen through views"),
-    "gradients go on within no_grad": (replaced("function", "no_grad", lambda found: lambda: __import__("contextlib").nullcontext()), "within no_grad"),
+    "a dtype comes back as another": (planted(literal=lambda self, value: Root("float32") if isinstance(value, self.root.dtype) else plain("literal")(self, value)), "dtypes convert"),
+    "no leaf holds a gradient": (planted(holds_gradient=lambda self, tensor: False), "hold gradients"),
+    "views are copies": (replaced("method", "transpose", lambda found: lambda *given: found(*given).clone()), "calls change views"),
+    "gradients go on within no_grad": (replaced("function", "no_grad", lambda found: lambda: __import__("contextlib").nullcontext()), "inside no_grad"),
     "shapes are reversed": (planted(shape=lambda self, tensor: tuple(tensor.shape)[::-1]), "shapes and dtypes"),
     "the seed is not set": (planted(seed=lambda self, seed: None), "same seed"),
     "whole numbers go through float32": (
-        read_as(lambda found: [only(one, data=one.data.astype("float32").astype("int64")) if one.dtype == "int64" else one for one in found]), "every digit"),
+        read_as(lambda found: [only(one, data=one.data.astype("float32").astype("int64")) if one.dtype == "int64" else one for one in found]), "integers are exact"),
     "imaginary parts change their sign": (read_as(lambda found: [only(one, data=one.data.conj()) for one in found]), "complex numbers"),
-    "an array in columns is read in rows": (planted(from_numpy=lambda self, data: self.root.from_numpy(data.ravel("K").reshape(data.shape).copy())), "another order"),
-    "strides are those of the shape": (planted(strides=lambda self, tensor: (tensor.shape[1], 1)), "strides are told"),
+    "an array in columns is read in rows": (planted(from_numpy=lambda self, data: self.root.from_numpy(data.ravel("K").reshape(data.shape).copy())), "column order"),
+    "strides are those of the shape": (planted(strides=lambda self, tensor: (tensor.shape[1], 1)), "strides are reported"),
     "keywords are dropped": (replaced("function", "sum", lambda found: lambda *given, **named: found(*given)), "by position and by name"),
     "operands change places": (replaced("operator", "sub", lambda found: lambda one, other: found(other, one)), "by position and by name"),
     "the second result is the first": (replaced("method", "max", lambda found: lambda *given, **named: [found(*given, **named)[0]] * 2), "several results"),
-    "x += 1 makes another": (replaced("operator", "iadd", lambda found: lambda one, other: one + other), "operators in place"),
-    "add_ makes another": (replaced("method", "add_", lambda found: lambda one, other: one + other), "methods in place"),
-    "other memory is put under a tensor": (planted(overwrite=lambda self, tensor, array: setattr(tensor, "data", self.root.tensor(array.data))), "seen through views"),
-    "float() rounds": (replaced("builtin", "float", lambda found: lambda value: float(round(found(value)))), "own functions"),
-    "attributes stay as they are": (replaced("setattr", "requires_grad", lambda found: lambda owner, value: None), "attributes are set"),
+    "x += 1 makes another": (replaced("operator", "iadd", lambda found: lambda one, other: one + other), "in-place operators"),
+    "add_ makes another": (replaced("method", "add_", lambda found: lambda one, other: one + other), "in-place methods"),
+    "other memory is put under a tensor": (planted(overwrite=lambda self, tensor, array: setattr(tensor, "data", self.root.tensor(array.data))), "overwrite() changes views"),
+    "float() rounds": (replaced("builtin", "float", lambda found: lambda value: float(round(found(value)))), "built-in functions"),
+    "attributes stay as they are": (replaced("setattr", "requires_grad", lambda found: lambda owner, value: None), "attributes can be set"),
     "cotangents are ones": (
         planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: plain("gradients")(
             self, outputs, inputs, [one * 0 + 1 for one in cotangents], create_graph=create_graph)), "cotangents"),
     "gradients are constants": (
         planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: plain("gradients")(self, outputs, inputs, cotangents)), "gradients of gradients"),
-    "no gradient is retained": (planted(retain_gradient=lambda self, tensor: None), "no leaf"),
-    "modes stay": (planted(restore=lambda self, modes: None), "modes are set back"),
+    "no gradient is retained": (planted(retain_gradient=lambda self, tensor: None), "not leaves"),
+    "modes stay": (planted(restore=lambda self, modes: None), "modes can be restored"),
     "buffers are missing": (planted(buffers=lambda self, module: {}), "nested parameters"),
     "nested parameters lose their path": (
         planted(parameters=lambda self, module: {name.rpartition(".")[2]: one for name, one in module.named_parameters()}), "nested parameters"),
     "no device is told": (planted(devices=lambda self: ()), "version and devices"),
     "scripts import something else": (planted(script=lambda self: Script("torch", ("import math as torch",), "torch")), "a reproducer"),
     "float64 goes through float32": (
-        planted(from_numpy=lambda self, data: self.root.from_numpy(np.array(data.astype("float32"), data.dtype))), "float64 keeps every digit"),
+        planted(from_numpy=lambda self, data: self.root.from_numpy(np.array(data.astype("float32"), data.dtype))), "float64 is exact"),
     "minus zero is lost where it is written": (
         planted(overwrite=lambda self, tensor, array: plain("overwrite")(self, tensor, Array(np.asarray(array.data + array.data.dtype.type(0)), array.dtype))), "special values"),
     "int64 is cut off where it is written": (
         planted(overwrite=lambda self, tensor, array: plain("overwrite")(self, tensor, Array(array.data.astype("int32").astype(array.data.dtype), array.dtype))),
-        "integers keep every digit"),
+        "integers are exact"),
     "numbers as operands are floats": (replaced("operator", "add", lambda found: lambda one, other: found(one, float(other))), "numbers as operands"),
-    "slices are copies": (replaced("operator", "getitem", lambda found: lambda *given: found(*given) if isinstance(given[0], tuple) else found(*given).clone()), "seen through views"),
+    "slices are copies": (replaced("operator", "getitem", lambda found: lambda *given: found(*given) if isinstance(given[0], tuple) else found(*given).clone()), "calls change views"),
     "reshaped views are copies": (replaced("method", "view", lambda found: lambda *given: found(*given).clone()), "views of another shape"),
-    "comparisons give bytes": (replaced("operator", "gt", lambda found: lambda *given: found(*given).byte()), "comparisons give booleans"),
+    "comparisons give bytes": (replaced("operator", "gt", lambda found: lambda *given: found(*given).byte()), "comparisons return bool tensors"),
     "booleans are bytes": (
         planted(from_numpy=lambda self, data: self.root.from_numpy(data.astype("uint8") if data.dtype == bool else data.copy()),
                 values=lambda self, tensors: [only(one, data=one.data.astype(bool), dtype="bool") if one.dtype == "uint8" else one for one in plain("values")(self, tensors)]),
-        "booleans to operators"),
-    "dtypes that are asked for are dropped": (replaced("method", "to", lambda found: lambda value, *given: value), "asked for"),
+        "bool tensors as booleans"),
+    "dtypes that are asked for are dropped": (replaced("method", "to", lambda found: lambda value, *given: value), "requested dtype"),
     "gradients are read in double precision": (planted(gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.double()), "dtype and shape of their leaf"),
     "gradients are read flat": (planted(gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.flatten()), "dtype and shape of their leaf"),
-    "forgotten gradients are zeros": (planted(forget_gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.zero_()), "are forgotten"),
-    "what is detached requires grad": (replaced("method", "detach", lambda found: lambda value: value.clone()), "detached"),
+    "forgotten gradients are zeros": (planted(forget_gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.zero_()), "can be cleared"),
+    "what is detached requires grad": (replaced("method", "detach", lambda found: lambda value: value.clone()), "stop at detached"),
     "a cotangent is cut to fit": (replaced("method", "backward", lambda found: lambda value, given: found(value, given[: len(value)])), "cotangent of another shape"),
-    "a mask is read as places": (replaced("operator", "getitem", lambda found: lambda one, at: found(one, at.long() if hasattr(at, "long") else at)), "a mask"),
-    "a tensor is not written": (replaced("operator", "setitem", lambda found: lambda one, at, value: found(one, at, value) if isinstance(value, float) else None), "written into another"),
-    "shapes are lists": (replaced("getattr", "shape", lambda found: lambda value: list(found(value))), "attributes are read"),
-    "an item is a tensor": (replaced("method", "item", lambda found: lambda value: value), "numbers of tensors"),
-    "int() rounds up": (replaced("builtin", "int", lambda found: lambda value: found(value) + 1), "own functions"),
+    "a mask is read as places": (replaced("operator", "getitem", lambda found: lambda one, at: found(one, at.long() if hasattr(at, "long") else at)), "a mask selects"),
+    "a tensor is not written": (replaced("operator", "setitem", lambda found: lambda one, at, value: found(one, at, value) if isinstance(value, float) else None), "written into another one"),
+    "shapes are lists": (replaced("getattr", "shape", lambda found: lambda value: list(found(value))), "attributes can be read"),
+    "an item is a tensor": (replaced("method", "item", lambda found: lambda value: value), "tensors convert to numbers"),
+    "int() rounds up": (replaced("builtin", "int", lambda found: lambda value: found(value) + 1), "built-in functions"),
     "dimensions are not kept": (replaced("method", "sum", lambda found: lambda value, **named: found(value, dim=named["dim"])), "by position and by name"),
-    "parameters come in another order": (replaced("method", "parameters", lambda found: lambda module: list(found(module))[::-1]), "in their order"),
+    "parameters come in another order": (replaced("method", "parameters", lambda found: lambda module: list(found(module))[::-1]), "keep their order"),
     "a loaded state shares memory": (
         planted(load_state=lambda self, module, state: [setattr(self.state(module)[name], "data", self.root.from_numpy(array.data)) for name, array in state.items()]), "state of modules"),
     "only parameters are loaded": (
         planted(load_state=lambda self, module, state: plain("load_state")(self, module, {name: state[name] for name in state if name in self.parameters(module)})), "training and evaluation"),
     "eval is not heard": (replaced("method", "eval", lambda found: lambda module: module), "training and evaluation"),
-    "modules are tensors": (planted(is_tensor=lambda self, value: hasattr(value, "to")), "what is a tensor"),
+    "modules are tensors": (planted(is_tensor=lambda self, value: hasattr(value, "to")), "recognises tensors"),
     "powers change places": (replaced("operator", "pow", lambda found: lambda one, other: found(other, one)), "each operator"),
     "a floor cuts off": (replaced("operator", "floordiv", lambda found: lambda one, other: (one / other).trunc()), "each operator"),
     "a number on the left is one on the right": (
@@ -140,27 +140,27 @@ FAULTS = {
     "None is no index": (
         replaced("operator", "getitem", lambda found: lambda one, at: found(one, tuple(it for it in at if it is not None)) if isinstance(at, tuple) else found(one, at)), "indices"),
     "a dimension is always the last": (replaced("function", "softmax", lambda found: lambda one, dim: found(one, dim=-1)), "along a dimension"),
-    "integers become floats": (replaced("operator", "add", lambda found: lambda one, other: found(one, other) * 1.0), "numbers of Python"),
-    "conversions round": (replaced("method", "to", lambda found: lambda one, dtype: found(one.round(), dtype)), "cuts off"),
-    "everything is true": (replaced("builtin", "bool", lambda found: lambda one: True), "truth"),
+    "integers become floats": (replaced("operator", "add", lambda found: lambda one, other: found(one, other) * 1.0), "Python numbers"),
+    "conversions round": (replaced("method", "to", lambda found: lambda one, dtype: found(one.round(), dtype)), "truncates"),
+    "everything is true": (replaced("builtin", "bool", lambda found: lambda one: True), "truth values"),
     "infinity is the largest number": (
         planted(from_numpy=lambda self, data: plain("from_numpy")(self, np.nan_to_num(data, nan=np.nan) if data.dtype == "float64" else data)), "each floating dtype"),
     "nothing has one dimension": (
         planted(tensor=lambda self, array, *, device="cpu", requires_grad=False: plain("tensor")(
             self, Array(array.data.reshape(-1), array.dtype) if not array.data.size else array, requires_grad=requires_grad)), "dimensions or elements"),
     "a clone shares memory": (replaced("method", "clone", lambda found: lambda value: value), "clones are copies"),
-    "a view is left behind": (replaced("method", "add_", lambda found: lambda one, other: found(one if one._base is None else one.clone(), other)), "reaches its base"),
-    "masks are not overwritten": (planted(overwrite=lambda self, tensor, array: None if array.dtype == "bool" else plain("overwrite")(self, tensor, array)), "by dtype and layout"),
+    "a view is left behind": (replaced("method", "add_", lambda found: lambda one, other: found(one if one._base is None else one.clone(), other)), "changes its base"),
+    "masks are not overwritten": (planted(overwrite=lambda self, tensor, array: None if array.dtype == "bool" else plain("overwrite")(self, tensor, array)), "each dtype and layout"),
     "gradients stop at views": (replaced("operator", "getitem", lambda found: lambda one, at: found(one.detach(), at).requires_grad_(one.requires_grad)), "through views"),
-    "only the first is pushed back": (replaced("function", "autograd.backward", lambda found: lambda outputs, given: found(outputs[:1], given[:1])), "pushed back together"),
-    "graphs are never kept": (replaced("method", "backward", lambda found: lambda value, given, **named: found(value, given)), "kept is pushed back"),
+    "only the first is pushed back": (replaced("function", "autograd.backward", lambda found: lambda outputs, given: found(outputs[:1], given[:1])), "several outputs together"),
+    "graphs are never kept": (replaced("method", "backward", lambda found: lambda value, given, **named: found(value, given)), "allows a second backward"),
     "gradients as values require grad": (
-        planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: plain("gradients")(self, outputs, inputs, cotangents, create_graph=True)), "are constants"),
-    "everything is provided": (planted(provides=lambda self, kind, target, owner: True), "names below others"),
-    "everything is the same": (planted(same=lambda self, one, other: True), "the same is told"),
+        planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: plain("gradients")(self, outputs, inputs, cotangents, create_graph=True)), "returns constants"),
+    "everything is provided": (planted(provides=lambda self, kind, target, owner: True), "unknown names inside"),
+    "everything is the same": (planted(same=lambda self, one, other: True), "recognises the same"),
     "a state puts other parameters there": (
-        planted(load_state=lambda self, module, state: [setattr(module, name, self.root.nn.Parameter(self.tensor(array))) for name, array in state.items()]), "own state"),
-    "keywords of modules are dropped": (replaced("function", "nn.Linear", lambda found: lambda *given, **named: found(*given)), "own state"),
+        planted(load_state=lambda self, module, state: [setattr(module, name, self.root.nn.Parameter(self.tensor(array))) for name, array in state.items()]), "parameters and buffers of"),
+    "keywords of modules are dropped": (replaced("function", "nn.Linear", lambda found: lambda *given, **named: found(*given)), "parameters and buffers of"),
     "NaN is read as zero": (read_as(lambda found: [only(one, data=np.nan_to_num(one.data)) if one.dtype == "float32" else one for one in found]), "special values"),
 }  # fmt: skip
 
@@ -218,7 +218,7 @@ def test_a_skeleton_is_an_adapter_that_runs(tmp_path, monkeypatch, capsys):
     assert main(["conformance", "torch_adapter:factory"]) == 0
     assert main(["adapter", "new", "torch"]) == 2
     assert main(["adapter", "new", "no name"]) == 2
-    assert "it is left as it is" in capsys.readouterr().err
+    assert "exists already and was not changed" in capsys.readouterr().err
 
 
 def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monkeypatch, capsys):
@@ -228,4 +228,4 @@ def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monke
     assert main(["conformance", "numpy_adapter:factory"]) == 1  # found in the folder that it was written into
     wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
     assert wrong
-    assert all("NotImplementedError: say how numpy differentiates" in line for line in wrong)
+    assert all("NotImplementedError: define how numpy differentiates" in line for line in wrong)

@@ -313,7 +313,7 @@ def test_ctrl_c_ends_the_process_and_the_next_answer_is_the_next_questions(other
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
     assert other.values([other.tensor(Array(np.zeros(2, np.float32), "float32"))])[0].data.tolist() == [0, 0]
-    with pytest.raises(CandidateDied, match="what it had computed is gone with it"):
+    with pytest.raises(CandidateDied, match="its results are lost"):
         other.values([x])
 
 
@@ -327,7 +327,7 @@ def _script(folder, text):
 def test_an_interpreter_that_never_begins_is_waited_for_some_time(tmp_path, monkeypatch):
     monkeypatch.setattr(peer, "TO_BEGIN", 0.3)
     candidate = framework(_script(tmp_path, "exec sleep 3600"))
-    with pytest.raises(FrameworkMissing, match=r"did not begin within 0.3 s and was ended without a word; give"):
+    with pytest.raises(FrameworkMissing, match=r"did not begin within 0.3 s and was ended without output; give"):
         candidate.synchronize()
 
 
@@ -347,10 +347,10 @@ def test_why_an_interpreter_died_says_what_to_do(tmp_path, words, says):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("python:/no/such/python", "^python:/no/such/python: there is no such file; give the interpreter of an env"),
+        ("python:/no/such/python", "^python:/no/such/python: no such file; give the path of a Python interpreter"),
         (
             f"python:{sys.executable}:nonsense",
-            "cannot be served by .*: no framework is called 'nonsense'. Registered are .*torch",
+            "cannot be served by .*: no framework is named 'nonsense'. Registered are .*torch",
         ),
     ],
 )
@@ -376,7 +376,7 @@ def test_an_interpreter_that_ends_without_a_word_is_asked_for_another_and_not_st
     silent.chmod(0o755)
     candidate = framework(f"python:{silent}")
     for _ in range(2):
-        with pytest.raises(FrameworkMissing, match=r"status 1 without a word; give the interpreter of an environment"):
+        with pytest.raises(FrameworkMissing, match=r"status 1 without output; give the interpreter of an environment"):
             candidate.synchronize()
     assert started.read_text() == "once\n"
 
@@ -403,7 +403,7 @@ def test_shapes_alone_are_compared_where_the_device_there_holds_no_numbers():
 
 @pytest.mark.parametrize("inner", ["torch+compile=eager", "onnxruntime"])
 def test_what_runs_whole_programs_is_not_taken_for_compared_there(inner):
-    with pytest.raises(UsageError, match="in its own process only; run pytest or autotest by that interpreter"):
+    with pytest.raises(UsageError, match="which needs its own process; run pytest or autotest with that interpreter"):
         framework(f"python:{sys.executable}:{inner}")
 
 

@@ -69,7 +69,7 @@ def test_what_was_put_off_is_wrapped_and_copied_without_being_imported(package: 
 
 
 def test_what_is_called_while_it_is_put_off_is_told(package: str) -> None:
-    with importing_later(f"{package}.parts"), pytest.raises(ImportError, match=r"parts\.double is asked for while"):
+    with importing_later(f"{package}.parts"), pytest.raises(ImportError, match=r"parts\.double is used while"):
         sys.modules[f"{package}.parts"].double(1)
 
 

@@ -165,8 +165,8 @@ def test_operators_in_place_are_exported_as_such():
 @pytest.mark.parametrize(
     ("dtype", "call", "reason"),
     [
-        ("float64", "erf", "calls that it has no kernel for"),
-        ("int64", "sin", "calls whose export is no valid model"),
+        ("float64", "erf", "calls for which it has no kernel"),
+        ("int64", "sin", "calls whose export is not a valid model"),
     ],
 )
 def test_what_it_cannot_load_is_left_out_with_its_reason(dtype, call, reason):

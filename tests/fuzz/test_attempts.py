@@ -50,11 +50,11 @@ def test_of_a_long_life_the_end_is_tried_first_and_then_more_of_it():
     [
         (Attempt(range(9, 10)), 9, ()),
         (Attempt(range(4, 10), together=True), 4, ()),
-        (Attempt(range(4, 10), together=True), 5, ("only after 1 trial before it, in the same process",)),
+        (Attempt(range(4, 10), together=True), 5, ("only after 1 earlier trial in the same process",)),
         (
             Attempt(range(9, 10), together=True, before=(Ran(OTHER, range(3)), Ran(HERE, range(9)))),
             9,
-            ("only after 12 trials of 2 tests before it, in the same process",),
+            ("only after 12 earlier trials of 2 tests in the same process",),
         ),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_log_says_what_an_announced_finding_turned_out_to_be(capsys):
     log.renamed("relu-value-1", "relu-crash-2")
     assert capsys.readouterr().out.splitlines() == [
         "found relu-value-1: nn.ReLU, value (forward) in test_x.py::test_relu[a='b']",
-        "relu-value-1 turned out to be relu-crash-2",
+        "relu-value-1 was diagnosed as relu-crash-2",
     ]
 
 
@@ -88,7 +88,7 @@ def test_the_summary_tells_known_deaths_and_trials_that_were_spared_another_one(
     text = campaign.summary(made)
     assert "5 trials of" in text
     assert "2 rejected by the reference" in text
-    assert "9 more ended before a call that is set aside" in text
+    assert "9 more ended before a call that is avoided" in text
     assert "5 worker processes were lost and replaced, 3 of them as the ledger expects (1 entry)" in text
 
 
@@ -103,7 +103,7 @@ def test_the_summary_says_what_could_not_be_done():
         "(interrupted)",
         "NameError: x",
         "0 of 99; mostly relu: too small",
-        "killing too many workers: matmul",
+        "because they killed too many workers: matmul",
         "test_y: needs the fixtures z",
         "test_z.py: cannot be imported: no",
         "Nothing new found.",

@@ -122,7 +122,7 @@ def test_the_reference_is_not_the_candidates_fault(settle, tmp_path):
     found, _ = settle(TracedTrial(DIED.death, DIED.program, DIED.last_words, side="reference"))
     assert found.identity.side == "reference"
     assert found.message.startswith("sinh: torch dies (SIGABRT)")
-    assert found.verdict == "torch: crash, before torch was asked"
+    assert found.verdict == "torch: crash; torch did not run"
     (entry,) = Store(tmp_path / "kept").list()
     assert (entry.finding.blame, entry.finding.first.side) == ("reference", "reference")
 
@@ -131,9 +131,7 @@ def test_one_that_no_script_shows_is_laid_to_nobody(settle, tmp_path):
     settle(DIED, verified=(Verification(State.MISSED),))
     (entry,) = Store(tmp_path / "kept").list()
     assert entry.finding.blame == "inconclusive"
-    assert entry.finding.verdict[0].startswith(
-        "inconclusive: the calls alone are survived, so it is what the test does"
-    )
+    assert entry.finding.verdict[0].startswith("inconclusive: the recorded calls alone do not crash or hang")
 
 
 def test_one_that_the_ledger_expects_under_its_own_name_is_known_and_nothing_is_kept(settle, tmp_path):
@@ -161,7 +159,7 @@ def test_one_that_happens_in_a_later_attempt_is_told_with_a_script_that_tries_of
 def test_what_needs_the_trials_before_it_is_told_with_them(settle, tmp_path):
     found, _ = settle(LIVED, LIVED, dataclasses.replace(DIED, index=3))
     (entry,) = Store(tmp_path / "kept").list()
-    assert entry.finding.happens == ("only after 3 trials before it, in the same process",)
+    assert entry.finding.happens == ("only after 3 earlier trials in the same process",)
     assert found.happens == entry.finding.happens[0]
     assert "for _ in range" not in entry.finding.script
 
@@ -208,7 +206,7 @@ def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle
     found, keys = settle(TracedTrial(None, None, "", raised="UsageError: expected a candidate\nin two lines"))
     assert isinstance(found, Found)
     assert (found.identity, found.message) == (LEFT, "sum: the candidate dies")
-    assert str(found.verified) == "its trial cannot be run again: UsageError: expected a candidate"
+    assert str(found.verified) == "its trial cannot run again: UsageError: expected a candidate"
     assert keys == [found.key]
 
 

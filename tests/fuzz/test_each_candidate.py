@@ -49,8 +49,8 @@ def test_the_option_goes_before_the_variable_and_lasts_as_long_as_the_command(co
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ("padle", "no framework is called 'padle'. Did you mean 'paddle'?"),
-        (" ,", "candidate ' ,': expected the name of a framework, or several with commas between"),
+        ("padle", "no framework is named 'padle'. Did you mean 'paddle'?"),
+        (" ,", "candidate ' ,': expected the name of a framework, or several names separated by commas"),
     ],
 )
 def test_a_name_that_nobody_has_is_refused_before_anything_runs(command, words, asked, says):
@@ -63,7 +63,7 @@ def test_a_name_that_nobody_has_is_refused_before_anything_runs(command, words, 
 def test_commands_for_one_candidate_say_which_take_several(command):
     ended = command("gradients", SUITES / "twenty_six.py", "--jobs", 0, "--candidate", BOTH)
     assert ended.status == 2
-    assert "expected one of them here; only pytest and autotest fuzz take several" in ended.errors
+    assert "expected one candidate here; only pytest and autotest fuzz accept several" in ended.errors
 
 
 def test_only_one_can_be_gone_on_with(command):

@@ -61,10 +61,10 @@ def test_a_test_that_compares_no_gradient_is_named_and_no_success(command, tmp_p
     (tmp_path / "pyproject.toml").write_text("")
     ended = command("fuzz", suite, "--jobs", 0, "--trials", 3, "--junitxml", "out.xml", "--json", "out.json")
     assert ended.status == 2
-    assert "1 test forgets its gradients:\n  forgetful.py::test_forgets: " in ended.output
+    assert "1 test compares no gradients:\n  forgetful.py::test_forgets: " in ended.output
     assert "the results of exp depend on them, but no gradient was compared" in ended.output
-    assert ended.output.endswith("Nothing new found, but 1 test forgets its gradients.\n")
-    assert ET.parse(tmp_path / "out.xml").getroot().find(".//error").get("message") == "the test forgets its gradients"
+    assert ended.output.endswith("Nothing new found, but 1 test compares no gradients.\n")
+    assert ET.parse(tmp_path / "out.xml").getroot().find(".//error").get("message") == "the test compares no gradients"
     found = {
         test["test"]: test["forgotten_gradients"] for test in json.loads((tmp_path / "out.json").read_text())["tests"]
     }
@@ -104,7 +104,7 @@ def test_a_body_that_is_itself_at_fault_is_status_2_and_does_not_hide_the_others
     ("arguments", "said"),
     [
         (["fuzz", "nowhere"], "no such file or folder"),
-        (["fuzz", SUITE, "-k", "nothing_like_this"], "-k 'nothing_like_this' fits none of 26 tests"),
+        (["fuzz", SUITE, "-k", "nothing_like_this"], "-k 'nothing_like_this' matches none of 26 tests"),
         (["fuzz", SUITE, "-k", "a and"], "expected a word"),
         (["fuzz", SUITE, "--resume"], "no campaign of shard 1/1"),
         (["show", "nothing"], "no failure 'nothing'"),
@@ -131,7 +131,7 @@ def test_a_wrong_option_is_refused_by_name(command, wrong, capsys):
 def test_a_missing_framework_is_one_sentence(command):
     ended = command("fuzz", SUITE, "--jobs", 0, candidate="nothing_of_this_name")
     assert ended.status == 2
-    assert "no framework is called 'nothing_of_this_name'" in ended.errors
+    assert "no framework is named 'nothing_of_this_name'" in ended.errors
 
 
 def numbers(directory):

@@ -127,7 +127,7 @@ def unwritten() -> UnwrittenGraph:
     ("candidate", "mode", "state"),
     [
         ("dying", "nn.Graph", "verified in a fresh interpreter"),
-        ("unwritten", "graph", "no script is written for graph"),
+        ("unwritten", "graph", "scripts for graph are not supported"),
     ],
 )
 def test_a_death_in_a_graph_is_found_in_the_trial_that_it_is_of(shell, tmp_path, candidate, mode, state):
@@ -136,7 +136,7 @@ def test_a_death_in_a_graph_is_found_in_the_trial_that_it_is_of(shell, tmp_path,
     with shell(*command, candidate=f"tests.fuzz.test_graph_campaigns:{candidate}") as run:
         output, _ = run.communicate()
     assert run.returncode == 1, output
-    assert "not again when the same trial was repeated" not in output
+    assert "but not when the same trial ran again" not in output
     ((operator, entry),) = entries(tmp_path).items()
     finding = entry.finding
     assert (operator, finding.first.symptom, finding.first.stage) == ("tanh", "crash", "replay")

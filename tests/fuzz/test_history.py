@@ -111,5 +111,5 @@ def test_a_damaged_history_is_said_with_its_place(tmp_path):
     (tmp_path / History.FILE).write_bytes(b"this is no database" * 100)
     with pytest.raises(StoreUnwritable, match=f"{History.FILE} cannot be written"):
         History(tmp_path)
-    with pytest.raises(UsageError, match="no history of campaigns"):
+    with pytest.raises(UsageError, match="not a readable history of campaigns"):
         History(tmp_path / "new").merge(tmp_path / History.FILE)

@@ -51,11 +51,11 @@ def test_list_is_of_one_candidate_where_that_is_asked(command, kept):
     assert kept in command("list", "--candidate", "faulty").output
     ended = command("list", "--candidate", "another")
     assert kept not in ended.output
-    assert "there are some of faulty" in ended.output
+    assert "there are failures of faulty" in ended.output
 
 
 def test_a_misspelt_candidate_of_whom_nothing_could_be_kept_is_told(command):
-    assert "no failures of oneflow are kept" in command("list", "--candidate", "oneflow").output
+    assert "no failures of oneflow are stored" in command("list", "--candidate", "oneflow").output
     ended = command("list", "--candidate", "onefow")
     assert ended.status == 2
     assert "Did you mean 'oneflow'" in ended.errors
@@ -68,14 +68,14 @@ def test_a_candidate_may_be_named_as_the_run_named_it_or_as_reports_do(command, 
         assert ended.status == (words[0] == "replay")
         assert "relu" in ended.output
         ended = command(*words, "--candidate", "another")
-        assert "there are some of faulty" in ended.output + ended.errors
+        assert "there are failures of faulty" in ended.output + ended.errors
 
 
 def test_where_a_candidate_is_stands_neither_in_its_ledger_nor_in_its_reproducer(command, tmp_path, kept):
     store = Store(tmp_path / ".autotest")
     entry = store.load(kept)
     there = {"torch": "2.0.1+cu117", "torch@venv": "2.13.0 (Python 3.11.7)"}
-    script = "OTHER = '/a/b/python'  # or the one that the command line names\nprint(OTHER)\n"
+    script = "OTHER = '/a/b/python'  # or another interpreter, given on the command line\nprint(OTHER)\n"
     moved = dataclasses.replace(entry.finding, sides=("torch", "torch@venv"), versions=there, script=script)
     store.save(moved, entry.report)
     (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())
@@ -183,15 +183,15 @@ def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(comman
     assert (tmp_path / "new" / entry.reproducer).is_file()
     again = command("ledger", "add", kept, "--reason", "twice", "--ledger", tmp_path / "new" / "ledger.toml")
     assert again.status == 2
-    assert "widen the `test` of that entry" in again.errors
+    assert "extend the `test` pattern of that entry" in again.errors
 
 
 def test_a_ledger_entry_says_in_which_tests_it_holds(command, tmp_path, kept):
     """One key is that of all arguments of a test, and an entry for some of them lets the others fail."""
     one, any_of_them = tmp_path / "one" / "ledger.toml", tmp_path / "any" / "ledger.toml"
     ended = command("ledger", "add", kept, "--reason", "known", "--ledger", one)
-    assert f"{kept} is expected from now on, in twenty_six.py::test_operator[name='relu'] alone" in ended.output
-    assert 'with `test = "twenty_six.py::test_operator"`' in ended.output
+    assert f"{kept} is expected from now on, in twenty_six.py::test_operator[name='relu'] only" in ended.output
+    assert 'write `test = "twenty_six.py::test_operator"`' in ended.output
     ended = command("ledger", "add", kept, "--reason", "known", "--ledger", any_of_them, "--test", "*::test_operator")
     assert ended.output.endswith("is expected from now on, in *::test_operator\n")
     for ledger, speaks in ((one, False), (any_of_them, True)):
@@ -223,7 +223,7 @@ def test_what_a_known_divergence_hid_is_told_by_entry(command, tmp_path):
     (tmp_path / "ledger.toml").write_text("".join(KNOWN.format(symptom=symptom) for symptom in ("value", "dtype")))
     ended = command("ledger", "hidden", tmp_path, candidate=SWAPPED)
     assert ended.output.splitlines() == [
-        "2 entries of the ledger met; behind 1 of them, in the same trials, 1 other:",
+        "2 entries of the ledger seen; in the same trials, 1 of them hid 1 other:",
         "  swapped-dtype",
         "      hid swapped-value, 3 of 3 times",
     ]
@@ -234,6 +234,6 @@ def test_what_a_known_divergence_hides_and_nobody_knows_fails_the_test_and_is_to
     (tmp_path / "test_largest.py").write_text(LARGEST)
     (tmp_path / "ledger.toml").write_text(KNOWN.format(symptom="dtype"))
     ended = command("ledger", "hidden", tmp_path, candidate=SWAPPED)
-    assert ended.output.startswith("0 entries of the ledger met, each alone in its trials")
+    assert ended.output.startswith("0 entries of the ledger seen; none was hidden behind another one")
     assert "test_largest.py::test_largest: faulty diverges from torch: max, value" in ended.output
     assert ended.status == 1

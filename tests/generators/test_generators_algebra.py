@@ -108,7 +108,9 @@ def test_possibility_is_the_chance_of_the_first_of_two_or_one_for_each() -> None
 
 
 def test_a_chance_beyond_one_is_told_as_that_of_the_first() -> None:
-    with pytest.raises(GeneratorError, match=r"possibility=3\): expected the chance of the first, from 0 to 1"):
+    with pytest.raises(
+        GeneratorError, match=r"possibility=3\): expected the probability of the first alternative, from 0 to 1"
+    ):
         oneof(1, 2, possibility=3)
 
 
@@ -245,7 +247,7 @@ def impossible_line() -> int:
 
 def test_a_filter_on_what_cannot_change_gives_up_at_once() -> None:
     tried = []
-    with using(Source(1)), pytest.raises(Unsatisfiable, match="it can be no other"):
+    with using(Source(1)), pytest.raises(Unsatisfiable, match="it has no other value"):
         constant(3).filter(tried.append).value()
     assert tried == [3]
 
@@ -255,7 +257,7 @@ def test_a_filter_does_not_change_what_the_trial_has_used_already() -> None:
     with using(Source(1)):
         used = size.value()
         other = size.filter(lambda value: value != used)
-        with pytest.raises(Unsatisfiable, match="draw the filtered generator before what it is made of"):
+        with pytest.raises(Unsatisfiable, match="draw the filtered generator before the generators that it uses"):
             other.value()
         assert size.value() == used
 

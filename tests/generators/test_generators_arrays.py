@@ -187,7 +187,7 @@ def test_all_whole_numbers_between_the_bounds_can_be_distinct() -> None:
 def test_too_few_values_to_be_distinct_are_refused() -> None:
     with pytest.raises(BadBounds, match=r"expected 9 whole numbers .* only 8 are in \[0, 8\)"):
         array_from(Spec((9,), "int32", 0, 8, "distinct"), 1)
-    with pytest.raises(BadBounds, match="too close together"):
+    with pytest.raises(BadBounds, match="but the range contains fewer"):
         array_from(Spec((2000,), "bfloat16", 1, 2, "distinct"), 1)
     with pytest.raises(GeneratorError, match="expected a floating or integral dtype, got bool"):
         array_from(Spec((2,), "bool", contents="distinct"), 1)
@@ -419,8 +419,8 @@ def test_picks_follow_their_chances() -> None:
     [
         ({"a": []}, "expected a to be a whole number above 0 or a sequence that is not empty"),
         ({"a": 0}, "expected a to be a whole number above 0"),
-        ({"a": 2, "p": [0.5, 0.6]}, "expected p to be 2 chances with sum 1"),
-        ({"a": 2, "p": [1.0]}, "expected p to be 2 chances with sum 1"),
+        ({"a": 2, "p": [0.5, 0.6]}, "expected p to be 2 probabilities with sum 1"),
+        ({"a": 2, "p": [1.0]}, "expected p to be 2 probabilities with sum 1"),
         ({"a": 2, "size": 3, "replace": False}, "expected at least 3 elements to pick from without replacement, got 2"),
         ({"a": 2, "size": 2, "replace": False, "p": [1, 0]}, "got 1"),
         ({"a": [1, 2.5]}, "expected a dtype that holds what is picked, got int64"),

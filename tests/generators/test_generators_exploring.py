@@ -307,16 +307,16 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
     ("arguments", "message"),
     [
         ({"ndim": 3, "dims": (None, None, None, 4)}, r"ndim=3, dim3=4\).*expected dimensions up to dim2"),
-        ({"ndim": 0, "dims": (2,)}, "expected no dimensions, for a tensor of rank 0 has none"),
-        ({"shape": (2, 3), "ndim": 2}, "expected either the shape or ndim"),
-        ({"shape": (2, 3), "dims": (None, 3)}, "expected either the shape or dim1"),
-        ({"dtype": bool, "low": 0}, "expected no bounds, for truth values have none"),
+        ({"ndim": 0, "dims": (2,)}, "expected no dimensions, because a tensor of rank 0 has none"),
+        ({"shape": (2, 3), "ndim": 2}, "expected either shape or ndim"),
+        ({"shape": (2, 3), "dims": (None, 3)}, "expected either shape or dim1"),
+        ({"dtype": bool, "low": 0}, "expected no bounds, because booleans have none"),
         ({"dtype": int, "contents": "indices"}, "expected high="),
-        ({"ndim": 1, "layout": "transposed"}, "expected rank 2 or more, got 1"),
-        ({"shape": (), "layout": "strided"}, "expected rank 1 or more, got 0"),
+        ({"ndim": 1, "layout": "transposed"}, "expected rank 2 or more for this layout, got 1"),
+        ({"shape": (), "layout": "strided"}, "expected rank 1 or more for this layout, got 0"),
         ({"contents": "distinct", "layout": "expanded"}, "this one repeats numbers"),
-        ({"contents": "one_hot", "low": 3, "high": 5}, "expected no bounds, for it holds zeros and ones"),
-        ({"contents": "one_hot", "high": 0.5}, "expected no bounds, for it holds zeros and ones"),
+        ({"contents": "one_hot", "low": 3, "high": 5}, "expected no bounds, because it contains zeros and ones"),
+        ({"contents": "one_hot", "high": 0.5}, "expected no bounds, because it contains zeros and ones"),
         ({"low": 2, "high": 2}, "expected finite numbers with low < high"),
         ({"low": math.inf}, "expected a finite number"),
         ({"ndim": -1}, "expected a whole number >= 0"),
@@ -331,7 +331,7 @@ def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, A
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, None])
 def test_no_tensors_broadcast_with_each_other(count: Any) -> None:
-    with pytest.raises(GeneratorError, match=rf"broadcast_tensors\({count}\) at .*expected how many tensors"):
+    with pytest.raises(GeneratorError, match=rf"broadcast_tensors\({count}\) at .*expected a number of tensors"):
         trials(lambda: explored_shapes(count), count=1)
 
 

@@ -163,7 +163,7 @@ def test_the_line_is_the_callers_when_a_module_asks_to_be_hidden() -> None:
 
 
 def test_no_whole_number_between_the_bounds_is_an_error_when_one_is_asked_for() -> None:
-    with pytest.raises(BadBounds, match="when whole numbers are asked for"):
+    with pytest.raises(BadBounds, match="when whole numbers are requested"):
         random(0.1, 0.9).draw(int)
 
 

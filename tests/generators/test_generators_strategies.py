@@ -56,8 +56,8 @@ def test_a_strategy_is_accepted_by_dual_functions_and_tensors(against, quick) ->
 @pytest.mark.parametrize(
     ("nothing_comes_of", "message"),
     [
-        (st.data(), "expected a strategy of values; data\\(\\) is for a test under @given"),
-        (st.integers(0, 1).filter(lambda value: value > 3), "Hypothesis finds none; widen what is drawn"),
+        (st.data(), "expected a strategy of values; data\\(\\) works only in a test under @given"),
+        (st.integers(0, 1).filter(lambda value: value > 3), "Hypothesis finds none; use a wider range"),
         (st.integers(3, 1), r"integers\(min_value=3, max_value=1\): Cannot have max_value=1 < min_value=3"),
     ],
 )

@@ -108,7 +108,7 @@ def test_one_test_that_compares_it_is_enough(gradients):
 def test_a_test_that_the_gate_refuses_is_named(gradients):
     status, lines = gradients(SUITE + REFUSED, "--fail-missing", "-k", "refused")
     assert status == 1
-    assert any(line.startswith("forgot its gradients: test_suite.py::test_refused: ") for line in lines)
+    assert any(line.startswith("compared no gradients: test_suite.py::test_refused: ") for line in lines)
 
 
 def test_a_divergence_that_the_ledger_expects_is_the_reason_why_nothing_is_compared(gradients, against):
@@ -122,7 +122,7 @@ def test_a_divergence_that_the_ledger_expects_is_the_reason_why_nothing_is_compa
 def test_only_the_ledger_makes_a_divergence_known_whatever_words_a_reason_begins_with():
     account = GradientAccount()
     account.add("t.py::test_skipped", [Use("cos", "exempt", "known divergence, the test says")])
-    account.add("t.py::test_forgets", [Use("cos", "missing", "nothing is pushed back through it")])
+    account.add("t.py::test_forgets", [Use("cos", "missing", "backward does not reach it")])
     assert account.operators["cos"].state == "missing"
     account.add("t.py::test_expected", [Use("cos", "exempt", divergence="no-cos")])
     assert (account.operators["cos"].state, account.operators["cos"].reason) == ("exempt", "known divergence no-cos")
@@ -131,7 +131,7 @@ def test_only_the_ledger_makes_a_divergence_known_whatever_words_a_reason_begins
 def test_what_cannot_be_run_is_said(gradients):
     status, lines = gradients(SUITE.replace("torch.sin", "torch.sinn"))
     assert status == 2
-    assert any(line.startswith("could not be run: test_suite.py::test_exempt: AttributeError") for line in lines)
+    assert any(line.startswith("could not run: test_suite.py::test_exempt: AttributeError") for line in lines)
 
 
 def test_an_empty_suite_is_a_mistake(gradients):
@@ -167,9 +167,9 @@ def test_a_test_that_kills_its_process_is_named_and_the_others_are_told_of(gradi
     status, lines = gradients(DEADLY, "--jobs", "1")
     assert status == 2
     assert line_of(lines, "exp") == ["compared", "2/2"]
-    (told,) = [line for line in lines if line.startswith("could not be finished: ")]
+    (told,) = [line for line in lines if line.startswith("did not finish: ")]
     assert told == (
-        "could not be finished: test_suite.py::test_dies: its process died (SIGSEGV) in trial 0, at sinh (forward)"
+        "did not finish: test_suite.py::test_dies: its process died (SIGSEGV) in trial 0, at sinh (forward)"
     )
 
 
@@ -178,5 +178,5 @@ def test_a_death_that_the_ledger_knows_of_is_not_died_again(gradients, monkeypat
     known = LEDGER.replace("test_compared", "test_dies").replace("exception", "crash")
     status, lines = gradients(DEADLY, "--fail-missing", ledger=known)
     assert status == 0
-    assert "not run, since the ledger knows that they kill the process: 1 test" in lines
+    assert "not run, because the ledger says that they kill the process: 1 test" in lines
     assert line_of(lines, "exp") == ["compared", "2/2"]

@@ -43,7 +43,7 @@ def test_a_result_that_is_not_returned_is_missed():
         return y.argmax()
 
     assert "results of exp depend on them" in refusal(body)
-    assert "nothing that the test returned depends on them" in refusal(body)
+    assert "no returned tensor depends on them" in refusal(body)
 
 
 def test_inputs_that_carry_no_gradient_need_none():
@@ -85,7 +85,7 @@ def test_a_backward_whose_result_nobody_compares_is_reported():
         x.grad = None
 
     assert passes(body, auto_backward=False)
-    assert "ran backward, and .grad = None threw the gradients away" in refusal(thrown_away, auto_backward=False)
+    assert "ran backward, but .grad = None removed the gradients" in refusal(thrown_away, auto_backward=False)
 
 
 def test_a_gradient_that_is_zeroed_before_anything_reads_it_is_reported():
@@ -94,7 +94,7 @@ def test_a_gradient_that_is_zeroed_before_anything_reads_it_is_reported():
         torch.exp(x).sum().backward()
         x.grad.zero_()
 
-    assert ".grad.zero_() threw the gradients away" in refusal(body, auto_backward=False)
+    assert ".grad.zero_() removed the gradients" in refusal(body, auto_backward=False)
 
 
 def test_an_optimizer_that_forgets_its_gradients_before_the_step_is_reported():
@@ -108,9 +108,7 @@ def test_an_optimizer_that_forgets_its_gradients_before_the_step_is_reported():
         return x.detach()
 
     assert passes(functools.partial(body, True), auto_backward=False)
-    assert "optim.SGD.zero_grad() threw the gradients away" in refusal(
-        functools.partial(body, False), auto_backward=False
-    )
+    assert "optim.SGD.zero_grad() removed the gradients" in refusal(functools.partial(body, False), auto_backward=False)
 
 
 def test_gradients_that_the_body_takes_itself_count():
@@ -152,7 +150,7 @@ def test_a_wrong_gradient_that_the_test_forgets_is_what_the_gate_is_for(tmp_path
 def test_a_listed_operator_that_turns_out_to_have_a_gradient_fails():
     leaky = FaultyTorch({"argmax": lambda _: lambda x: x.sum()})
     outcome = trial(lambda: torch.argmax(random_tensor(ndim=1)), leaky, reference=leaky)
-    assert "argmax turned out to have a gradient" in outcome.complaint
+    assert "argmax has a gradient" in outcome.complaint
 
 
 def test_what_is_written_into_the_result_of_a_listed_operator_may_have_a_gradient():
@@ -170,7 +168,7 @@ def test_what_is_written_into_the_result_of_a_listed_operator_may_have_a_gradien
 def test_a_listed_operator_whose_gradient_is_not_zero_fails():
     straight = FaultyTorch({"floor": lambda _: lambda x: x * 1})
     outcome = trial(lambda: torch.floor(random_tensor(ndim=1)), straight, reference=straight)
-    assert "floor turned out to have a gradient that is not zero" in outcome.complaint
+    assert "floor has a gradient that is not zero" in outcome.complaint
 
 
 def test_a_wrong_gradient_of_a_listed_operator_is_a_divergence():
@@ -208,7 +206,7 @@ def test_other_decorators_may_stand_between():
 
 @pytest.mark.parametrize("reason", ["", "  ", None])
 def test_an_empty_reason_is_refused(reason):
-    with pytest.raises(UsageError, match="expected the reason why"):
+    with pytest.raises(UsageError, match="expected a reason why"):
         skip_grad_check(reason=reason)
 
 

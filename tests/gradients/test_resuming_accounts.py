@@ -69,8 +69,8 @@ def test_what_a_killed_run_wrote_halfway_is_kept_again(tmp_path):
 @pytest.mark.parametrize(
     ("before", "said"),
     [
-        (None, "there is nothing to resume"),
-        (b"nonsense", "it is damaged or of another version"),
+        (None, "nothing to resume"),
+        (b"nonsense", "it is damaged or from another version"),
         (AccountRequest(3, "torch"), "--trials 3 against torch; got --trials 2 against torch"),
     ],
     ids=["nothing", "damaged", "asked for otherwise"],

@@ -35,14 +35,14 @@ def test_lines_that_are_broken_are_told_and_the_others_used(calls: Path) -> None
 
 def test_an_unknown_version_says_which_ones_are_meant(calls: Path) -> None:
     calls.write_text(calls.read_text().replace('"version":1', '"version":99', 1))
-    with pytest.raises(UsageError, match=r"version 99 of its format, .* reader of version 1; harvest again"):
+    with pytest.raises(UsageError, match=r"format version 99, .* reads version 1; harvest again"):
         read(calls)
 
 
 @pytest.mark.parametrize("content", ["", "hello\n", '{"call": 1}\n', '{"format": "autotest map", "version": 1}'])
 def test_another_file_is_none_of_harvest(tmp_path: Path, content: str) -> None:
     (tmp_path / "x").write_text(content)
-    with pytest.raises(UsageError, match="x is no file of `autotest harvest`"):
+    with pytest.raises(UsageError, match="x is not a file written by `autotest harvest`"):
         read(tmp_path / "x")
 
 
@@ -54,7 +54,7 @@ def test_a_missing_file_says_what_writes_it(tmp_path: Path) -> None:
 def test_a_program_that_made_no_call_is_told(tmp_path: Path) -> None:
     with harvest(tmp_path / "calls.jsonl"):
         pass
-    with pytest.raises(UsageError, match="holds no call"):
+    with pytest.raises(UsageError, match="contains no call"):
         harvested.database(tmp_path / "calls.jsonl")
 
 

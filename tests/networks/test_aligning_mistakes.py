@@ -32,16 +32,16 @@ def _sgd(parameters: Any) -> Any:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"steps": 2}, "align(steps=2): without an optimizer every step is the first one again"),
+        ({"steps": 2}, "align(steps=2): without an optimizer every step repeats the first one"),
         ({"steps": 2.0}, "align(steps=2.0): expected a whole number"),
         ({"rtol": "1e-3"}, "align(rtol='1e-3'): expected a number, 0 or more"),
         ({"atol": -1.0}, "align(atol=-1.0): expected a number, 0 or more"),
         ({"optimizer": lambda parameters: None}, "a function that returns an optimizer, got a NoneType for torch"),
         ({"optimizer": lambda parameters: [_sgd(parameters)]}, "got a list for torch (reference), which has no step()"),
-        ({"optimizer": lambda parameters: _sgd(Original().parameters())}, "holds none of the parameters of its model"),
+        ({"optimizer": lambda parameters: _sgd(Original().parameters())}, "has none of the parameters of its model"),
         ({"optimizer": "sgd"}, "align(optimizer=...): expected a function of the parameters, got 'sgd'"),
         ({"loss": "mse"}, "align(loss=...): expected a function of the output, got 'mse'"),
-        ({"loss": lambda output: output.detach().sum()}, "the loss depends on no parameter and no input"),
+        ({"loss": lambda output: output.detach().sum()}, "does not depend on any parameter or input"),
         ({"mapping": {"first": 1}}, "mapping['first'] is 1: expected the candidate's name"),
         ({"mapping": {"last.weight": ("last.weight", "transposed")}}, "expected the candidate's name"),
         ({"mapping": {"last.weight": "last"}}, "is 'last', a module of the candidate: expected a parameter"),
@@ -71,10 +71,10 @@ def test_what_the_models_or_inputs_lack_is_told_in_a_sentence() -> None:
     torch.nn.init.constant_(empty.first.weight, math.nan)
     one = Original()
     for models, inputs, said in (
-        ((Original(), Lazy()), X, r"of the torch \(port\) model, last.weight holds no numbers"),
-        ((Original(), Original().to("meta")), X, r"of the torch \(port\) model, first.weight holds no numbers"),
-        ((Silent(), Original()), X, "returned None, in which there is no tensor"),
-        ((empty, Original()), X, "is a finite number: there is nothing to compare"),
+        ((Original(), Lazy()), X, r"in the torch \(port\) model, last.weight has no values"),
+        ((Original(), Original().to("meta")), X, r"in the torch \(port\) model, first.weight has no values"),
+        ((Silent(), Original()), X, "returned None, which contains no tensor"),
+        ((empty, Original()), X, "returned no finite number, so nothing can be compared"),
         ((one, one), X, "the same model twice"),
         ((Original(), Original()), {"x": X}, "in the order of forward's arguments, got a dict"),
         (
@@ -127,16 +127,16 @@ def test_what_a_model_returns_is_compared_by_name_where_it_has_names() -> None:
 def test_what_is_set_up_otherwise_is_noticed() -> None:
     frozen = Original()
     frozen.last.weight.requires_grad_(False)
-    assert "requires a gradient in the torch (reference) model alone: last.weight" in str(
+    assert "requires a gradient in the torch (reference) model only: last.weight" in str(
         autotest.align(Original(), frozen, X)
     )
     still = Original()
     still.body.eval()
     found = autotest.align(Original(), still, X)
     assert found.passed
-    assert "in training in the torch (reference) model alone: body, body.0, body.1; call .train()" in str(found)
+    assert "in training mode in the torch (reference) model only: body, body.0, body.1; call .train()" in str(found)
     whole = autotest.align(Original().eval(), Original(), X)
-    assert "in training in the torch (port) model alone: all of it" in str(whole)
+    assert "in training mode in the torch (port) model only: all of it" in str(whole)
 
     class Tied(torch.nn.Module):
         def __init__(self, tied: bool) -> None:
@@ -148,7 +148,7 @@ def test_what_is_set_up_otherwise_is_noticed() -> None:
         def forward(self, x: Any) -> Any:
             return self.other(self.one(x))
 
-    assert "one.weight and other.weight are one in the torch (port) model" in str(
+    assert "one.weight and other.weight are the same tensor in the torch (port) model only" in str(
         autotest.align(Tied(tied=False), Tied(tied=True), X)
     )
 

@@ -114,7 +114,7 @@ def test_a_class_that_is_set_up_anew_between_its_calls_is_left_out() -> None:
 
     pair = pair_with(GraphTorch())
     assert checked(changed, pair).left_out == {"modules that change between their calls": 1}
-    assert checked(computed, pair).left_out == {"modules that are set up with what modules compute": 1}
+    assert checked(computed, pair).left_out == {"modules that are set up with results of other modules": 1}
 
 
 @pytest.mark.oneflow

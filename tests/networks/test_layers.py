@@ -139,7 +139,7 @@ def test_the_report_says_whose_fault_it_is_and_shows_the_modules_in_order(tmp_pa
     finding = found(Planted("mlp", True, "norm", "gradient"))
     lines = text.divergence(finding, "place", "").splitlines()
     layer = next(line for line in lines if line.startswith("Layer:"))
-    assert layer == "Layer:      norm is wrong itself: given what the reference gives it, it still differs"
+    assert layer == "Layer:      norm is wrong: it differs even with the inputs of the reference"
     rows = [line.split()[0] for line in lines if line.startswith("    ") and " nn." in line]
     assert rows == ["layers.0", "norm", "act", "layers.1", "layers.2"]
     assert next(line for line in lines if "<-- begins here" in line).split()[0] == "norm"

@@ -78,7 +78,7 @@ def test_one_percent_in_one_number_of_an_optimizer_is_found_within_ten_steps(nam
     outcome = trial(training(OPTIMIZERS[name]), FaultyTorch({f"optim.{name}": off_by_one_percent(key)}))
     assert outcome.update is not None
     assert outcome.mismatches == [outcome.update.mismatch]
-    assert "updates a parameter otherwise on the same gradients" in outcome.mismatches[0].message
+    assert "updates a parameter differently with the same gradients" in outcome.mismatches[0].message
 
 
 MADE_OF: dict[str, Callable[[], Any]] = {

@@ -50,7 +50,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_run(
 ) -> None:
     report = tmp_path / "none" / "report"
     assert main(["fuzz", str(tmp_path / "test_none.py"), option, str(report)]) == 2
-    assert f"{report} cannot be written: there is no folder {report.parent}" in capsys.readouterr().err
+    assert f"{report} cannot be written: the folder {report.parent} does not exist" in capsys.readouterr().err
 
 
 def test_what_the_terminals_encoding_lacks_is_spelt_out(tmp_path: Path, monkeypatch: Any) -> None:
@@ -67,7 +67,7 @@ def test_a_misspelt_variable_is_told_by_the_nearest_one(capsys: pytest.CaptureFi
     monkeypatch.setenv("AUTOTEST_SOMEBODY_ELSES", "1")
     assert main(["show", "no-such-key"]) == 2
     told = capsys.readouterr().err.splitlines()
-    assert "autotest: AUTOTEST_QIUCK means nothing. Did you mean AUTOTEST_QUICK?" in told
+    assert "autotest: AUTOTEST_QIUCK is not a variable of autotest. Did you mean AUTOTEST_QUICK?" in told
     assert not any("SOMEBODY" in line for line in told)
 
 
@@ -76,7 +76,7 @@ def test_pytest_tells_of_variables_once_and_before_the_tests(pytester: pytest.Py
     monkeypatch.setenv("AUTOTEST_QIUCK", "1")
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(passed=2, warnings=1)
-    done.stdout.fnmatch_lines(["*AUTOTEST_QIUCK means nothing. Did you mean AUTOTEST_QUICK[?]*"])
+    done.stdout.fnmatch_lines(["*AUTOTEST_QIUCK is not a variable of autotest. Did you mean AUTOTEST_QUICK[?]*"])
     monkeypatch.setenv("AUTOTEST_N", "0")
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.stderr.fnmatch_lines(["ERROR: AUTOTEST_N='0': expected a number of trials, at least 1"])

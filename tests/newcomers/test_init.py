@@ -55,13 +55,13 @@ def test_what_is_there_already_is_left_or_extended(tmp_path, capsys):
 
 def test_a_project_that_is_not_there_is_said(tmp_path, capsys):
     assert initialised(tmp_path / "nowhere") == 2
-    assert "expected the folder of a project" in capsys.readouterr().err
+    assert "no such folder" in capsys.readouterr().err
 
 
 def test_settings_that_are_not_toml_are_left_alone(tmp_path, capsys):
     (tmp_path / "pyproject.toml").write_text("[tool")
     assert initialised(tmp_path) == 2
-    assert "not TOML, so that nothing can be added to it" in capsys.readouterr().err
+    assert "not valid TOML, so nothing can be added" in capsys.readouterr().err
     assert (tmp_path / "pyproject.toml").read_text() == "[tool"
 
 
@@ -87,8 +87,8 @@ def test_a_workflow_says_where_ci_has_no_folder_to_install_from(tmp_path, capsys
     initialised(tmp_path)
     workflow = (tmp_path / ".github/workflows/autotest.yml").read_text()
     assert f"- run: pip install pytest {installs}\n" in workflow
-    assert ("installed from a folder: say where CI finds it" in workflow) == noted
-    assert ("came from a folder of this machine" in capsys.readouterr().out) == noted
+    assert ("installed from a folder: write where CI can install it" in workflow) == noted
+    assert ("was installed from a folder of this machine" in capsys.readouterr().out) == noted
 
 
 def test_folders_with_spaces_are_quoted(tmp_path, capsys):
@@ -110,5 +110,5 @@ def test_the_version_is_told_by_the_command_and_by_the_package(capsys):
 
 def test_a_candidate_that_nobody_has_is_told_before_anything_is_written(tmp_path, capsys):
     assert initialised(tmp_path, "--candidate", "onefow") == 2
-    assert "no framework is called 'onefow'. Did you mean 'oneflow'? Registered are" in capsys.readouterr().err
+    assert "no framework is named 'onefow'. Did you mean 'oneflow'? Registered are" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -55,14 +55,14 @@ def test_the_old_second_argument_is_told_by_its_name():
         ({"atol": {"float16": -1}}, r"atol\['float16'\]=-1\): expected a finite number >= 0"),
         ({"atol": {}}, "atol={}"),
         ({"grad_rtol": "much"}, "grad_rtol='much'"),
-        ({"rtol": 1e-3, "check_values": False}, r"rtol=0.001\): expected check_values=True beside it"),
+        ({"rtol": 1e-3, "check_values": False}, r"rtol=0.001\): expected check_values=True as well"),
         ({"seed": -1}, "seed=-1"),
         ({"deadline": 0}, "deadline=0"),
         ({"deadline": "soon"}, "expected a time such as 60s"),
         ({"pinned": (1, "x")}, "pinned="),
         ({"pinned": [(1, 2, 3)]}, "base seed, trial"),
         ({"pair": 3}, r"expected an autotest.Pair"),
-        ({"pair": Pair(TorchFramework(), TorchFramework()), "candidate": "torch"}, "expected one of them"),
+        ({"pair": Pair(TorchFramework(), TorchFramework()), "candidate": "torch"}, "expected only one of them"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(arguments, says):
@@ -105,10 +105,10 @@ def test_an_error_inside_of_a_call_is_none_of_its_arguments():
 @pytest.mark.parametrize(
     ("candidate", "says"),
     [
-        ("onefow", "no framework is called 'onefow'. Did you mean 'oneflow'"),
+        ("onefow", "no framework is named 'onefow'. Did you mean 'oneflow'"),
         ("no_such_module:made", "cannot be imported: No module named 'no_such_module'"),
-        ("math:nothing", "names no factory of a framework"),
-        ("math:sin", "is no factory of a framework, which needs no arguments"),
+        ("math:nothing", "is not a factory of a framework"),
+        ("math:sin", "is not a factory of a framework, which must work without arguments"),
     ],
 )
 def test_a_candidate_that_is_none_is_told_at_the_line_of_the_test(monkeypatch, candidate, says):
@@ -144,7 +144,7 @@ def test_gradients_may_have_a_tolerance_of_their_own(quick, against):
 
 def test_a_graph_check_without_a_graph_mode_is_an_error(quick, against):
     against(faults.none())
-    with pytest.raises(UsageError, match=r"check_graph=True\): faulty has no graph mode, so that nothing would be"):
+    with pytest.raises(UsageError, match=r"check_graph=True\): faulty has no graph mode, so nothing would be"):
         autotest(n=2, check_graph=True)(relu)()
 
 
@@ -247,7 +247,7 @@ def test_the_dual_torch_is_no_module_to_import_from():
 def test_a_test_that_loses_its_name_to_a_later_one_is_told(tmp_path):
     first = "@autotest()\ndef test_a(): pass\n"
     for text, told in (
-        (first * 2, ["test_it.py:2: test_a is lost: the test at line 4 has the same name"]),
+        (first * 2, ["test_it.py:2: test_a is replaced by the test at line 4, which has the same name"]),
         (first, []),
     ):
         (tmp_path / "test_it.py").write_text(f"from autotest import autotest\n{text}")

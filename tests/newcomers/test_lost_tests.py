@@ -166,7 +166,9 @@ def test_tests_that_would_share_an_id_get_another_one_and_that_is_told(write):
         "b/test_it.py::test_same[n=1]#2",
     ]
     assert len(found.renamed) == 3
-    assert "test_same is called b/test_it.py::test_same[n=1], since another has its name" in found.renamed[1]
+    assert (
+        "test_same is listed as b/test_it.py::test_same[n=1], because another test has the same name"
+    ) in found.renamed[1]
     assert [id_while_running(item.call) for item in found.tests] == named
     again: list[Collected] = [find(item.file, item.id) for item in found.tests]
     assert [id_while_running(item.call) for item in again] == named
@@ -180,7 +182,7 @@ def test_pytest_tells_of_tests_that_would_share_an_id(pytester, quick, monkeypat
     with driven_by(lambda test, context: seen.append(test.id)):
         result = pytester.runpytest_inprocess()
     assert seen == ["test_it.py::test_a", "other/test_it.py::test_a"]
-    result.stdout.fnmatch_lines(["autotest: other/test_it.py::test_a is called other/test_it.py::test_a, since *"])
+    result.stdout.fnmatch_lines(["autotest: other/test_it.py::test_a is listed as other/test_it.py::test_a, because *"])
 
 
 def test_pytest_fails_a_test_whose_decorator_was_forgotten(pytester, monkeypatch):
@@ -192,11 +194,13 @@ def test_pytest_fails_a_test_whose_decorator_was_forgotten(pytester, monkeypatch
     )
     result = pytester.runpytest_inprocess("-W", "ignore")
     result.assert_outcomes(failed=2, passed=1)
-    result.stdout.fnmatch_lines(["test_bare.py:2: test_relu returned a dual object, and nobody compares it: write @*"])
+    result.stdout.fnmatch_lines(
+        ["test_bare.py:2: test_relu returned a dual object, but nothing compares it: decorate it with @*"]
+    )
 
 
 def test_a_fixture_is_no_test():
-    with pytest.raises(UsageError, match=r"stands above @pytest.fixture over given: a fixture is no test"):
+    with pytest.raises(UsageError, match=r"cannot decorate the fixture given: a fixture is not a test"):
 
         @autotest(n=1)
         @pytest.fixture
@@ -211,7 +215,7 @@ def test_a_campaign_ends_with_the_tests_that_never_had_an_accepted_trial():
     refused.tried = 5
     refused.rejections["matmul: RuntimeError: no"] = 5
     told = campaign.summary(CampaignProgress(0, [accepted, refused, untried]))
-    assert "2 tests never had an accepted trial:" in told
+    assert "2 tests had no accepted trial:" in told
     assert "  test_it.py::refused: 0 of 5; mostly matmul: RuntimeError: no" in told
     assert "  test_it.py::untried: no trial was run" in told
     assert "test_it.py::good" not in told
@@ -237,7 +241,7 @@ def test_a_pytest_run_ends_with_the_tests_that_never_had_an_accepted_trial():
             {**heard, "test": "test_it.py::skipped", "told": True},
         ]
     )
-    assert told[-2:] == ["1 test never had an accepted trial:", "  test_it.py::refused"]
+    assert told[-2:] == ["1 test had no accepted trial:", "  test_it.py::refused"]
 
 
 def test_a_file_that_cannot_be_imported_is_told_with_its_line(write):

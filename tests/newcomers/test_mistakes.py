@@ -32,19 +32,19 @@ class Mistake(NamedTuple):
 
 
 MISTAKES = {
-    "module_of_torch": Mistake("return nn.Linear(3, 4)(x)", "a module of torch's own was called with a dual tensor"),
+    "module_of_torch": Mistake("return nn.Linear(3, 4)(x)", "a module of torch itself was called with a dual tensor"),
     "no_grad_of_torch": Mistake(
         "with real.no_grad(): y = torch.relu(x)",
-        "relu was called where torch alone was told whether to record gradients .* write `with torch.no_grad\\(\\):`",
+        "relu was called inside torch's own no_grad, .* write `with torch.no_grad\\(\\):`",
     ),
     "assert_close_of_torch": Mistake(
         "real.testing.assert_close(x, x)",
-        "torch.testing.assert_close is PyTorch's own and was given a dual tensor: both sides are compared",
+        "torch.testing.assert_close of PyTorch itself got a dual tensor: both sides are compared",
     ),
     "assert_close": Mistake("torch.testing.assert_close(x, x)", "Return the tensors to compare"),
-    "ufunc": Mistake("return np.exp(x)", "NumPy computes on one side only: write torch's own, such as torch.exp"),
-    "cuda": Mistake('return x.to("cuda")', "torch has no such device here .* write random_device\\(\\)"),
-    "compile": Mistake("return torch.compile(torch.relu)(x)", "torch.compile .* Call the function itself"),
+    "ufunc": Mistake("return np.exp(x)", "NumPy computes on one side only: write torch's function, such as torch.exp"),
+    "cuda": Mistake('return x.to("cuda")', "torch has no such device here .* Write random_device\\(\\)"),
+    "compile": Mistake("return torch.compile(torch.relu)(x)", "torch.compile .* Call the function directly"),
     "misspelt": Mistake("return torch.sofmax(x, 0)", "has no attribute 'sofmax'. Did you mean 'softmax'\\?"),
     "misspelt_method": Mistake("return x.sofmax(0)", "has no attribute 'sofmax'. Did you mean 'softmax'\\?"),
     "misspelt_deep": Mistake("return torch.nn.functional.sofmax(x, 0)", "Did you mean 'softmax'\\?"),
@@ -52,17 +52,17 @@ MISTAKES = {
         "return random_tensor(low=1, high=-1)", "random_tensor\\(low=1, high=-1\\) at .*: expected .* low < high"
     ),
     "foreign_function": Mistake(
-        "return real.from_numpy(x)", "a function that knows nothing of dual objects was given one .* x.reference"
+        "return real.from_numpy(x)", "a function that does not support dual objects got one .* x.reference"
     ),
-    "number_of_numpy": Mistake("return np.sum(x)", "numpy.sum was given a dual tensor, and NumPy computes on one side"),
+    "number_of_numpy": Mistake("return np.sum(x)", "numpy.sum got a dual tensor, but NumPy computes on one side"),
     "numpy_testing": Mistake(
         "np.testing.assert_allclose(x, x)",
-        "numpy.testing.assert_allclose was given a dual tensor: both sides are compared",
+        "numpy.testing.assert_allclose got a dual tensor: both sides are compared",
     ),
-    "mean_of_numpy": Mistake("return np.mean(x)", "numpy.mean was given a dual tensor, .* such as torch.mean\\(...\\)"),
-    "format_of_many": Mistake('print(f"{x:.3f}"); return x', "a format such as .3f is one of a number: write .*item"),
+    "mean_of_numpy": Mistake("return np.mean(x)", "numpy.mean got a dual tensor, .* such as torch.mean\\(...\\)"),
+    "format_of_many": Mistake('print(f"{x:.3f}"); return x', "a format such as .3f needs a number: write .*item"),
     "json_of_a_tensor": Mistake(
-        "import json; json.dumps(x)", "a function that knows nothing of dual objects was given one .*JSON"
+        "import json; json.dumps(x)", "a function that does not support dual objects got one .*JSON"
     ),
     "device_misspelt": Mistake(
         'return random_tensor(2, device="cud")',
@@ -76,19 +76,19 @@ MISTAKES = {
     "keyword_of_a_layer": Mistake(
         "return torch.nn.Conv2d(1, 2, kernelsize=3)(x)", "no argument 'kernelsize'. Did you mean 'kernel_size'\\?"
     ),
-    "vmapped": Mistake("return torch.vmap(torch.relu)(x)", "torch.vmap of dual objects: .* Call the function itself"),
+    "vmapped": Mistake("return torch.vmap(torch.relu)(x)", "torch.vmap of dual objects: .* Call the function directly"),
     "optimizer_of_torch": Mistake(
         "real.optim.SGD(nn.Linear(1, 1).parameters(), lr=x)",
-        "torch.optim.SGD is torch's own and was given a dual object",
+        "torch.optim.SGD of torch itself got a dual object",
     ),
     "container_of_torch": Mistake(
         "return nn.Sequential(torch.nn.Linear(3, 4))(x)",
-        "torch.nn.Sequential is torch's own and was given a dual object",
+        "torch.nn.Sequential of torch itself got a dual object",
     ),
     "layer_of_torch": Mistake(
-        "return torch.nn.Sequential(nn.Linear(3, 4))(x)", "was given a module of torch's own, Linear: build it on both"
+        "return torch.nn.Sequential(nn.Linear(3, 4))(x)", "got a module of torch itself, Linear: build it on both"
     ),
-    "autograd_of_torch": Mistake("real.autograd.grad(x.sum(), x)", "torch.autograd.grad is torch's own and was given"),
+    "autograd_of_torch": Mistake("real.autograd.grad(x.sum(), x)", "torch.autograd.grad of torch itself got"),
     "misspelt_keyword": Mistake(
         "return torch.nn.functional.softmax(x, dmi=1)", "no argument 'dmi'. Did you mean 'dim'\\?"
     ),
@@ -102,7 +102,7 @@ MISTAKES = {
         "return [x * k for k in range(random(1, 5))]", "random\\(1, 5\\) is a generator: write .value"
     ),
     "generator_printed": Mistake(
-        'return getattr(torch, f"relu{random(1, 5)}")(x)', "f-strings .* is a generator: write .value"
+        'return getattr(torch, f"relu{random(1, 5)}")(x)', "an f-string .* is a generator: write .value"
     ),
     "pickled": Mistake("import pickle; pickle.dumps(x)", "cannot be pickled: it holds live objects of two frameworks"),
     "grad_in_words": Mistake(
@@ -120,13 +120,13 @@ MISTAKES = {
     ),
     "tensor_of_one_side": Mistake(
         "assert isinstance(x, real.Tensor)",
-        "a dual tensor is no Tensor of one framework: write isinstance\\(x, torch.Tensor",
+        "a dual tensor is not a Tensor of one framework: write isinstance\\(x, torch.Tensor",
     ),
     "generator_as_condition": Mistake(
         "return x if random(0, 2) else -x", "a condition .* random\\(0, 2\\) is a generator: write .value"
     ),
     "generator_compared": Mistake(
-        "assert random(0, 2) == 1", "== needs a drawn value, and random\\(0, 2\\) is a generator"
+        "assert random(0, 2) == 1", "== needs a drawn value, but random\\(0, 2\\) is a generator"
     ),
     "bounds_in_words": Mistake(
         'return torch.sum(x, dim=random("a", "b"))', "random\\(low='a'\\) at .*: expected a finite"
@@ -156,32 +156,30 @@ MISTAKES = {
     "assertion_on_a_number": Mistake("assert x.sum() == 12345", "E +(AssertionError: )?assert torch:.* == 12345"),
     "copied": Mistake("import copy; return copy.copy(x)", "a dual object cannot be copied; use .clone\\(\\)"),
     "maximum_of_numpy": Mistake("return np.maximum(x, 0)", "NumPy computes on one side only"),
-    "truth_of_numpy": Mistake(
-        "assert np.all(x == x)", "numpy.all was given a dual tensor, and NumPy computes on one side"
-    ),
+    "truth_of_numpy": Mistake("assert np.all(x == x)", "numpy.all got a dual tensor, but NumPy computes on one side"),
     "old_name_of_oneflow": Mistake("return flow.relu(x)", "name 'flow' is not defined"),
     "functions_at_the_top": Mistake("return torch.F.relu(x)", "module 'torch' has no attribute 'F'"),
-    "old_cuda": Mistake("return x.cuda()", "torch has no such device here .* write random_device\\(\\)"),
+    "old_cuda": Mistake("return x.cuda()", "torch has no such device here .* Write random_device\\(\\)"),
     "more_than_there_is": Mistake("a, b, c = x", "not enough values to unpack \\(expected 3, got 2\\)"),
     "error_of_the_body": Mistake('raise ValueError("my own")', "ValueError: my own"),
     "false_assertion": Mistake('assert x.shape[0] == 5, "five rows"', "AssertionError: five rows"),
     "generator_handed_over": Mistake(
-        "return torch.sum(x, dim=nothing)", "nothing was handed over itself: write nothing\\(...\\), which makes a"
+        "return torch.sum(x, dim=nothing)", "nothing itself is not a generator: write nothing\\(...\\)"
     ),
-    "function_of_generators": Mistake("return torch.sum(x, 0, random_bool)", "random_bool was handed over itself"),
+    "function_of_generators": Mistake("return torch.sum(x, 0, random_bool)", "random_bool itself is not a generator"),
     "three_bounds": Mistake("return x * random(0, 2, 1)", "random\\(\\) takes from 1 to 3 .* some of low, high"),
     "list_as_size": Mistake("return random_tensor(2, [2, 3])", "dim0=\\[2, 3\\] at .*: expected a whole number >= 0"),
     "filter_of_no_function": Mistake(
         "return x * random(0, 5).filter(3)", "random\\(0, 5\\).filter\\(3\\): expected a function of the drawn value"
     ),
     "endless": Mistake(
-        "f = lambda t: f(torch.relu(t)); return f(x)", "<lambda> \\(test_mistakes.py:.*\\) calls itself again and again"
+        "f = lambda t: f(torch.relu(t)); return f(x)", "<lambda> \\(test_mistakes.py:.*\\) calls itself without end"
     ),
     "name_of_the_namespace": Mistake("return torch.__name__", "a dual torch has no __name__"),
-    "namespace_called": Mistake("return torch(x)", "torch is a module and no function: call one of its own"),
+    "namespace_called": Mistake("return torch(x)", "torch is a module, not a function: call one of its functions"),
     "context_not_called": Mistake("with torch.no_grad: pass", "write with torch.no_grad\\(...\\):"),
     "other_candidate": Mistake(
-        "return x.paddle", "The candidate is faulty here, and not paddle: write .candidate, which is right for any"
+        "return x.paddle", "The candidate here is faulty, not paddle: write .candidate, which works for any"
     ),
     "unknown_name": Mistake("return torch.relu(y)", "name 'y' is not defined"),
 }
@@ -189,27 +187,27 @@ MISTAKES = {
 REFUSED = {
     "condition": Mistake("return x if x > 0 else -x", "write x.any\\(\\) or x.all\\(\\)"),
     "condition_of_all": Mistake("assert x == x", "write x.any\\(\\) or x.all\\(\\)"),
-    "length_of_a_number": Mistake("return x * len(x.sum())", "A tensor of no dimensions has no length"),
-    "numbers_of_rows": Mistake("return [float(row) for row in x]", "A number is made of one element"),
+    "length_of_a_number": Mistake("return x * len(x.sum())", "A tensor without dimensions has no length"),
+    "numbers_of_rows": Mistake("return [float(row) for row in x]", "Only a tensor with one element becomes a number"),
     "leaf_added_to": Mistake("x += 1; return x", "Write random_tensor\\(..., requires_grad=False\\)"),
     "leaf_in_place": Mistake(
-        "return x.add_(1)", "Write random_tensor\\(..., requires_grad=False\\), or change x.clone"
+        "return x.add_(1)", "Write random_tensor\\(..., requires_grad=False\\), or modify x.clone"
     ),
-    "item_of_many": Mistake("return x.item()", "return the tensor itself, which is compared"),
+    "item_of_many": Mistake("return x.item()", "return the tensor itself"),
     "numpy_of_leaf": Mistake("return x.numpy()", "Write x.detach\\(\\).numpy\\(\\), or return x"),
-    "array_as_operand": Mistake("return x + np.ones((2, 3))", "An operand is an array of NumPy: write torch.tensor"),
-    "dtype_in_words": Mistake('return x.to("float16")', "A dtype is no text here: write torch.float16"),
+    "array_as_operand": Mistake("return x + np.ones((2, 3))", "An operand is a NumPy array: write torch.tensor"),
+    "dtype_in_words": Mistake('return x.to("float16")', "A dtype is not a string here: write torch.float16"),
     "shapes": Mistake("return torch.matmul(x, x)", "Draw arguments that fit together"),
-    "dtype_of_zeros_in_words": Mistake('return torch.zeros(2, dtype="float32")', "A dtype is no text here"),
+    "dtype_of_zeros_in_words": Mistake('return torch.zeros(2, dtype="float32")', "A dtype is not a string here"),
     "no_such_device": Mistake('return x.to("gpu")', "Write random_device\\(\\)"),
     "array_before_a_tensor": Mistake(
-        'return np.ones((2, 3), "float32") * x', "An operand is an array of NumPy: write torch.tensor"
+        'return np.ones((2, 3), "float32") * x', "An operand is a NumPy array: write torch.tensor"
     ),
-    "number_of_many": Mistake("return x * int(x)", "A number is made of one element"),
+    "number_of_many": Mistake("return x * int(x)", "Only a tensor with one element becomes a number"),
     "exp_of_math": Mistake("import math; return math.exp(x)", "such as torch.exp\\(x\\) for math.exp"),
     "lambda_as_generator": Mistake("return torch.sum(x, dim=lambda: 0)", "write a generator instead"),
     "backward_of_many": Mistake("(x * x).backward()", "write y.sum\\(\\).backward"),
-    "text_as_operand": Mistake('return "a" + x', "A TypeError is mostly about how a call is written"),
+    "text_as_operand": Mistake('return "a" + x', "A TypeError usually means that the call is written wrongly"),
     "nothing_as_tensor": Mistake("return torch.relu(None)", "must be Tensor, not NoneType.* at test_mistakes.py"),
     "too_many_arguments": Mistake(
         "return torch.relu(x, 1, 2)", "relu\\(\\) takes N positional argument but N were given"
@@ -246,15 +244,17 @@ RETURNED = {
     "generator_expression": Mistake(
         "return (row for row in x)", "returned <generator object .* \\(generator\\), which is not dual"
     ),
-    "function": Mistake("return torch.relu", "returned torch.relu itself: return what it gives, torch.relu\\(...\\)"),
-    "one_side": Mistake("return torch.relu(x).reference", "returned a tensor of one side alone: return the dual"),
+    "function": Mistake(
+        "return torch.relu", "returned the function torch.relu: return its result, torch.relu\\(...\\)"
+    ),
+    "one_side": Mistake("return torch.relu(x).reference", "returned a tensor of only one side: return the dual"),
     "mode_of_torch": Mistake(
         "return real.set_default_dtype(real.float64) or torch.relu(x)",
-        "told torch alone to go on otherwise .* write torch.set_default_dtype",
+        "changed a setting of torch only .* write torch.set_default_dtype",
     ),
     "context_left_open": Mistake(
         "torch.no_grad().__enter__(); return torch.relu(x)",
-        "entered a context by hand and did not leave it: write `with",
+        "entered a context and did not exit it: write `with",
     ),
     "set": Mistake("return {1, 2}", "returned \\{1, 2\\} \\(set\\), which is not dual"),
     "in_a_dict": Mistake('return {"a": x, "b": 3}', 'returned 3 \\(int\\) at \\["b"\\]'),

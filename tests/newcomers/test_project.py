@@ -74,7 +74,7 @@ def test_a_ledger_of_the_project_holds_for_all_its_tests(write, tmp_path):
     found = ledger.find(tmp_path / "tests" / "test_it.py", common=from_environment().ledger)
     assert [item.key for item in found.entries] == ["k"]
     (tmp_path / "known" / "all.toml").unlink()
-    with pytest.raises(UsageError, match=r"all.toml': expected a file; the ledger that is to hold for all tests"):
+    with pytest.raises(UsageError, match=r"all.toml': expected a file; the ledger for all tests"):
         from_environment()
 
 
@@ -124,7 +124,9 @@ def test_pytest_refuses_a_value_that_makes_no_sense(pytester, quick):
     pytester.makepyfile(test_it=HEAD + TEST)
     result = pytester.runpytest_inprocess()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*memory='1': that is 1 B, and no trial fits in less than 1M; expected 500M or 4G*"])
+    result.stderr.fnmatch_lines(
+        ["*memory='1': that is 1 B, but a trial needs at least 1M; expected a size such as 500M or 4G*"]
+    )
 
 
 def test_a_quick_run_neither_shrinks_nor_verifies(pytester, quick, monkeypatch):
@@ -140,4 +142,4 @@ def test_a_quick_run_neither_shrinks_nor_verifies(pytester, quick, monkeypatch):
 def test_a_size_without_its_unit_is_told_as_it_was_written(pytester, capsys):
     with pytest.raises(SystemExit):
         cli.main(["fuzz", "tests", "--memory", "1"])
-    assert "'1': that is 1 B, and no trial fits in less than 1M" in capsys.readouterr().err
+    assert "'1': that is 1 B, but a trial needs at least 1M" in capsys.readouterr().err

@@ -108,7 +108,7 @@ def test_what_the_ledger_expects_is_counted_apart():
         "base seed 7; torch 2.0.1, oneflow",
         "rejected most often:",
         "    6 x matmul: RuntimeError",
-        "2 mismatches were only rounding, says the float64 referee",
+        "2 mismatches were only rounding according to the float64 referee",
         "diverged as the ledger expects:",
         "    4 x relu-value",
     ]
@@ -146,7 +146,7 @@ def test_what_a_candidate_lacks_is_not_counted_as_refused_by_the_reference():
         "told": False,
     }
     first, *_ = session.summary([heard])
-    assert first == "1 test ran 9 trials: 4 accepted, 3 rejected by the reference, 2 in need of what is absent"
+    assert first == "1 test ran 9 trials: 4 accepted, 3 rejected by the reference, 2 need what the candidate lacks"
 
 
 def differs(candidate, place):
@@ -374,10 +374,10 @@ def test_the_candidate_can_be_given(suite, run):
         ("--autotest-memory=all", "*--autotest-memory='all': expected a size such as 500M or 4G"),
         ("--autotest-n=0", "*--autotest-n='0': expected a number of trials, at least 1"),
         ("--autotest-profile=fast", "*--autotest-profile='fast': expected dev, ci, thorough"),
-        ("--autotest-candidate=torch,onefow", "*no framework is called 'onefow'. Did you mean 'oneflow'?*"),
+        ("--autotest-candidate=torch,onefow", "*no framework is named 'onefow'. Did you mean 'oneflow'?*"),
         (
             "--autotest-candidate=python:no_such/env",
-            "*python:no_such/env: there is no such file; give the*",
+            "*python:no_such/env: no such file; give the*",
         ),
     ],
 )

@@ -60,7 +60,10 @@ def test_a_death_costs_one_item_under_xdist(
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("--autotest-sweep=no_such_operator", "*--autotest-sweep='no_such_operator' fits no cell; cells are called*"),
+        (
+            "--autotest-sweep=no_such_operator",
+            "*--autotest-sweep='no_such_operator' matches no cell; the name of a cell is*",
+        ),
         ("--autotest-sweep=abs and", "*--autotest-sweep='abs and': expected a word*"),
     ],
 )
@@ -73,4 +76,4 @@ def test_an_expression_that_makes_no_sense_is_told(run: Run, option: str, said: 
 def test_a_path_behind_the_option_is_told(run: Run, pytester: pytest.Pytester) -> None:
     result = run("--autotest-sweep", pytester.makepyfile(test_other="def test_it(): pass"))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*was taken for the expression; put paths before the option*"])
+    result.stderr.fnmatch_lines(["*was read as the expression; put paths before the option*"])

@@ -91,5 +91,5 @@ def test_a_script_that_has_told_what_it_saw_may_die_at_its_exit():
     # As a framework may that is let go of; what it had said before is no less true.
     dies_at_exit = "import atexit, os, sys\natexit.register(os.abort)\n"
     shown = verify(dies_at_exit + "print('DIFFERS: torch gives 0.0, mine 1.0', flush=True)\nsys.exit(1)")
-    assert str(shown) == "verified in a fresh interpreter: it then dies at its exit (SIGABRT)"
+    assert str(shown) == "verified in a fresh interpreter: the script then crashes at exit (SIGABRT)"
     assert not verify(dies_at_exit + "print('same', flush=True)").holds

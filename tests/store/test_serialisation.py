@@ -73,7 +73,7 @@ def test_what_is_no_data_is_refused_by_its_call():
         ({"calls": None}, "damaged"),
         ({"calls": [["function", "f", [{"what": 1}], {}, ""]]}, "tagged 'what'"),
         ({"calls": [["function", "f", [{"slice": 1}], {}, ""]]}, "tagged 'slice' is damaged"),
-        ({"calls": [["function", "f", [{"type": "print"}], {}, ""]]}, "no builtin type"),
+        ({"calls": [["function", "f", [{"type": "print"}], {}, ""]]}, "not a builtin type"),
         ({"calls": [["function", "f", [{"a": 1, "b": 2}], {}, ""]]}, "one key"),
         ({"dtypes": ["float32"] * 9}, "damaged"),
         ({"undefined": [12]}, "undefined"),

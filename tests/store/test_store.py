@@ -182,7 +182,7 @@ def test_an_unknown_key_is_said_with_the_known_ones(store, key):
     [
         ("failure.json", None, "failure.json is missing"),
         ("failure.json", b"{", "failure.json cannot be read"),
-        ("failure.json", b"[]", "none that autotest wrote"),
+        ("failure.json", b"[]", "not written by autotest"),
         ("failure.json", b'{"format": "autotest failure", "version": 7}', "version 7"),
         ("failure.json", b'{"format": "autotest failure", "version": 1}', "has_script"),
         ("failure.json", b"\xff", "codec"),

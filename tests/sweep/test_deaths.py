@@ -50,7 +50,7 @@ def test_a_sample_that_kills_only_after_others_is_no_finding() -> None:
     assert count_death(ended, "sample 0", relu_of(2), Judge(Pair(TORCH, TORCH)), cell) == ""
     assert cell.divergences == {}
     (reason,) = cell.left_out
-    assert "does not end one alone" in reason
+    assert "but not alone" in reason
 
 
 def test_a_sample_that_gave_no_answer_is_counted_without_waiting_for_it_again() -> None:

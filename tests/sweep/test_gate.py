@@ -103,20 +103,20 @@ def test_what_two_maps_do_not_have_in_common_is_told() -> None:
     before.versions, after.versions = {"a": "1", "b": "2"}, {"a": "1", "b": "3"}
     after.seed = 7
     text = sweep_text.changed(compared(before, after), [])
-    assert "the earlier map was made with a 1, b 2, and this one with a 1, b 3" in text
-    assert "made with --seed 0, and this one with --seed 7: what changed may be the samples" in text
+    assert "the earlier map was made with a 1, b 2, this one with a 1, b 3" in text
+    assert "made with --seed 0, this one with --seed 7: a change may come from other samples" in text
     after.sides = ("a", "c")
-    assert "compares b with a, and this one c with a" in sweep_text.changed(compared(before, after), [])
+    assert "compares b with a, this one c with a" in sweep_text.changed(compared(before, after), [])
 
 
 def test_an_earlier_map_that_is_not_complete_is_told() -> None:
     """A cell agrees as far as it was judged, and may differ where a later run has more time."""
     before, after = swept(add=cell(**GOOD)), swept(add=cell(exists=(3, 3), value=(2, 3)))
     assert "not complete" not in sweep_text.changed(compared(before, after), [])
-    before.incomplete = "68 of 90 units had no time"
+    before.incomplete = "no time for 68 of 90 units"
     text = sweep_text.changed(compared(before, after), [])
-    assert "the earlier map is not complete (68 of 90 units had no time)" in text
-    assert "`autotest sweep --bless` without --time makes a whole one" in text
+    assert "the earlier map is not complete (no time for 68 of 90 units)" in text
+    assert "`autotest sweep --bless` without --time writes a complete map" in text
 
 
 def test_a_new_cell_that_differs_is_told_and_no_regression() -> None:
@@ -176,7 +176,7 @@ def test_an_interrupted_run_reports_what_fails_and_nothing_as_vanished() -> None
     first = session().units[0].key
     found, _ = against(before, session(), {first.operator: cell(**GOOD)})
     assert (found.worse, found.better, found.unfinished) == ([], [], 2)
-    assert "2 cells were not judged to the end" in sweep_text.changed(found, [])
+    assert "2 cells were not tested completely" in sweep_text.changed(found, [])
     found, _ = against(before, session(), {first.operator: cell(**WRONG)})
     assert [str(change) for change in found.worse] == [f"{first}: value passes -> value fails in 2 of 3"]
 

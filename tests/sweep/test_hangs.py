@@ -74,7 +74,7 @@ def test_after_a_few_hangs_the_rest_of_a_unit_is_only_counted() -> None:
     for sample in range(HANGS):
         assert not unit.abandoned
         unit = after_end(unit, sample, sample, HANG if sample == 0 else EARLY)
-    assert unit.abandoned == "not run: samples beside it gave no answer"
+    assert unit.abandoned == "not run: other samples of this unit gave no answer"
 
 
 def test_the_reference_is_waited_for_as_long_as_its_operator_takes_and_what_it_gives_up_accuses_nobody() -> None:
@@ -134,7 +134,7 @@ def test_an_operator_that_never_answers_is_found_and_the_rest_of_its_samples_is_
     assert found.key == "dies: no answer in 1 s"
     _, total = cell.checks["survives"]
     assert total <= HANGS
-    assert "not run: samples beside it gave no answer" in cell.left_out
+    assert "not run: other samples of this unit gave no answer" in cell.left_out
     assert cell.samples == len([*samples(unit, databases()[unit.database])])
 
 

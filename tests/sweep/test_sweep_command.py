@@ -41,22 +41,22 @@ def test_a_death_costs_one_sample_and_is_told(sweep: Sweep, tmp_path: Path) -> N
 def test_a_map_that_is_blessed_before_it_is_complete_is_told(sweep: Sweep, tmp_path: Path) -> None:
     ended = sweep("-k", RELU, "--bless", "--time", "0.001s", "--jobs", 1, candidate="torch")
     assert ended.status == 0, ended.errors
-    assert ended.output.endswith("is not complete: held against it, what only later runs come to looks worse\n")
-    assert "had no time" in json.loads((tmp_path / "sweep.json").read_text())["incomplete"]
+    assert ended.output.endswith("is not complete: a later run may report cells as worse that this run did not reach\n")
+    assert "no time for" in json.loads((tmp_path / "sweep.json").read_text())["incomplete"]
 
 
 def test_an_expression_that_fits_nothing_names_cells(sweep: Sweep) -> None:
     ended = sweep("-k", "no_such_operator")
     assert ended.status == 2
-    assert "fits no cell; cells are called operator/form/dtype, such as" in ended.errors
+    assert "matches no cell; the name of a cell is operator/form/dtype, such as" in ended.errors
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ('{"format": "autotest map", "version": 99}', "version 99"),
-        ('{"format": "another"}', "is no map"),
-        ("[1, 2", "is no map"),
+        ('{"format": "another"}', "is not a map written by"),
+        ("[1, 2", "is not a map written by"),
         ('{"format": "autotest map", "version": 1}', "damaged"),
     ],
 )
@@ -72,8 +72,11 @@ def test_a_map_that_cannot_be_read_is_told_before_anything_runs(
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([], "old.json (made by `autotest sweep`) has 0 cells, and none that is asked for, such as nn.functional.relu"),
-        ([("add", "function", "float64")], "has 1 cell, and none that is asked for"),
+        (
+            [],
+            "(made by `autotest sweep`) has 0 cells, but none of the requested ones, such as nn.functional.relu",
+        ),
+        ([("add", "function", "float64")], "has 1 cell, but none of the requested ones"),
     ],
 )
 def test_a_map_of_other_cells_is_told_before_anything_runs(
@@ -104,14 +107,14 @@ def test_a_missing_map_says_what_writes_it(sweep: Sweep) -> None:
 def test_a_report_without_a_folder_is_told_before_anything_runs(sweep: Sweep) -> None:
     ended = sweep("--json", "nowhere/map.json")
     assert ended.status == 2
-    assert "there is no folder nowhere" in ended.errors
+    assert "the folder nowhere does not exist" in ended.errors
 
 
 def test_a_report_that_is_a_folder_is_told_before_anything_runs(sweep: Sweep, tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     ended = sweep("--html", "pages")
     assert ended.status == 2
-    assert "pages cannot be written: it is a folder; name a file in it" in ended.errors
+    assert "pages cannot be written: it is a folder; give the name of a file" in ended.errors
 
 
 @pytest.mark.parametrize("other", ["--html", "--against"])
@@ -122,7 +125,7 @@ def test_two_options_that_name_one_file_are_told_before_anything_is_lost(
     (tmp_path / "map.json").write_text(baseline)
     ended = sweep("--json", "./map.json", other, "map.json")
     assert ended.status == 2
-    assert "name one file, " in ended.errors
+    assert "name the same file, " in ended.errors
     assert (tmp_path / "map.json").read_text() == baseline
 
 

@@ -60,7 +60,7 @@ class CallsFile:
                 self._close()
                 sys.stderr.write(
                     f"autotest harvest: {self.path} cannot be written any more ({error.strerror}); what was recorded "
-                    "before is in it, and the script goes on\n"
+                    "before is in the file, and the program continues\n"
                 )
 
     def close(self) -> None:

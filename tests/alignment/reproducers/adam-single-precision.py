@@ -1,4 +1,4 @@
-"""optim.Adam: x0 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""optim.Adam: x0 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_optimizer.py::TestOptimizers.test_adam, trial 9 of base seed 3762921255.
 semantic difference: step 0: oneflow updates a parameter otherwise on the same gradients: off by 5.94e-08 of the update, in double precision (1e-09 allowed), with gradients up to 3.43; no third opinion on which is right"""
 import sys

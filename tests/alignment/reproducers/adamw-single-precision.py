@@ -1,4 +1,4 @@
-"""optim.AdamW: x0 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""optim.AdamW: x0 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_optimizer.py::TestOptimizers.test_adamw, trial 5 of base seed 0.
 semantic difference: step 0: oneflow updates a parameter otherwise on the same gradients: off by 3.19e-09 of the update, in double precision (1e-09 allowed), with gradients up to 2.37e+03; no third opinion on which is right"""
 import sys

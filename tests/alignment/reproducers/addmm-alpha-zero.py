@@ -1,4 +1,4 @@
-"""addmm: v3 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""addmm: v3 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_matmul.py::TestProducts.test_addmm, trial 6 of base seed 0.
 torch: NumPy gives nan at (0, 0), as oneflow does"""
 import sys

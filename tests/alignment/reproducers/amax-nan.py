@@ -1,4 +1,4 @@
-"""amax: v1 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""amax: v1 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_reduction.py::test_of_special_values[name='amax'], trial 0 of base seed 0.
 oneflow: NumPy gives nan, as torch does"""
 import sys

@@ -3,7 +3,7 @@
 torch 2.0.1+cu117, oneflow 0.9.0; test_reduction.py::test_places_of_extremes_among_special_values[name='argmin'], trial 4 of base seed 0.
 oneflow: NumPy gives [1], as torch does
 Compared: v1.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import sys

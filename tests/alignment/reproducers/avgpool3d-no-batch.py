@@ -2,7 +2,7 @@
 
 torch 2.0.1+cu117, oneflow 0.9.0; test_pooling.py::test_without_a_batch[kind='AvgPool', rank=3], trial 0 of base seed 1.
 oneflow: crash, where torch returns
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

@@ -3,7 +3,7 @@
 torch 2.0.1+cu117, oneflow 0.9.0; test_matmul.py::TestProducts.test_baddbmm_without_what_is_added_to, trial 6 of base seed 3762921255.
 torch: difference of its own forward gives 0 at (7, 0, 9), as oneflow does
 Compared: x1.grad.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

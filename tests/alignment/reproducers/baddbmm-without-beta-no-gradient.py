@@ -1,4 +1,4 @@
-"""baddbmm: x0.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""baddbmm: x0.grad differs in gradient between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_matmul.py::TestProducts.test_baddbmm_without_what_is_added_to, trial 0 of base seed 0.
 torch is the specification: oneflow differs in gradient; nobody else has an opinion"""
 import sys

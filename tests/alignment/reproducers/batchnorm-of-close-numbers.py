@@ -1,4 +1,4 @@
-"""nn.BatchNorm2d: v3 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.BatchNorm2d: v3 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_modules.py::test_one_value_per_channel_has_no_spread[rank=2], trial 12 of base seed 407334068.
 torch is the specification: oneflow differs in value, in float64 too; nobody else has an opinion"""
 import sys

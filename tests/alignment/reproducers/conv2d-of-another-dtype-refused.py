@@ -1,4 +1,4 @@
-"""nn.Conv2d: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.Conv2d: oneflow crashes, torch does not. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='conv2d of another dtype'], trial 0 of base seed 0.
 oneflow: crash, where torch refuses"""
 import contextlib, os, signal, sys
@@ -12,7 +12,7 @@ def program(torch):
     x0 = torch.tensor(np.array([[[[1.0]]]], "float64"))
     return m0(x0)
 
-def read(value):  # which waits for it
+def read(value):  # waits for asynchronous results
     return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
 
 try:
@@ -22,7 +22,7 @@ except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 child = os.fork()
 signal.alarm(0 if child else 60)
-with contextlib.suppress(Exception):  # raising is no dying, on either side
+with contextlib.suppress(Exception):  # an exception is not a crash
     read(program(torch if child else oneflow))
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else os._exit(0)
 if status in (0, -signal.SIGALRM):

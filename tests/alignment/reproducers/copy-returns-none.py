@@ -3,7 +3,7 @@
 torch 2.0.1+cu117, oneflow 0.9.0; test_elementwise.py::TestInPlace.test_copying, trial 0 of base seed 0.
 semantic difference: in structure; no third opinion on which side is right
 Compared: v2.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import sys

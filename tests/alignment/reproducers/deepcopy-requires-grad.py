@@ -1,4 +1,4 @@
-"""deepcopy: v1 differs in requires_grad between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""deepcopy: v1 differs in requires_grad between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_modules.py::test_a_copy_of_a_leaf_wants_its_gradient, trial 0 of base seed 0.
 torch is the specification: oneflow differs in requires_grad; nobody else has an opinion"""
 import copy, sys

@@ -1,4 +1,4 @@
-"""diagonal: x0.grad differs in shape between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""diagonal: x0.grad differs in shape between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_matmul.py::TestLinearAlgebra.test_diagonal_of_other_dimensions, trial 0 of base seed 0.
 semantic difference: in shape; no third opinion on which side is right"""
 import sys

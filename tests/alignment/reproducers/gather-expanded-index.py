@@ -1,4 +1,4 @@
-"""gather: v2 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""gather: v2 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_indexing.py::test_gather[dim=0], trial 7 of base seed 1478680011.
 torch: NumPy gives 0 at (0, 0), as oneflow does"""
 import sys

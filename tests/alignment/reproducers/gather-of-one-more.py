@@ -1,4 +1,4 @@
-"""gather: oneflow accepts what torch refuses. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""gather: oneflow accepts what torch refuses. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='gather of one more'], trial 0 of base seed 0.
 oneflow: it accepts what torch refuses"""
 import sys

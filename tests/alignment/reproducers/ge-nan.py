@@ -1,4 +1,4 @@
-"""ge: v2 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""ge: v2 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_elementwise.py::test_relations_of_special_values[name='ge'], trial 0 of base seed 0.
 oneflow: it is further from the float64 result than rounding explains"""
 import sys

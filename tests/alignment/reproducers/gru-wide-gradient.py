@@ -3,7 +3,7 @@
 torch 2.0.1+cu117, oneflow 0.9.0; test_recurrent.py::test_layer[name='GRU'], trial 12 of base seed 0.
 both: torch and oneflow are further from the float64 result than rounding
 Compared: m0.weight_ih_l0.grad.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

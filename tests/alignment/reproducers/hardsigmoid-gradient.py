@@ -1,4 +1,4 @@
-"""nn.functional.hardsigmoid: x0.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.hardsigmoid: x0.grad differs in gradient between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_activation.py::test_function[name='hardsigmoid'], trial 2 of base seed 0.
 torch is the specification: oneflow differs in gradient, in float64 too; nobody else has an opinion"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.Hardtanh: x0.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.Hardtanh: x0.grad differs in gradient between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_activation.py::TestWithParameters.test_hardtanh_in_double_precision, trial 0 of base seed 0.
 oneflow: difference of its own forward gives 0 at (), as torch does"""
 

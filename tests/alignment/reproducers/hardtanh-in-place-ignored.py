@@ -1,4 +1,4 @@
-"""nn.Hardtanh: x0 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.Hardtanh: x0 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_activation.py::test_in_place[name='Hardtanh'], trial 0 of base seed 0.
 inconclusive: the two sides differ in double precision too, and no third opinion decides between them"""
 import sys

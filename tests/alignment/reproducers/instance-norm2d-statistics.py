@@ -1,4 +1,4 @@
-"""nn.InstanceNorm2d: m0.running_mean differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.InstanceNorm2d: m0.running_mean differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_normalisation.py::test_running_statistics_of_instances[rank=2], trial 0 of base seed 0.
 inconclusive: the two sides differ in double precision too, and no third opinion decides between them"""
 import sys

@@ -1,4 +1,4 @@
-"""linalg.inv: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""linalg.inv: oneflow crashes, torch does not. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='inverse of a singular matrix'], trial 0 of base seed 1.
 oneflow: crash, where torch refuses"""
 import contextlib, os, subprocess, sys
@@ -17,7 +17,7 @@ try:
 except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 side = oneflow if sys.argv[1:] else torch
-with contextlib.suppress(Exception):  # raising is no dying, on either side
+with contextlib.suppress(Exception):  # an exception is not a crash
     program(side).tolist()
 if sys.argv[1:]:
     os._exit(0)

@@ -1,4 +1,4 @@
-"""nn.functional.kl_div: v2 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.kl_div: v2 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_loss.py::TestDistances.test_kl_divergence_of_negative_targets, trial 7 of base seed 3762921255.
 oneflow: NumPy gives 1.38629436, as torch does"""
 import sys

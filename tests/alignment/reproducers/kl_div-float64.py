@@ -1,4 +1,4 @@
-"""nn.functional.kl_div: v2 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.kl_div: v2 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_loss.py::TestDistances.test_kl_divergence_in_double_precision, trial 0 of base seed 0.
 oneflow: the logarithm of a float64 target is taken in single precision"""
 

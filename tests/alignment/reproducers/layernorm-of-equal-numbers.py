@@ -3,7 +3,7 @@
 torch 2.0.1+cu117, oneflow 0.9.0; test_normalisation.py::test_in_double_precision[name='LayerNorm'], trial 29 of base seed 407334068.
 torch: NumPy gives 0 at (0, 2, 0), as oneflow does
 Compared: v4.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

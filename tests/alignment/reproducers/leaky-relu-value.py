@@ -1,4 +1,4 @@
-"""nn.functional.leaky_relu: v1 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.leaky_relu: v1 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_activation.py::TestWithParameters.test_leaky_relu, trial 14 of base seed 0.
 oneflow: NumPy gives -1.36363016, as torch does"""
 import sys

@@ -3,7 +3,7 @@
 torch 2.0.1+cu117, oneflow 0.9.0; test_recurrent.py::TestCells.test_lstm_cell, trial 67 of base seed 0.
 both: torch and oneflow are further from the float64 result than rounding
 Compared: m0.weight_ih.grad, m0.weight_hh.grad, m0.bias_ih.grad, m0.bias_hh.grad, x0.grad, x1.grad.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

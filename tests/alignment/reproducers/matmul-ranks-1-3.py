@@ -1,4 +1,4 @@
-"""matmul: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""matmul: oneflow crashes, torch does not. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_matmul.py::test_matmul_of_ranks[ranks=(1, 3)], trial 0 of base seed 1.
 oneflow: crash, where torch returns"""
 import contextlib, os, subprocess, sys
@@ -21,7 +21,7 @@ try:
 except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 side = oneflow if sys.argv[1:] else torch
-with contextlib.suppress(Exception):  # raising is no dying, on either side
+with contextlib.suppress(Exception):  # an exception is not a crash
     program(side).tolist()
 if sys.argv[1:]:
     os._exit(0)

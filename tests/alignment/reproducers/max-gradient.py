@@ -1,4 +1,4 @@
-"""max: x0.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""max: x0.grad differs in gradient between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_reduction.py::test_extremes_with_their_places[name='max']."""
 import sys
 import numpy as np

@@ -1,4 +1,4 @@
-"""nn.BatchNorm1d: oneflow accepts what torch refuses. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.BatchNorm1d: oneflow accepts what torch refuses. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_normalisation.py::test_of_another_dtype_is_refused[name='BatchNorm1d']."""
 import sys
 import numpy as np

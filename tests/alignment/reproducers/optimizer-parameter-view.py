@@ -1,4 +1,4 @@
-"""optim.SGD: v1 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""optim.SGD: v1 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_optimizer.py::TestAroundOptimizers.test_steps_on_a_parameter_that_is_a_view."""
 import sys
 import numpy as np

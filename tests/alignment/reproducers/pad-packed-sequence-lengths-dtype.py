@@ -1,4 +1,4 @@
-"""nn.utils.rnn.pad_packed_sequence: v2[1] differs in dtype between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.utils.rnn.pad_packed_sequence: v2[1] differs in dtype between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_networks.py::test_sequences_are_unpacked_with_their_lengths, trial 0 of base seed 0.
 torch is the specification: oneflow differs in dtype; nobody else has an opinion"""
 import sys

@@ -1,4 +1,4 @@
-"""optim.RMSprop: v11 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""optim.RMSprop: v11 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_optimizer.py::TestOptimizers.test_rmsprop, trial 2 of base seed 0.
 semantic difference: step 0: oneflow updates a parameter otherwise on the same gradients: off by 0.000107 of the update, in double precision (0.000102 allowed), with gradients up to 1e-08; no third opinion on which is right"""
 import sys

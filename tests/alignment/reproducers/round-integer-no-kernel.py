@@ -1,4 +1,4 @@
-"""round: oneflow raises where torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""round: oneflow raises where torch does not. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_elementwise.py::test_unary_of_integers[name='round'], trial 0 of base seed 0.
 oneflow: it refuses or lacks what torch accepts"""
 import sys

@@ -1,4 +1,4 @@
-"""scatter_add: x2.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""scatter_add: x2.grad differs in gradient between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_indexing.py::TestWriting.test_scatter_add, trial 7 of base seed 0.
 torch: difference of its own forward gives -1 at (0, 0), as oneflow does"""
 import sys

@@ -1,4 +1,4 @@
-"""select: oneflow raises where torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""select: oneflow raises where torch does not. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_indexing.py::TestReading.test_select, trial 0 of base seed 0.
 oneflow: it refuses or lacks what torch accepts"""
 import sys

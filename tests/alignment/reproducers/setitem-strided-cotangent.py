@@ -1,4 +1,4 @@
-"""setitem: x0.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""setitem: x0.grad differs in gradient between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_indexing.py::TestWriting.test_assignment_with_a_cotangent_of_gaps, trial 0 of base seed 0.
 oneflow: the gradient of the last row is lost when the cotangent is not contiguous"""
 

@@ -1,4 +1,4 @@
-"""optim.SGD: m0.weight differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""optim.SGD: m0.weight differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_optimizer.py::TestAroundOptimizers.test_parameter_groups, trial 6 of base seed 0.
 torch is the specification: oneflow differs in value, in float64 too; nobody else has an opinion"""
 import sys

@@ -1,4 +1,4 @@
-"""sign: v1 differs in dtype between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""sign: v1 differs in dtype between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_elementwise.py::test_unary_of_integers[name='sign'], trial 0 of base seed 0.
 semantic difference: in dtype; no third opinion on which side is right"""
 import sys

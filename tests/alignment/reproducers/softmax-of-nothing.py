@@ -2,7 +2,7 @@
 
 torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_without_elements[name='softmax'], trial 0 of base seed 0.
 oneflow: crash, where torch returns
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""state_dict: v2['weight'] differs in requires_grad between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""state_dict: v2['weight'] differs in requires_grad between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_modules.py::test_a_state_has_no_gradients, trial 0 of base seed 0.
 torch is the specification: oneflow differs in requires_grad; nobody else has an opinion"""
 import sys

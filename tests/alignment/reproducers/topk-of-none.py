@@ -1,4 +1,4 @@
-"""topk: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""topk: oneflow crashes, torch does not. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_without_elements[name='topk of none'], trial 0 of base seed 0.
 oneflow: crash, where torch returns"""
 import contextlib, os, subprocess, sys
@@ -8,7 +8,7 @@ def program(torch):
     x0 = torch.tensor(np.array([-1.010612, 1.2251409, -1.2327003], "float32"), requires_grad=True)
     return torch.topk(x0, 0)
 
-def read(value):  # which waits for it
+def read(value):  # waits for asynchronous results
     return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
 
 try:
@@ -17,7 +17,7 @@ try:
 except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 side = oneflow if sys.argv[1:] else torch
-with contextlib.suppress(Exception):  # raising is no dying, on either side
+with contextlib.suppress(Exception):  # an exception is not a crash
     read(program(side))
 if sys.argv[1:]:
     os._exit(0)

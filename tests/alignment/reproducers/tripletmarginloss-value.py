@@ -1,4 +1,4 @@
-"""nn.TripletMarginLoss: v4 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.TripletMarginLoss: v4 differs in value between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_loss.py::TestClassification.test_triplets, trial 17 of base seed 0.
 oneflow: torch._refs.nn.functional.triplet_margin_loss gives 1.06644032, as torch does"""
 import sys

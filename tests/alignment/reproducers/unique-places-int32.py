@@ -1,4 +1,4 @@
-"""unique: v1[1] differs in dtype between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""unique: v1[1] differs in dtype between torch and oneflow. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_reduction.py::TestOrder.test_dtype_of_places_of_unique, trial 0 of base seed 0.
 semantic difference: in dtype; no third opinion on which side is right"""
 import sys

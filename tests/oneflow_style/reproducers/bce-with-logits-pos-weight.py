@@ -1,4 +1,4 @@
-"""nn.BCEWithLogitsLoss: its parameters or buffers are called or shaped otherwise in oneflow than in torch. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.BCEWithLogitsLoss: its parameters or buffers are called or shaped otherwise in oneflow than in torch. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_let_through.py::TestLetThrough.test_buffer_of_a_loss, trial 0 of base seed 0.
 semantic difference: in structure; no third opinion on which side is right"""
 import sys

@@ -1,7 +1,7 @@
 """repeat_interleave: OneFlow does it in eager mode, and refuses it in nn.Graph.
 
 torch 2.0.1, oneflow 0.9.0; test_let_through.py::TestLetThrough.test_drawn_repeats_in_a_graph.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""nn.Linear: nn.Graph of oneflow differs from its eager mode. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.Linear: nn.Graph of oneflow differs from its eager mode. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, oneflow 0.9.0; test_graph_mode.py::test_a_normalised_weight_in_a_graph.
 oneflow: its eager mode agrees with torch, nn.Graph does not: it calls no hooks, and the weight is not computed anew"""
 import sys

@@ -1,4 +1,4 @@
-"""div: v2 differs in dtype between torch and jax. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""div: v2 differs in dtype between torch and jax. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, jax 0.10.2; test_elementwise.py::TestArithmetic.test_division_of_integers, trial 0 of base seed 0.
 torch is the specification: jax differs in dtype; nobody else has an opinion"""
 import sys

@@ -1,4 +1,4 @@
-"""maximum: x0.grad differs in gradient between torch and mlx. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""maximum: x0.grad differs in gradient between torch and mlx. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, mlx 0.32.4; test_elementwise.py::test_extremes_share_the_gradient_of_ties[name='maximum'], trial 0 of base seed 77.
 torch is the specification: mlx differs in gradient; nobody else has an opinion"""
 import sys

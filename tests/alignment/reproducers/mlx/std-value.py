@@ -1,4 +1,4 @@
-"""std: v2 differs in value between torch and mlx. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""std: v2 differs in value between torch and mlx. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, mlx 0.32.4; test_reduction.py::test_spread_of_equal_elements[name='std'], trial 0 of base seed 77.
 torch is the specification: mlx differs in value; nobody else has an opinion"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.AdaptiveAvgPool2d: torch 2.0.1's exporter takes the channels of an image without a batch for its height. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.AdaptiveAvgPool2d: torch 2.0.1's exporter takes the channels of an image without a batch for its height. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_pooling.py::test_without_a_batch[kind='AdaptiveAvgPool', rank=2]."""
 
 import io

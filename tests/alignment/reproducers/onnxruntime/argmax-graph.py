@@ -1,4 +1,4 @@
-"""argmax: ONNX Runtime does not find NaN where it does not come first; torch and ONNX's reference evaluator do. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""argmax: ONNX Runtime does not find NaN where it does not come first; torch and ONNX's reference evaluator do. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_reduction.py::test_places_of_extremes_among_special_values[name='argmax']."""
 
 import io

@@ -1,4 +1,4 @@
-"""nn.BatchNorm1d: rounding of torch's own mean of equal numbers, which is divided by a spread of zero; ONNX Runtime rounds otherwise. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.BatchNorm1d: rounding of torch's own mean of equal numbers, which is divided by a spread of zero; ONNX Runtime rounds otherwise. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_normalisation.py::TestNormalisation.test_of_equal_numbers."""
 
 import io

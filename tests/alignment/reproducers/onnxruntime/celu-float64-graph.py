@@ -1,4 +1,4 @@
-"""nn.functional.celu: torch 2.0.1's exporter casts float64 to float32 around Celu, which ONNX has for float32 alone. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.celu: torch 2.0.1's exporter casts float64 to float32 around Celu, which ONNX has for float32 alone. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_activation.py::test_function[name='celu']."""
 
 import io

@@ -1,4 +1,4 @@
-"""getitem: torch 2.0.1's exporter asks SplitToSequence for more elements than there are where the last chunk is shorter; ONNX Runtime refuses it. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""getitem: torch 2.0.1's exporter asks SplitToSequence for more elements than there are where the last chunk is shorter; ONNX Runtime refuses it. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_shape.py::test_splitting[name='chunk']."""
 
 import io

@@ -1,4 +1,4 @@
-"""nn.ConvTranspose1d: ONNX Runtime refuses a transposed convolution whose result has no elements, which ONNX's reference evaluator gives. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.ConvTranspose1d: ONNX Runtime refuses a transposed convolution whose result has no elements, which ONNX's reference evaluator gives. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_convolution.py::test_transposed_convolution_to_nothing[rank=1]."""
 
 import io

@@ -1,4 +1,4 @@
-"""erf: ONNX Runtime gives 1 for the erf of NaN, where torch and ONNX's reference evaluator give NaN. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""erf: ONNX Runtime gives 1 for the erf of NaN, where torch and ONNX's reference evaluator give NaN. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_elementwise.py::test_unary_of_special_values[name='erf']."""
 
 import io

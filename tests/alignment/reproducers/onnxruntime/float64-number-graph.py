@@ -1,4 +1,4 @@
-"""rsqrt: torch 2.0.1's exporter takes a float64 tensor without dimensions for a Python number, and computes in float32. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""rsqrt: torch 2.0.1's exporter takes a float64 tensor without dimensions for a Python number, and computes in float32. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_*."""
 
 import io

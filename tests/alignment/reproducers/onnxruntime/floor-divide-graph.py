@@ -1,4 +1,4 @@
-"""floor_divide: torch 2.0.1's exporter truncates the quotient, where torch rounds down. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""floor_divide: torch 2.0.1's exporter truncates the quotient, where torch rounds down. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_elementwise.py::TestArithmetic.test_floor_divide."""
 
 import io

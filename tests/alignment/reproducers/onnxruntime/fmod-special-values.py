@@ -1,4 +1,4 @@
-"""fmod: torch 2.0.1's own fmod gives NaN in vectorised code where the quotient overflows; ONNX Runtime and NumPy give zero. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""fmod: torch 2.0.1's own fmod gives NaN in vectorised code where the quotient overflows; ONNX Runtime and NumPy give zero. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_elementwise.py::test_arithmetic_of_special_values[name='fmod']."""
 
 import io

@@ -1,4 +1,4 @@
-"""nn.Hardswish: torch 2.0.1's own hardswish of the greatest float32 is infinite; ONNX Runtime and ONNX's reference evaluator give that number. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.Hardswish: torch 2.0.1's own hardswish of the greatest float32 is infinite; ONNX Runtime and ONNX's reference evaluator give that number. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_activation.py::test_module_of_special_values[name='Hardswish']."""
 
 import io

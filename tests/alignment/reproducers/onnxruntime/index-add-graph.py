@@ -1,4 +1,4 @@
-"""index_add: torch 2.0.1's exporter writes with ScatterElements, which keeps one of several that are added at the same index. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""index_add: torch 2.0.1's exporter writes with ScatterElements, which keeps one of several that are added at the same index. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_indexing.py::TestWriting.test_index_add."""
 
 import io

@@ -1,4 +1,4 @@
-"""nn.functional.kl_div: torch 2.0.1's exporter gives zero for a negative target, where torch gives NaN. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.kl_div: torch 2.0.1's exporter gives zero for a negative target, where torch gives NaN. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_loss.py::TestDistances.test_kl_divergence_of_negative_targets."""
 
 import io

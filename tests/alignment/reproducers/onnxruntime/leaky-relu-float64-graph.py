@@ -1,4 +1,4 @@
-"""nn.functional.leaky_relu: a slope is a float32 in ONNX's LeakyRelu, also where it multiplies a float64. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.leaky_relu: a slope is a float32 in ONNX's LeakyRelu, also where it multiplies a float64. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_activation.py::test_function[name='leaky_relu']."""
 
 import io

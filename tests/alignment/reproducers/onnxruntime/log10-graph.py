@@ -1,4 +1,4 @@
-"""log10: torch 2.0.1's exporter divides by a logarithm of 10 in float32 with a dimension of its own: float64 is inexact, and a number gets a dimension. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""log10: torch 2.0.1's exporter divides by a logarithm of 10 in float32 with a dimension of its own: float64 is inexact, and a number gets a dimension. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_elementwise.py::test_unary[name='log10']."""
 
 import io

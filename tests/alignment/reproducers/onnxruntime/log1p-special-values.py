@@ -1,4 +1,4 @@
-"""log1p: torch 2.0.1's own log1p of the greatest float32 is infinite in vectorised code; ONNX Runtime gives 88.72. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""log1p: torch 2.0.1's own log1p of the greatest float32 is infinite in vectorised code; ONNX Runtime gives 88.72. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_elementwise.py::test_unary_of_special_values[name='log1p']."""
 
 import io

@@ -1,4 +1,4 @@
-"""nn.LogSigmoid: torch 2.0.1's exporter takes the logarithm of the sigmoid, which is zero for numbers below -104. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.LogSigmoid: torch 2.0.1's exporter takes the logarithm of the sigmoid, which is zero for numbers below -104. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_activation.py::test_module_of_special_values[name='LogSigmoid']."""
 
 import io

@@ -1,4 +1,4 @@
-"""nn.MaxPool2d: ONNX Runtime's maximum leaves NaN out where torch's has it. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.MaxPool2d: ONNX Runtime's maximum leaves NaN out where torch's has it. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_pooling.py::TestFunctional.test_maximum_of_nan_and_infinities."""
 
 import io

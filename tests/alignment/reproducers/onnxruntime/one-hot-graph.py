@@ -1,4 +1,4 @@
-"""nn.functional.one_hot: torch 2.0.1's exporter gives OneHot a depth of -1 where the number of classes is left open. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.one_hot: torch 2.0.1's exporter gives OneHot a depth of -1 where the number of classes is left open. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_embedding.py::TestEmbedding.test_one_hot."""
 
 import io

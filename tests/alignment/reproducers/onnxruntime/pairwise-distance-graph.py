@@ -1,4 +1,4 @@
-"""nn.PairwiseDistance: torch 2.0.1's exporter raises differences to the power without taking their absolute values: NaN or wrong for p=3. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.PairwiseDistance: torch 2.0.1's exporter raises differences to the power without taking their absolute values: NaN or wrong for p=3. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_loss.py::TestDistances.test_pairwise_distance."""
 
 import io

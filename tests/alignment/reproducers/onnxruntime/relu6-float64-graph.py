@@ -1,4 +1,4 @@
-"""nn.functional.relu6: ONNX Runtime's optimizer raises for Relu and Clip of float64, which it fuses for other dtypes. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.relu6: ONNX Runtime's optimizer raises for Relu and Clip of float64, which it fuses for other dtypes. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_activation.py::test_function[name='relu6']."""
 
 import io

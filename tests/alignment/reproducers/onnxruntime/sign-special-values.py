@@ -1,4 +1,4 @@
-"""sign: a difference of specification: the sign of NaN is 0 in torch and NaN in ONNX. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""sign: a difference of specification: the sign of NaN is 0 in torch and NaN in ONNX. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_elementwise.py::test_unary_of_special_values[name='sign']."""
 
 import io

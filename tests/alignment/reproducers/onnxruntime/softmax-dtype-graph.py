@@ -1,4 +1,4 @@
-"""nn.functional.softmax: torch 2.0.1's exporter casts to the other dtype after the softmax instead of before it. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.softmax: torch 2.0.1's exporter casts to the other dtype after the softmax instead of before it. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_activation.py::TestWithParameters.test_softmax_in_another_dtype."""
 
 import io

@@ -1,4 +1,4 @@
-"""sort: ONNX Runtime's TopK does not put NaN last; torch and ONNX's reference evaluator do. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""sort: ONNX Runtime's TopK does not put NaN last; torch and ONNX's reference evaluator do. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_reduction.py::TestOrder.test_sorted_values_with_nan."""
 
 import io

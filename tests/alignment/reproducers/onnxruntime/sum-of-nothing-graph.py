@@ -1,4 +1,4 @@
-"""sum: ONNX Runtime and ONNX's reference evaluator keep the dimensions of an empty tensor that is summed, where torch gives a number. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""sum: ONNX Runtime and ONNX's reference evaluator keep the dimensions of an empty tensor that is summed, where torch gives a number. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_reduction.py::TestReduction.test_sum_of_nothing_is_zero."""
 
 import io

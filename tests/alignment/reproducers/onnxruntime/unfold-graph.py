@@ -1,4 +1,4 @@
-"""unfold: torch 2.0.1's exporter leaves the windows of unfold in the dimension that was unfolded, where torch has them last. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""unfold: torch 2.0.1's exporter leaves the windows of unfold in the dimension that was unfolded, where torch has them last. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, onnxruntime 1.23.2; test_convolution.py::TestWindows.test_tensor_unfold."""
 
 import io

@@ -1,4 +1,4 @@
-"""argmax: v1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""argmax: v1 differs in value between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_reduction.py::test_places_of_extremes_among_special_values[name='argmax'], trial 0 of base seed 0.
 paddle: NumPy gives 0, as torch does"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.AvgPool3d: v2 differs in shape between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.AvgPool3d: v2 differs in shape between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_pooling.py::test_average[rank=3], trial 2 of base seed 0.
 torch is the specification: paddle differs in shape; nobody else has an opinion"""
 import sys

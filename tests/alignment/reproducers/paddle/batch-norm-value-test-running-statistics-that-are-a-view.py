@@ -1,4 +1,4 @@
-"""nn.functional.batch_norm: x1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.batch_norm: x1 differs in value between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_normalisation.py::TestNormalisation.test_running_statistics_that_are_a_view, trial 0 of base seed 0.
 torch is the specification: paddle differs in value; nobody else has an opinion"""
 import sys

@@ -1,4 +1,4 @@
-"""copy_: x0.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""copy_: x0.grad differs in gradient between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_elementwise.py::TestInPlace.test_copying, trial 0 of base seed 0.
 paddle: difference of its own forward gives 0 at (1, 0), as torch does"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.functional.cosine_similarity: x1.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.cosine_similarity: x1.grad differs in gradient between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_loss.py::TestDistances.test_cosine_similarity, trial 17 of base seed 0.
 ill-conditioned: a roundoff of the inputs becomes 4503599627370496 of the result"""
 import sys

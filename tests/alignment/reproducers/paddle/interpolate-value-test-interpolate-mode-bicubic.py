@@ -1,4 +1,4 @@
-"""nn.functional.interpolate: v1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.interpolate: v1 differs in value between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_shape.py::test_interpolate[mode='bicubic'], trial 7 of base seed 0.
 torch is the specification: paddle differs in value, in float64 too; nobody else has an opinion"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.functional.layer_norm: v1.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.layer_norm: v1.grad differs in gradient between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_normalisation.py::TestNormalisation.test_functional_layer_norm, trial 17 of base seed 0.
 inconclusive: those who were asked contradict each other, or both sides"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.LayerNorm: v4 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.LayerNorm: v4 differs in value between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_modules.py::test_layer_normalisation_beyond_the_greatest_numbers, trial 0 of base seed 0.
 both: torch and paddle are further from the float64 result than rounding"""
 import sys

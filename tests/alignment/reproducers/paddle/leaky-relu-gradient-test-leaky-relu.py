@@ -1,4 +1,4 @@
-"""nn.functional.leaky_relu: x0.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.leaky_relu: x0.grad differs in gradient between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_activation.py::TestWithParameters.test_leaky_relu, trial 7 of base seed 0.
 semantic difference: a kink, where more than one gradient is right"""
 import sys

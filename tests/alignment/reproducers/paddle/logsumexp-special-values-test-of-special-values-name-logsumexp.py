@@ -1,4 +1,4 @@
-"""logsumexp: v1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""logsumexp: v1 differs in value between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_reduction.py::test_of_special_values[name='logsumexp'], trial 2 of base seed 0.
 torch: NumPy gives nan, as paddle does"""
 import sys

@@ -1,4 +1,4 @@
-"""narrow: its backward in a view with steps writes outside of its memory. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""narrow: its backward in a view with steps writes outside of its memory. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_indexing.py::test_narrow[dim=1], trial 6 of base seed 0.
 paddle: the gradient is wrong, or the process aborts or hangs in its allocator, where torch returns"""
 import subprocess, sys

@@ -1,4 +1,4 @@
-"""prod: x0.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""prod: x0.grad differs in gradient between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_reduction.py::test_along_one_dimension[name='prod'], trial 2 of base seed 0.
 paddle: difference of its own forward gives 0 at (), as torch does"""
 import sys

@@ -1,4 +1,4 @@
-"""rsqrt: v1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""rsqrt: v1 differs in value between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_elementwise.py::test_unary_of_special_values[name='rsqrt'], trial 0 of base seed 0.
 paddle: it is further from the float64 result than rounding explains"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.functional.selu: v1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.selu: v1 differs in value between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_activation.py::test_function[name='selu'], trial 1 of base seed 0.
 paddle: NumPy gives 1.05070099, as torch does"""
 import sys

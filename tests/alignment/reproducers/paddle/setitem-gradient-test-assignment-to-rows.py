@@ -1,4 +1,4 @@
-"""setitem: v3.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""setitem: v3.grad differs in gradient between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_indexing.py::TestWriting.test_assignment_to_rows, trial 7 of base seed 0.
 nondeterministic: paddle does not agree with itself"""
 import sys

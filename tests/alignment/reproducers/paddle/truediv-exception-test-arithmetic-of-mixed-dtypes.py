@@ -1,4 +1,4 @@
-"""truediv: paddle raises where torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""truediv: paddle raises where torch does not. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_elementwise.py::TestArithmetic.test_arithmetic_of_mixed_dtypes, trial 0 of base seed 0.
 paddle: it refuses or lacks what torch accepts"""
 import sys

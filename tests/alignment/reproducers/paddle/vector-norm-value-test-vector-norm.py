@@ -1,4 +1,4 @@
-"""linalg.vector_norm: v3 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""linalg.vector_norm: v3 differs in value between torch and paddle. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, paddle 3.3.1; test_matmul.py::TestLinearAlgebra.test_vector_norm, trial 19 of base seed 0.
 paddle: torch._refs.linalg.vector_norm gives 2.47166589 at (0, 2), as torch does"""
 import sys

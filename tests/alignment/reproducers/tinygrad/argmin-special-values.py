@@ -1,4 +1,4 @@
-"""argmin: v1 differs in value between torch and tinygrad. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""argmin: v1 differs in value between torch and tinygrad. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, tinygrad 0.14.0; test_reduction.py::test_places_of_extremes_among_special_values[name='argmin'], trial 1 of base seed 0.
 tinygrad: NumPy gives 4 at (2,), as torch does"""
 import sys

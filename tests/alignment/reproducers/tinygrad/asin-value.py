@@ -1,4 +1,4 @@
-"""asin: tinygrad's result in float64 has the precision of float32. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""asin: tinygrad's result in float64 has the precision of float32. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1, tinygrad 0.14.0; test_elementwise.py::test_unary[name='asin']."""
 
 import sys

@@ -1,4 +1,4 @@
-"""atan: v1 differs in value between torch and tinygrad. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""atan: v1 differs in value between torch and tinygrad. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, tinygrad 0.14.0; test_elementwise.py::test_unary_of_special_values[name='atan'], trial 0 of base seed 0.
 tinygrad: it is further from the float64 result than rounding explains"""
 import sys

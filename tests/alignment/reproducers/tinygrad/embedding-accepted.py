@@ -1,4 +1,4 @@
-"""nn.functional.embedding: tinygrad takes an index beyond the last row, which torch refuses. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.embedding: tinygrad takes an index beyond the last row, which torch refuses. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1, tinygrad 0.14.0; test_embedding.py::TestEmbedding.test_an_index_beyond_the_last_row_is_refused."""
 
 import sys

@@ -1,4 +1,4 @@
-"""std: tinygrad's gradient where all numbers are equal is NaN. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""std: tinygrad's gradient where all numbers are equal is NaN. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1, tinygrad 0.14.0; test_reduction.py::test_gradient_of_the_spread_of_equal_elements[name='std']."""
 
 import sys

@@ -1,4 +1,4 @@
-"""nn.LeakyReLU: x0.grad differs in gradient between torch and tinygrad. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.LeakyReLU: x0.grad differs in gradient between torch and tinygrad. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, tinygrad 0.14.0; test_activation.py::test_gradient_at_the_corners[name='LeakyReLU'], trial 0 of base seed 0.
 semantic difference: a kink, where more than one gradient is right"""
 import sys

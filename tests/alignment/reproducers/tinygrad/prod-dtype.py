@@ -1,4 +1,4 @@
-"""prod: v1 differs in dtype between torch and tinygrad. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""prod: v1 differs in dtype between torch and tinygrad. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, tinygrad 0.14.0; test_reduction.py::test_of_other_dtypes[name='prod'], trial 0 of base seed 0.
 torch is the specification: tinygrad differs in dtype, in float64 too; nobody else has an opinion"""
 import sys

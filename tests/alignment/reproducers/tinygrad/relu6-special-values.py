@@ -1,4 +1,4 @@
-"""nn.ReLU6: v2 differs in value between torch and tinygrad. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.ReLU6: v2 differs in value between torch and tinygrad. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, tinygrad 0.14.0; test_activation.py::test_module_of_special_values[name='ReLU6'], trial 0 of base seed 0.
 tinygrad: NumPy gives nan at (1, 2), as torch does"""
 import sys

@@ -1,4 +1,4 @@
-"""sign: v1 differs in value between torch and tinygrad. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""sign: v1 differs in value between torch and tinygrad. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, tinygrad 0.14.0; test_elementwise.py::test_unary_of_special_values[name='sign'], trial 0 of base seed 0.
 inconclusive: those who were asked contradict each other, or both sides"""
 import sys

@@ -1,4 +1,4 @@
-"""softmax: tinygrad's result in float64 has the precision of float32. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""softmax: tinygrad's result in float64 has the precision of float32. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1, tinygrad 0.14.0; test_activation.py::TestWithParameters.test_softmax_in_another_dtype."""
 
 import sys

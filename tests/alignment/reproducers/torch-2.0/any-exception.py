@@ -1,4 +1,4 @@
-"""any: torch 2.0 raises where torch 2.13 does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""any: torch 2.0 raises where torch 2.13 does not. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.13.0+cpu, torch 2.0 2.0.1+cu117 (Python 3.10.13); test_reduction.py::test_of_booleans[name='any'], trial 13 of base seed 0.
 torch 2.0: it refuses or lacks what torch accepts"""
 import json, subprocess, sys

@@ -1,4 +1,4 @@
-"""log1p: v1 differs in value between torch 2.13 and torch 2.0. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""log1p: v1 differs in value between torch 2.13 and torch 2.0. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.13.0+cpu, torch 2.0 2.0.1+cu117 (Python 3.10.13); test_elementwise.py::test_unary_of_special_values[name='log1p'], trial 2 of base seed 0.
 torch 2.0: it is further from the float64 result than rounding explains"""
 import json, subprocess, sys

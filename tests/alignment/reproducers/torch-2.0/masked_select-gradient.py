@@ -1,4 +1,4 @@
-"""masked_select: v1.grad differs in gradient between torch 2.13 and torch 2.0. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""masked_select: v1.grad differs in gradient between torch 2.13 and torch 2.0. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.13.0+cpu, torch 2.0 2.0.1+cu117 (Python 3.10.13); test_indexing.py::TestReading.test_mask, trial 9 of base seed 0.
 torch is the specification: torch 2.0 differs in gradient, in float64 too; nobody else has an opinion"""
 import json, subprocess, sys

@@ -1,4 +1,4 @@
-"""nn.functional.hardswish: x0.grad differs in gradient between torch 2.0.1 and torch 2.13. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.hardswish: x0.grad differs in gradient between torch 2.0.1 and torch 2.13. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, torch 2.13 2.13.0+cpu (Python 3.11.7); test_activation.py::test_function[name='hardswish'], trial 14 of base seed 0.
 semantic difference: a kink, where more than one gradient is right"""
 import json, subprocess, sys

@@ -1,4 +1,4 @@
-"""argmax: torch.compile(backend='inductor') of torch+compile=inductor differs from its eager mode. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""argmax: torch.compile(backend='inductor') of torch+compile=inductor differs from its eager mode. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, torch+compile=inductor 2.0.1+cu117; test_reduction.py::test_places_of_extremes_among_special_values[name='argmax'], trial 0 of base seed 0."""
 
 import sys

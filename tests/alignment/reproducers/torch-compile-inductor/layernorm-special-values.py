@@ -1,4 +1,4 @@
-"""nn.LayerNorm: torch.compile(backend='inductor') of torch+compile=inductor differs from its eager mode. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.LayerNorm: torch.compile(backend='inductor') of torch+compile=inductor differs from its eager mode. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, torch+compile=inductor 2.0.1+cu117; test_modules.py::test_layer_normalisation_beyond_the_greatest_numbers, trial 0 of base seed 0."""
 
 import sys

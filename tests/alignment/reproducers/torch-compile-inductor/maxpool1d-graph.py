@@ -1,4 +1,4 @@
-"""nn.MaxPool1d: torch.compile(backend='inductor') of torch+compile=inductor differs from its eager mode. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.MaxPool1d: torch.compile(backend='inductor') of torch+compile=inductor differs from its eager mode. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, torch+compile=inductor 2.0.1+cu117; test_pooling.py::test_maximum[rank=1], trial 0 of base seed 0."""
 
 import base64

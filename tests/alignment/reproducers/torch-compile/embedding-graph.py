@@ -1,4 +1,4 @@
-"""nn.Embedding: torch.compile(backend='aot_eager') of torch+compile=aot_eager differs from its eager mode. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.Embedding: torch.compile(backend='aot_eager') of torch+compile=aot_eager differs from its eager mode. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.0.1+cu117, torch+compile=aot_eager 2.0.1+cu117; test_embedding.py::TestEmbedding.test_gradients_are_scaled_by_frequency, trial 0 of base seed 0."""
 
 import sys

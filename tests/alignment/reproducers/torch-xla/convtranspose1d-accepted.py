@@ -2,7 +2,7 @@
 
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_convolution.py::test_transposed_convolution[rank=1], trial 0 of base seed 77.
 torch:xla: it accepts what torch refuses
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

@@ -3,7 +3,7 @@
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_matmul.py::TestLinearAlgebra.test_diagonal, trial 0 of base seed 77.
 torch:xla: NumPy gives -0.0664641857 at (2, 3), as torch does
 Compared: v1, x0.grad.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""nn.CELU: x0.grad differs in gradient between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.CELU: x0.grad differs in gradient between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_activation.py::TestWithParameters.test_elu_and_celu, trial 0 of base seed 77.
 torch:xla: difference of its own forward gives -0.133004624 at (5, 2), as torch does"""
 import sys

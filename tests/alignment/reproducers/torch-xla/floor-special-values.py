@@ -1,4 +1,4 @@
-"""floor: v1 differs in value between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""floor: v1 differs in value between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_elementwise.py::test_unary_of_special_values[name='floor'], trial 1 of base seed 77.
 torch:xla: it is further from the float64 result than rounding explains"""
 import sys

@@ -2,7 +2,7 @@
 
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_normalisation.py::TestNormalisation.test_weights_that_are_a_view, trial 0 of base seed 77.
 torch:xla: it refuses or lacks what torch accepts
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

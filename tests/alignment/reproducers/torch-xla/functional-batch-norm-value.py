@@ -3,7 +3,7 @@
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_normalisation.py::TestNormalisation.test_running_statistics_that_are_a_view, trial 0 of base seed 77.
 torch is the specification: torch:xla differs in value, in float64 too; nobody else has an opinion
 Compared: x1, v3.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""nn.functional.gelu: v1 differs in value between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.gelu: v1 differs in value between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_activation.py::TestWithParameters.test_gelu_by_tanh_of_doubles, trial 0 of base seed 77.
 torch:xla: torch._refs.nn.functional.gelu gives -0.000113648481 at (1, 0), as torch does"""
 import sys

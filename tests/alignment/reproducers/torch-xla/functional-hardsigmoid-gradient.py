@@ -1,4 +1,4 @@
-"""nn.functional.hardsigmoid: x0.grad differs in gradient between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.functional.hardsigmoid: x0.grad differs in gradient between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_activation.py::test_function[name='hardsigmoid'], trial 0 of base seed 77.
 torch: difference of its own forward gives 0.00454362821, as torch:xla does"""
 import sys

@@ -3,7 +3,7 @@
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_activation.py::test_function[name='selu'], trial 0 of base seed 77.
 torch:xla: difference of its own forward gives 0.00323104748 at (1, 0, 2), as torch does
 Compared: v1.grad.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

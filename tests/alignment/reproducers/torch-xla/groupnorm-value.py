@@ -1,4 +1,4 @@
-"""nn.GroupNorm: v3 differs in value between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.GroupNorm: v3 differs in value between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_normalisation.py::TestNormalisation.test_groups_of_a_matrix, trial 0 of base seed 77.
 torch:xla: NumPy gives 0.85620738 at (2, 0), as torch does"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.Linear: m0.weight.grad differs in gradient between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.Linear: m0.weight.grad differs in gradient between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_optimizer.py::TestOptimizers.test_sgd_upwards, trial 1 of base seed 77.
 rounding, piled up: every call agrees when it is given the same operands"""
 import sys

@@ -1,4 +1,4 @@
-"""logsumexp: v1 differs in value between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""logsumexp: v1 differs in value between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_reduction.py::test_of_special_values[name='logsumexp'], trial 1 of base seed 77.
 torch: NumPy gives nan at (1,), as torch:xla does"""
 import sys

@@ -1,4 +1,4 @@
-"""nn.MaxPool2d: torch:xla accepts what torch refuses. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.MaxPool2d: torch:xla accepts what torch refuses. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_modules.py::test_pooling_over_more_than_there_is, trial 0 of base seed 77.
 torch:xla: it accepts what torch refuses"""
 import sys

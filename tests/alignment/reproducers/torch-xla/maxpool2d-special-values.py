@@ -3,7 +3,7 @@
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_pooling.py::TestFunctional.test_maximum_of_nan_and_infinities, trial 0 of base seed 77.
 torch:xla: NumPy gives nan at (0, 1, 0, 2), as torch does
 Compared: v3.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""ne: v2 differs in value between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""ne: v2 differs in value between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_elementwise.py::test_relations_of_special_values[name='ne'], trial 0 of base seed 77.
 torch:xla: it is further from the float64 result than rounding explains"""
 import sys

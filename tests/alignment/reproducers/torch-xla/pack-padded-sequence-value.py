@@ -1,4 +1,4 @@
-"""nn.utils.rnn.pack_padded_sequence: v1[0] differs in value between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+"""nn.utils.rnn.pack_padded_sequence: v1[0] differs in value between torch and torch:xla. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_networks.py::test_sequences_are_unpacked_with_their_lengths, trial 0 of base seed 77.
 torch is the specification: torch:xla differs in value, in float64 too; nobody else has an opinion"""
 import sys

@@ -3,7 +3,7 @@
 torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_shape.py::TestResampling.test_upsample_by_a_factor, trial 0 of base seed 77.
 torch:xla: NumPy gives 0.00588647525 at (0, 1, 0, 5), as torch does
 Compared: v2.
-Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 """
 
 import base64

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from generators.arrays import Drawn
+from generators.code_position import call_site, location
 from generators.contents import Filling, Spec, array_from, check_contents, indices
 from generators.core import Generator
 from generators.dtypes import INTEGRAL, Array, dtype_name, float_range
 from generators.entropy import Bits
-from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
@@ -23,10 +24,9 @@ from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import are_plain, as_generator
 from generators.values import REACH, WHOLE_REACH, Open
-from generators.where import here, text
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 
 _OF_LEVEL = MappingProxyType({"single": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"})
@@ -121,7 +121,7 @@ def explored_array(
                 values = sharing(values, first, name, low, high, seed)
         return Drawn(values.repeat(times, axis=dim) if layout == "expanded" else values, name, layout)
     except GeneratorError as error:
-        raise type(error)(f"random_tensor at {text(here())}: {error}") from None
+        raise type(error)(f"random_tensor at {location(call_site())}: {error}") from None
 
 
 def _open_values(exploration: Exploration, shape: Shape, dtype: str, numbers: Open, seed: int) -> Array:
@@ -196,10 +196,11 @@ def _lying(level: str, shape: Shape, *, repeats: bool) -> str:
 def _check_bounds(low: Any, high: Any) -> None:
     for name, bound in (("low", low), ("high", high)):
         if bound is not None and not (isinstance(bound, (int, float, np.number)) and math.isfinite(bound)):
-            raise BadBounds(f"random_tensor({name}={bound!r}) at {text(here())}: expected a finite number")
+            raise BadBounds(f"random_tensor({name}={bound!r}) at {location(call_site())}: expected a finite number")
     if low is not None and high is not None and not low < high:
         raise BadBounds(
-            f"random_tensor(low={low!r}, high={high!r}) at {text(here())}: expected finite numbers with low < high"
+            f"random_tensor(low={low!r}, high={high!r}) at {location(call_site())}: expected finite numbers with low "
+            "< high"
         )
 
 
@@ -216,7 +217,7 @@ def _consistent(
     """Raise `GeneratorError` if one argument contradicts another. The last item of `dims`, if any, is not None."""
 
     def wrong(what: str, why: str) -> GeneratorError:
-        return GeneratorError(f"random_tensor({what}) at {text(here())}: {why}")
+        return GeneratorError(f"random_tensor({what}) at {location(call_site())}: {why}")
 
     if shape is not None and (ndim is not None or dims):
         other = "ndim" if ndim is not None else f"dim{next(at for at, size in enumerate(dims) if size is not None)}"
@@ -262,5 +263,7 @@ def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
     Raises `GeneratorError` if `count` is not an int or is below 1.
     """
     if type(count) is not int or count < 1:
-        raise GeneratorError(f"broadcast_tensors({count!r}) at {text(here())}: expected how many tensors, at least 1")
+        raise GeneratorError(
+            f"broadcast_tensors({count!r}) at {location(call_site())}: expected how many tensors, at least 1"
+        )
     return Exploration.of(current()).broadcasting(count, ndim)

@@ -122,14 +122,14 @@ class Options:
     deadline: float = DEADLINE
     memory: int = MEMORY
     #: Fields set by the process's own variables, which take precedence over a test's arguments.
-    asked: frozenset[str] = frozenset()
+    explicit: frozenset[str] = frozenset()
 
     def of_test(self, settings: Settings) -> Options:
         """Return these options with the seed and deadline of `settings`, except those that the process sets."""
         if settings.seed is None and settings.deadline is None:
             return self
         own = {name: getattr(settings, name) for name in ("seed", "deadline")}
-        changed = {name: value for name, value in own.items() if value is not None and name not in self.asked}
+        changed = {name: value for name, value in own.items() if value is not None and name not in self.explicit}
         return dataclasses.replace(self, **changed) if changed else self
 
     def trials(self, own: int) -> int:
@@ -139,7 +139,7 @@ class Options:
         return self.n or max(1, math.ceil(own * self.times))
 
     @property
-    def usual(self) -> bool:
+    def runs_all_default_trials(self) -> bool:
         """Whether all trials of a test run with the default base seed, so that all known divergences must happen."""
         return not self.exploring and self.trial is None and self.n is None and self.times >= 1
 
@@ -170,7 +170,7 @@ def _asked_for(
     own: tuple[tuple[str, str], ...], default: tuple[tuple[str, str], ...], spelled: Callable[[str], str]
 ) -> Options:
     """Return the options of the process's `own` variables over the project's `default` ones."""
-    given, asked = _Given(dict(default + own), spelled), dict(own)
+    given, explicit = _Given(dict(default + own), spelled), dict(own)
     drawn = given["seed"] == "random"
     seed = given.whole("seed", "a whole number, or random") if given["seed"] and not drawn else 0
     profile = given.profile()
@@ -190,7 +190,7 @@ def _asked_for(
         shrink=given.seconds("shrink", 0.0 if quick else profile.shrink),
         deadline=given.measured("deadline", duration, DEADLINE),
         memory=given.measured("memory", size, MEMORY),
-        asked=frozenset(name for name in ("seed", "deadline") if asked.get(variable_of(name))),
+        explicit=frozenset(name for name in ("seed", "deadline") if explicit.get(variable_of(name))),
     )
 
 

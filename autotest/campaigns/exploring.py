@@ -19,9 +19,9 @@ from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
 from autotest.processes.endings import room_to_judge
 from autotest.program import Call
+from autotest.recording.call_observer import notifying
 from autotest.recording.given import given
 from autotest.recording.recorder import Recorder
-from autotest.recording.watching import watched
 from autotest.replaying import graph_check
 from autotest.results import coverage
 from autotest.results.finding import Finding
@@ -86,7 +86,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
         test, pair = _strict(test, conditions), context.pair
         tally = _Tally(test, context, result, task.counted)
         agreeing: list[tuple[int, Outcome]] = []
-        with _watching(task.where, trail, conditions, task.set_aside, task.watched):
+        with _observing(task.where, trail, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, trail)
                 with _room_to_judge(outcome, conditions):
@@ -219,7 +219,7 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
     def drive(test: Test, context: RunContext) -> None:
         test, pair = _strict(test, conditions), context.pair
         context = dataclasses.replace(context, options=options)
-        with _watching(task.where, trail, conditions):
+        with _observing(task.where, trail, conditions):
             outcome = _trial(test, pair, task.where, task.index, trail)
             if _wants_graph(outcome, test, pair):
                 _note_graph_trials(trail, task.where, conditions, pair, [task.index])
@@ -295,7 +295,7 @@ def _trial(test: Test, pair: Pair, where: Where, index: int, trail: Breadcrumb |
 
 
 @contextlib.contextmanager
-def _watching(
+def _observing(
     where: Where,
     trail: Breadcrumb | None,
     conditions: Conditions,
@@ -306,21 +306,21 @@ def _watching(
         yield
         return
     trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
-    with watched(Guard(trail, set_aside, watched_calls) if set_aside or watched_calls else trail):
+    with notifying(Guard(trail, set_aside, watched_calls) if set_aside or watched_calls else trail):
         yield
     trail.rest()
 
 
 class Guard:
-    """A `Watch` that ends a trial before a call that is set aside, and notes the arguments of watched calls."""
+    """A `CallObserver` that ends a trial before a call that is set aside, and notes the arguments of watched calls."""
 
     def __init__(self, trail: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
         self._trail, self._set_aside, self._watched = trail, set_aside, watched_calls
         self._all = EVERY_CALL in watched_calls
 
-    def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
+    def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
         self._may_pass(recorder, call, refused=side == "candidate" and recorder.rejection is not None)
-        self._trail.about_to(recorder, side, call)
+        self._trail.before_call(recorder, side, call)
 
     def _may_pass(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
         operator = called(recorder, call)

@@ -15,8 +15,8 @@ from autotest.processes.breadcrumb import Breadcrumb
 from autotest.program import Call, operator_of, refs
 from autotest.program.rewriting import needed
 from autotest.program.semantics import OPERATIONS, in_place, pushes_gradients
+from autotest.recording.call_observer import notifying
 from autotest.recording.record import Record
-from autotest.recording.watching import watched
 from autotest.results.gradient_account import SMALL, GradientAccount, Use
 from autotest.results.ledger import Ledger
 from autotest.sources.called_tests import trial_seed
@@ -71,7 +71,7 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
 
     for item in tests:
         try:
-            with driven_by(drive), contextlib.nullcontext() if trail is None else watched(trail):
+            with driven_by(drive), contextlib.nullcontext() if trail is None else notifying(trail):
                 item.call()
         except SkipsItself as error:  # noqa: PERF203 - once a test
             account.skips[item.id] = str(error)
@@ -106,7 +106,12 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
         if not in_place(call) and {id(result) for result in results} <= {id(operand) for operand in operands}:
             continue  # it returned its operand, as a dropout in eval mode does
         use = _use(
-            call, record, results, operands, settings, (call.slot in reached, bool(outcome.numeric), outcome.small)
+            call,
+            record,
+            results,
+            operands,
+            settings,
+            (call.slot in reached, bool(outcome.numeric_pairs), outcome.too_small_inputs),
         )
         if known and use.state == "missing":
             # The trial ended at the divergence; without it, it would have continued to the gradients.

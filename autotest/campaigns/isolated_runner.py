@@ -135,7 +135,7 @@ class _Trials:
         if tally.accepted < needed:
             raise TooFewAccepted(test.id, text.too_few_accepted(tally.accepted, needed, tally.rejections, tally.places))
         stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True)
-        if options.usual and stale:
+        if options.runs_all_default_trials and stale:
             raise StaleLedgerEntry(test.id, text.stale_entries(stale))
 
     def _explore(self, base: int, indices: range, tally: Tally) -> int:

@@ -235,7 +235,7 @@ class _Sweep:
         try:
             self._session.run(self._engine, _Log(), written)
             self._compare(again=True)
-            self._look_into()
+            self._diagnose_findings()
         except KeyboardInterrupt as error:
             self.interrupted = error
             self._session.map.incomplete = self._session.map.incomplete or "interrupted while findings were looked into"
@@ -265,14 +265,14 @@ class _Sweep:
             compared, self.flaky = without_flaky(self._session, self._engine, self._before, self._asked, compared)
         self.compared = compared
 
-    def _look_into(self) -> None:
+    def _diagnose_findings(self) -> None:
         self.found = findings(self._session.map)
         arguments = self._arguments
         if self.found and not arguments.no_explain:
             most = 2 * arguments.explain  # first for the verdicts, then for the scripts
             what = several(len(self.found), "distinct finding")
             print(f"looking into {what}, which takes {most:.0f} s at most (--explain, --no-explain)", flush=True)
-            self._engine.look_into(self.found, arguments.explain, arguments.explain)
+            self._engine.diagnose_findings(self.found, arguments.explain, arguments.explain)
 
 
 def _command() -> str:

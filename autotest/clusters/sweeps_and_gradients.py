@@ -140,7 +140,7 @@ class SweepOnCluster(SweepEngine):
                 # A unit is complete when every group has completed it.
                 report(unit, cell, done and times[unit.number] == len(self._cluster.groups))
 
-    def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
+    def diagnose_findings(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
         """Explain each finding on a group that showed it: other machines, and this one, may have other frameworks."""
         end = time.monotonic() + explain
         own = {finding.number: finding for finding in findings if finding.program is not None}

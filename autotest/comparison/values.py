@@ -27,8 +27,8 @@ from autotest.program.values import TensorValue
 __all__ = [
     "Comparison",
     "Missing",
+    "OpaqueObject",
     "TensorValue",
-    "Thing",
     "compare_values",
     "limits",
     "passing_tolerance",
@@ -49,7 +49,7 @@ class Missing:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Thing:
+class OpaqueObject:
     """Placeholder for an object without a value, such as a function: only its presence on both sides is compared."""
 
     kind: str = dataclasses.field(compare=False)
@@ -294,7 +294,7 @@ def _shortest(value: Any, dtype: str) -> str:
 def _class_of(value: Any) -> str:
     if type(value) is Missing:
         return "nothing of that name"
-    if type(value) is Thing:
+    if type(value) is OpaqueObject:
         return f"an object of type {value.kind}"
     return f"a {value.dtype} tensor" if type(value) is TensorValue else f"a {type(value).__name__}"
 
@@ -304,7 +304,7 @@ def _described(value: Any) -> str:
         return f"{_class_of(value)} of shape {value.data.shape}"
     if isinstance(value, (tuple, list, dict)):
         return f"{_class_of(value)} of {len(value)}"
-    return _class_of(value) if type(value) in (Missing, Thing) else f"{_told(value)} ({type(value).__name__})"
+    return _class_of(value) if type(value) in (Missing, OpaqueObject) else f"{_told(value)} ({type(value).__name__})"
 
 
 def _told(value: Any) -> str:

@@ -26,7 +26,7 @@ from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_cla
 from autotest.recording.recorder import Recorder
 from autotest.replaying.operator_shown import operator_shown
 from autotest.results.ledger import Ledger, LedgerEntry
-from autotest.trials.trial import Outcome, Test, perform, settle
+from autotest.trials.trial import Outcome, Test, compare_outcomes, perform
 
 #: The largest number of known mismatches that are repaired in one trial.
 _MOST = 12
@@ -39,8 +39,9 @@ _ENDS = ("exception", "accepted", "out of memory")
 def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> bool:
     """Return whether `outcome`, whose first mismatch `ledger` expects, has a mismatch that the ledger does not expect.
 
-    If so, `outcome.mismatches`, `outcome.beyond` and `outcome.set_aside` are set to the unexpected mismatches, the
-    repaired program and the differences that are ignored in it. `outcome.met_beyond` receives the ledger entries met.
+    If so, `outcome.mismatches`, `outcome.repaired_program` and `outcome.ignored_differences` are set to the unexpected
+    mismatches, the repaired program and the differences that are ignored in it. `outcome.further_expected` receives
+    the ledger entries met.
     """
 
     def known(program: Program, mismatch: Mismatch) -> LedgerEntry | None:
@@ -68,10 +69,10 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
             first = agreement.mismatches[0]
             entry = known(program, first)
             if entry is not None:
-                outcome.met_beyond.append(entry)
+                outcome.further_expected.append(entry)
             else:
-                outcome.mismatches, outcome.beyond = agreement.mismatches, program
-                outcome.set_aside = settings.set_aside
+                outcome.mismatches, outcome.repaired_program = agreement.mismatches, program
+                outcome.ignored_differences = settings.set_aside
                 return True
             if any(known(program, item) is None for item in _beside(agreement, first)):
                 # Results of one call do not depend on each other: to know one mismatch does not explain the others.
@@ -95,7 +96,7 @@ def _past_refusals(
         return mismatch.symptom == "exception" and known(recorder.snapshot(), mismatch) is not None
 
     outcome = perform(test.body, seed, test.settings, pair, is_known_refusal=is_known_refusal)
-    settle([outcome], test.settings)
+    compare_outcomes([outcome], test.settings)
     return outcome
 
 

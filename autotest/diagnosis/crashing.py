@@ -13,7 +13,7 @@ from autotest.diagnosis.locating import operands
 from autotest.diagnosis.probing import HANGS, Ending, Probe, ProbeOptions
 from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
-from autotest.processes.endings import Pace
+from autotest.processes.endings import TimeoutEstimate
 from autotest.program import Program, call_reduction, operator_of, reduction
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, without
@@ -62,14 +62,16 @@ def shrink(
         The smallest program found, or None if `program` does not crash here.
     """
     graph = options.graph
-    pace = Pace() if graph is None else None  # graphs may be compiled: the time of one says little about another
+    timeouts = (
+        TimeoutEstimate() if graph is None else None
+    )  # graphs may be compiled: the time of one says little about another
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
         # A fork of this process lacks the threads that run a graph, and might wait for them forever.
         forks = _forks(pair, stack) if graph is None and not hangs else []
         for one in (*forks, server):
             children = [
-                stack.enter_context(contextlib.closing(Probe(one, options, pace if hangs else None)))
+                stack.enter_context(contextlib.closing(Probe(one, options, timeouts if hangs else None)))
                 for _ in range(jobs)
             ]
             chances = _CHANCES if one is not server and options.times > 1 else 1
@@ -80,10 +82,10 @@ def shrink(
                     break
             if wanted.death == HANGS and one is not server:
                 continue  # it may hang because a fork lacks a thread
-            if pace is not None and not hangs:
-                pace.took(time.monotonic() - begun)
+            if timeouts is not None and not hangs:
+                timeouts.record(time.monotonic() - begun)
             for child in children:
-                child.pace = pace
+                child.timeouts = timeouts
             if wanted.death:
                 operator = operator_of(program.calls, len(program.calls) - 1) if graph is None else ""
                 search = _DeathSearch(program, wanted, operator, children, pool, time.monotonic() + seconds)

@@ -33,7 +33,7 @@ from autotest.results.ledger import Ledger
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import Judgement, identity_of_trial, judge
-from autotest.trials.told_alone import must_tell_both
+from autotest.trials.one_sided_modes import check_one_sided_modes
 from autotest.trials.trial import Outcome, Test, run_trial
 
 
@@ -47,7 +47,7 @@ class FailedTrial:
     test: Test
     outcome: Outcome
     pair: Pair
-    #: The cached agreement of the replay, and the value of `outcome.beyond` at that time.
+    #: The cached agreement of the replay, and the value of `outcome.repaired_program` at that time.
     _agreement: Agreement | None = None
     _beyond: Program | None = None
     #: The cached opinion, with the mismatch that it is on.
@@ -56,10 +56,10 @@ class FailedTrial:
     @property
     def _settings(self) -> Settings:
         """The settings of the test, without the differences that `beyond_known` found to be known in this trial."""
-        return dataclasses.replace(self.test.settings, set_aside=self.outcome.set_aside)
+        return dataclasses.replace(self.test.settings, set_aside=self.outcome.ignored_differences)
 
     def _replayed(self) -> Agreement:
-        known, beyond = self._agreement, self.outcome.beyond
+        known, beyond = self._agreement, self.outcome.repaired_program
         # A replay without mismatches is not cached: it may be chance.
         if known is None or self._beyond is not beyond or not known.mismatches:
             known = self._agreement = agree(self.outcome.program, self.pair, self._settings)
@@ -106,7 +106,11 @@ class FailedTrial:
         An example is a value that it reads from uninitialized memory.
         """
         outcome, reference = self.outcome, self.pair.reference
-        if outcome.update is not None or outcome.beyond is not None or not may_be_rounding(outcome.mismatches):
+        if (
+            outcome.update is not None
+            or outcome.repaired_program is not None
+            or not may_be_rounding(outcome.mismatches)
+        ):
             return
         try:
             live = Agreement(outcome.program, outcome.recorder, outcome.mismatches)
@@ -131,7 +135,7 @@ class FailedTrial:
             agreement = self._replayed()
             gone = unshown(outcome.mismatches, agreement, settings)
             if not agreement.mismatches:
-                if gone or outcome.beyond is not None:
+                if gone or outcome.repaired_program is not None:
                     return None
                 # The mismatch was barely above the tolerance and is barely below it now: examine the trial's values.
                 live = Agreement(outcome.program, outcome.recorder, list(outcome.mismatches))
@@ -173,7 +177,7 @@ class FailedTrial:
             return
         if any((item.name, item.symptom) == (first.name, first.symptom) for item in found.mismatches):
             return
-        must_tell_both(self.test.body, self.outcome, self._settings, self.pair)
+        check_one_sided_modes(self.test.body, self.outcome, self._settings, self.pair)
 
     @np.errstate(all="ignore")
     @warnings_ignored()

@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.frameworks import Pair, chosen
 from autotest.processes.client import START_UP, Process, Server
-from autotest.processes.endings import Pace, describe
+from autotest.processes.endings import TimeoutEstimate, describe
 from autotest.program import Program
 from autotest.replaying import graph_check
 from autotest.replaying.replay import replay
@@ -52,7 +52,7 @@ _USUAL = ProbeOptions()
 class Probe:
     """A process that runs programs, and is replaced by a new one if a program crashes it."""
 
-    def __init__(self, server: Server, options: ProbeOptions = _USUAL, pace: Pace | None = None) -> None:
+    def __init__(self, server: Server, options: ProbeOptions = _USUAL, timeouts: TimeoutEstimate | None = None) -> None:
         """Start the process.
 
         Args:
@@ -62,7 +62,7 @@ class Probe:
                 reference, counts as hanging. None means to wait for the whole deadline.
         """
         #: The time that programs take. It may be set later, so that the first program has the whole deadline.
-        self.pace = pace
+        self.timeouts = timeouts
         self._server, self._options = server, options
         self._process = self._started()
         self._ready = False
@@ -98,7 +98,9 @@ class Probe:
         begun = time.monotonic()
         accepted = _said(connection, deadline)
         reference = time.monotonic() - begun
-        patience = deadline if self.pace is None else self.pace.patience(self._options.times * reference, deadline)
+        patience = (
+            deadline if self.timeouts is None else self.timeouts.timeout(self._options.times * reference, deadline)
+        )
         if accepted is not None and _said(connection, patience) is True:
             self._took(time.monotonic() - begun)
             if not self._options.lasting:
@@ -112,8 +114,8 @@ class Probe:
         return Ending(death, accepted is True)
 
     def _took(self, seconds: float) -> None:
-        if self.pace is not None:
-            self.pace.took(seconds)
+        if self.timeouts is not None:
+            self.timeouts.record(seconds)
 
     def _replace(self) -> None:
         self._process.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.comparison import Missing, TensorValue, Thing
+from autotest.comparison import Missing, OpaqueObject, TensorValue
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
 from autotest.program import Root
@@ -60,7 +60,7 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
         return neutral.path
     if neutral is not ABSENT:
         return _collect(framework, neutral, tensors)
-    return Thing(type(value).__name__)
+    return OpaqueObject(type(value).__name__)
 
 
 def _fill(shape: Any, frozen: Any) -> Any:

@@ -24,7 +24,7 @@ def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.E
     in_body = any(_module(entry) == "autotest.trials.trial" for entry in entries)
     if isinstance(error, AutotestError) and (not in_body or isinstance(error, FrameworkMissing)):
         _show_as_text(report, item, error)
-    elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "of_the_test", False):
+    elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "is_test_mistake", False):
         # These errors are about a line of the test. Any other error may be caused by this library, so its frames stay.
         own = own_lines(excinfo.tb, FOREIGN)
         if own is not None:

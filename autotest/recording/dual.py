@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from autotest.base.errors import UsageError, made_by_the_test, of_the_test
+from autotest.base.errors import UsageError, as_test_mistake, is_test_mistake
 from autotest.frameworks import ABSENT, Both, Pair
 from autotest.program import Call, Operand, Ref, Root
 from autotest.recording import mistakes, operators, refusals
@@ -23,7 +23,7 @@ from autotest.recording.sides import SideNamespace
 from autotest.recording.steps import keep_step
 from autotest.recording.uncopied import Uncopied
 
-__tracebackhide__ = of_the_test  # as in the recorder
+__tracebackhide__ = is_test_mistake  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
 #: Types of results that reading consumes. They are turned into a list at once.
 _ITERATORS = (types.GeneratorType, map, filter, zip)
@@ -139,7 +139,7 @@ class Symbol(DualObject):
     def _child(self, name: str) -> Any:
         """Return the object called `name`. It is cached if it is the same for every pair."""
         if mistakes.is_asked_by_tools(name):
-            raise made_by_the_test(AttributeError(f"a dual {self._path or 'torch'} has no {name}"))
+            raise as_test_mistake(AttributeError(f"a dual {self._path or 'torch'} has no {name}"))
         recorder = self._recorder_now()
         pair = recorder.pair
         side = pair.side(name)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import generators
-from autotest.base.errors import UsageError, of_the_test
+from autotest.base.errors import UsageError, is_test_mistake
 from autotest.frameworks import ABSENT, Made, files
 from autotest.program import Array, CallKind, Operand, Ref, Root, plain_container
 from autotest.recording.files import with_own_files
@@ -20,7 +20,7 @@ from generators import NOTHING
 from generators.annotations import describe, element
 
 # Hides the frames of this module from pytest's traceback of an error made by the test, which then ends at the test.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: Types whose values are the same on both sides and in the program.
 LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from autotest.base.errors import UsageError, made_by_the_test, nearest
+from autotest.base.errors import UsageError, as_test_mistake, nearest
 from autotest.comparison.rejection import first_line, is_missing_device, unknown_keywords
 from autotest.frameworks import Pair, names
 from autotest.program import Call
@@ -78,7 +78,7 @@ def check_call(path: str, named: Mapping[str, object]) -> None:
         TypeError: `path` is empty, so that the namespace itself is called.
     """
     if not path:
-        raise made_by_the_test(TypeError("torch is a module and no function: call one of its own, such as torch.relu"))
+        raise as_test_mistake(TypeError("torch is a module and no function: call one of its own, such as torch.relu"))
     if path == "utils.data.DataLoader" and named.get("shuffle"):
         raise UsageError(
             "torch.utils.data.DataLoader(shuffle=True): each side would draw an order of its own. Draw one for both, "
@@ -88,7 +88,7 @@ def check_call(path: str, named: Mapping[str, object]) -> None:
 
 def not_called(path: str) -> Exception:
     """Return the error for a ``with`` statement over a function of the namespace that was not called."""
-    return made_by_the_test(TypeError(f"`with` takes what torch.{path} gives: write with torch.{path}(...):"))
+    return as_test_mistake(TypeError(f"`with` takes what torch.{path} gives: write with torch.{path}(...):"))
 
 
 def gradients_off(target: str, reference: str) -> UsageError:

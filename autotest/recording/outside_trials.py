@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from autotest.base.errors import of_the_test
+from autotest.base.errors import is_test_mistake
 from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, compare_values
 from autotest.frameworks import Pair, all_chosen
 from autotest.recording.recorder import Recorder
 from autotest.results.divergence import Divergence
 
-__tracebackhide__ = of_the_test  # as in recorder.py
+__tracebackhide__ = is_test_mistake  # as in recorder.py
 
 
 def pair_outside() -> Pair:

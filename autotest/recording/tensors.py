@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import generators
-from autotest.base.errors import of_the_test
+from autotest.base.errors import is_test_mistake
 from autotest.comparison.rejection import is_missing_device
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import LAYOUT, Array, CallKind, Ref
@@ -19,7 +19,7 @@ from autotest.recording.outside_trials import pair_outside
 from autotest.recording.recorder import Recorder, current
 
 # Errors caused by the test are shown at the line of the test, so pytest hides the frames of this module for them.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 # Generators built in this module are arguments of the test: their errors name the line of the test.
 __generators_hide__ = True
@@ -181,7 +181,7 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
     """
     call = recorder.next_call(kind, target, (Ref(slot), *details), {}, LAYOUT)
     expected_of, actual_of = recorder.pair.operation(kind, target)
-    recorder.about_to(recorder, "candidate", call)
+    recorder.before_call(recorder, "candidate", call)
     try:
         expected = expected_of(recorder.expected[slot], *details)
         actual = actual_of(recorder.actual[slot], *details)

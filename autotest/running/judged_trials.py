@@ -30,7 +30,7 @@ from autotest.trials.judgement import (
     judge,
 )
 from autotest.trials.memory import free, holds_much
-from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, settle
+from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, compare_outcomes
 
 if TYPE_CHECKING:
     from autotest.diagnosis.failed_trial import FailedTrial
@@ -109,7 +109,7 @@ class JudgedTrials:
             said = text.too_few_accepted(tally.accepted, self.needed, tally.rejections, tally.places)
             raise TooFewAccepted(self.test.id, said)
         self._agree_in_graph_mode()
-        if self.context.options.usual:
+        if self.context.options.runs_all_default_trials:
             parity = self.test.settings.check_errors
             stale = self.context.ledger.stale(self.test.id, tally.expected, error_parity=parity)
             if stale:
@@ -133,10 +133,10 @@ class JudgedTrials:
     def judge_waiting(self) -> None:
         """Compare the waiting trials, and judge them."""
         waiting, self.waiting, self.held = self.waiting, [], 0
-        settle([outcome for _, outcome in waiting], self.test.settings)
+        compare_outcomes([outcome for _, outcome in waiting], self.test.settings)
         for planned, outcome in waiting:
             if outcome.pending is not None:  # it follows a trial in which the candidate hangs
-                settle([outcome], self.test.settings)
+                compare_outcomes([outcome], self.test.settings)
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
             if holds_much(outcome.recorder):

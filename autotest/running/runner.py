@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from autotest.base.errors import AutotestError, annotate
 from autotest.base.options import Options
 from autotest.processes import breadcrumb
-from autotest.recording.watching import watched
+from autotest.recording.call_observer import notifying
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.identity import DEADLY
@@ -22,7 +22,7 @@ from autotest.running.tally import Tally
 from autotest.sources.called_tests import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
-from autotest.trials.returned import must_begin_alike
+from autotest.trials.returned import check_equal_default_dtypes
 from autotest.trials.trial import Outcome, Test, perform_next
 from generators import Schedule
 
@@ -57,12 +57,12 @@ def run_test(test: Test, context: RunContext) -> Tally:
 
 def patience(test: Test, options: Options) -> float | None:
     """Return the seconds that a candidate in its own process has to answer, or None if test and run set no deadline."""
-    return options.deadline if test.settings.deadline is not None or "deadline" in options.asked else None
+    return options.deadline if test.settings.deadline is not None or "deadline" in options.explicit else None
 
 
 def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
     """Return the collector for the trials of `test`, and the seeds of trials that are known to crash the process."""
-    must_begin_alike(context.pair)  # once is enough: each trial restores the modes of both sides
+    check_equal_default_dtypes(context.pair)  # once is enough: each trial restores the modes of both sides
     tally = Tally()
     run_hooks.begins(test, context, tally)
     store = Store(context.options.directory)
@@ -76,7 +76,7 @@ def leaving_trail(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
     trail = breadcrumb.own(options.directory, os.getpid())
     before = _collect_rarely()
     try:
-        with contextlib.nullcontext() if trail is None else watched(trail):
+        with contextlib.nullcontext() if trail is None else notifying(trail):
             yield trail
     finally:
         _collect_as_before(before)

@@ -182,7 +182,7 @@ class SweepEngine:
         cell.left_out[why] += 1
         report(unit, cell, done)
 
-    def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
+    def diagnose_findings(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
         """Fill in verdicts and scripts of `findings`, then run the scripts, each within this many seconds."""
         explained(findings, self.server, self._jobs, explain)
         verifying.verify(findings, self.server, self._jobs, verify)

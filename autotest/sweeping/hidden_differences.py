@@ -46,7 +46,7 @@ def _shown(check: Check, program: Program, pair: Pair) -> HiddenDifference | Non
     elif check == "alias":
         found = probing.aliases(program, expected, actual, pair)
     else:
-        place = probing.wavering(actual, replay(program, pair.candidate))
+        place = probing.first_unrepeated(actual, replay(program, pair.candidate))
         found = [] if place is None else [HiddenDifference(check, "", "", *place)]
     return found[0] if found else None
 

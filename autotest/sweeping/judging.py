@@ -159,7 +159,7 @@ class Judge:
         observed = observe(record)
         mismatches = wanted(compare([observed], self._settings)[0], self._settings)
         if mismatches:
-            if self._wavers(program, mismatches[0]):
+            if self._is_nondeterministic(program, mismatches[0]):
                 found.left_out = f"{self._pair.sides[0]} does not agree with itself"
             elif self._cleared(Agreement(program, record, mismatches)):
                 found.rounded = True
@@ -168,19 +168,19 @@ class Judge:
                 mismatches = self._without_ties(found, Agreement(program, record, mismatches))
         return observed, mismatches
 
-    def _wavers(self, program: Program, mismatch: Mismatch) -> bool:
+    def _is_nondeterministic(self, program: Program, mismatch: Mismatch) -> bool:
         """Whether the reference's results differ between runs.
 
         Mismatches of other kinds than values are tried a few times only: once such a mismatch has proved reproducible
         `_EXAMINED` times, it is no longer tried.
         """
-        key = ("wavers", mismatch.key)
+        key = ("is_nondeterministic", mismatch.key)
         if self._examined.get(key, 0) >= _EXAMINED:
             return False
-        wavers = probing.wavers(program, self._pair.reference)
-        if not wavers and mismatch.symptom not in ("value", "gradient"):
+        is_nondeterministic = probing.is_nondeterministic(program, self._pair.reference)
+        if not is_nondeterministic and mismatch.symptom not in ("value", "gradient"):
             self._examined[key] = self._examined.get(key, 0) + 1
-        return wavers
+        return is_nondeterministic
 
     def _double_gradient(self, found: SampleJudgement, plain: Program, once: Replayed) -> None:
         """Compare the gradients of the gradients, if the reference has them."""

@@ -42,7 +42,7 @@ def explained(error: Exception, packages: Collection[str]) -> Exception | None:
     if isinstance(error, AutotestError):
         return None
     # If NumPy's own code passed on a wrong argument, the test cannot see that mistake in its line.
-    asked = ["numpy"] if getattr(error, "of_the_test", False) else packages
+    asked = ["numpy"] if getattr(error, "is_test_mistake", False) else packages
     said = _said(error, asked)
     own = own_lines(error.__traceback__, packages) if said is not None or isinstance(error, RecursionError) else None
     if isinstance(error, RecursionError) and own is not None:

@@ -102,7 +102,7 @@ def judge(
         met = _met(test, outcome, ledger)
         if look_beyond() and not is_rounding():
             return Diverged(identity_of_trial(outcome))
-        others = dict.fromkeys([*met, *outcome.met_beyond])
+        others = dict.fromkeys([*met, *outcome.further_expected])
         return Expected(entry, tuple(other for other in others if other is not entry))
     if not (outcome.compared or test.settings.own_assertions):
         return Vacuous()
@@ -128,7 +128,7 @@ def leading(outcome: Outcome) -> Mismatch:
 
 def identity_of_trial(outcome: Outcome) -> Identity:
     """Return the identity of the failure that a trial with mismatches shows."""
-    program = outcome.recorder.snapshot() if outcome.beyond is None else outcome.beyond
+    program = outcome.recorder.snapshot() if outcome.repaired_program is None else outcome.repaired_program
     first = leading(outcome)
     pair = outcome.recorder.pair
     return identity_of(first, operator_shown(program, first, pair) or first.name, program, pair.candidate.name)

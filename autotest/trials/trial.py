@@ -27,7 +27,7 @@ from autotest.trials.backward import push_back, unused_results
 from autotest.trials.body_errors import explained, own_lines
 from autotest.trials.body_generators import BodyGenerators
 from autotest.trials.intermediate_gradients import keep_gradients
-from autotest.trials.returned import must_begin_alike, returned_tensors, told_on_both_sides
+from autotest.trials.returned import check_equal_default_dtypes, check_modes_of_both_sides, returned_tensors
 from autotest.trials.special_values import told_apart
 
 if TYPE_CHECKING:
@@ -73,26 +73,26 @@ class Outcome:
     compared: int = 0
     gradients: int = 0
     #: Number of input/output pairs whose gradients were checked by finite differences, on both sides together.
-    numeric: int = 0
+    numeric_pairs: int = 0
     #: Inputs of that check with fewer than a hundred elements, because no larger ones are accepted.
-    small: list[str] = dataclasses.field(default_factory=list)
+    too_small_inputs: list[str] = dataclasses.field(default_factory=list)
     #: Complaint of the gradient gate about this trial, or "" if it may pass.
     complaint: str = ""
     #: The values to compare, or None once they are compared.
     pending: Observed | None = None
     #: If the trial has mismatches that the ledger does not expect: the recorded program with the expected ones
     #: corrected, which shows the other mismatches; and the differences that are not compared in it.
-    beyond: Program | None = None
-    set_aside: tuple[str, ...] = ()
+    repaired_program: Program | None = None
+    ignored_differences: tuple[str, ...] = ()
     #: The ledger entries that were matched during this correction, in order.
-    met_beyond: list[LedgerEntry] = dataclasses.field(default_factory=list)
+    further_expected: list[LedgerEntry] = dataclasses.field(default_factory=list)
     #: Result of the comparison of its optimizers with the reference's, if it was made.
     updates: Updates | None = None
 
     @property
     def program(self) -> Program:
         """The program that shows the mismatches. Raises `NotReplayable` if it contains something that is not data."""
-        return self.recorder.program() if self.beyond is None else self.beyond
+        return self.recorder.program() if self.repaired_program is None else self.repaired_program
 
     @property
     def update(self) -> Update | None:
@@ -133,9 +133,9 @@ def run_trial(
     Returns:
         The compared outcome.
     """
-    must_begin_alike(pair)
+    check_equal_default_dtypes(pair)
     outcome = _perform(_TrialRun(body, seed, settings, pair, forced))
-    settle([outcome], settings)
+    compare_outcomes([outcome], settings)
     return outcome
 
 
@@ -194,7 +194,7 @@ def _performed(run: _TrialRun) -> Outcome:
         try:
             returned = _returned(run.body, pair)
             if reference.modes() != modes:
-                told_on_both_sides(recorder)
+                check_modes_of_both_sides(recorder)
             tensors = returned_tensors(returned, recorder)
             if settings.auto_backward:
                 outputs = tensors if returned is not None else list(unused_results(recorder))
@@ -248,13 +248,13 @@ def _returned(body: Callable[[], Any], pair: Pair) -> Any:
         clear = explained(error, pair.packages)
         if clear is not None:
             raise clear from None
-        if not getattr(error, "of_the_test", False):
+        if not getattr(error, "is_test_mistake", False):
             raise
         between = {*pair.packages, "copy"}  # packages whose frames are between lines of the body
         raise error.with_traceback(own_lines(error.__traceback__, between))  # noqa: B904 - it is the same one
 
 
-def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
+def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
     """Compare all outcomes that are not compared yet together: the second half of `run_trial`.
 
     After a trial in which the candidate hangs, the remaining trials are not compared, because they may hang, too.
@@ -312,7 +312,7 @@ def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
     from autotest.gradients.numeric_check import held_against_numbers
 
     found = held_against_numbers(outcome.recorder, settings)
-    outcome.mismatches, outcome.numeric, outcome.small = found.mismatches, found.pairs, found.small
+    outcome.mismatches, outcome.numeric_pairs, outcome.too_small_inputs = found.mismatches, found.pairs, found.small
     if found.unchecked and not (found.mismatches or settings.skip_grad):
         asked = f"check_grad={settings.check_grad!r} was asked for and cannot be met: {found.unchecked}"
         outcome.complaint = outcome.complaint or asked
@@ -329,10 +329,10 @@ __all__ = [
     "COMPARED_AT_ONCE",
     "Outcome",
     "Test",
+    "compare_outcomes",
     "perform",
     "perform_next",
     "returned_tensors",
     "run_trial",
-    "settle",
     "to_compare",
 ]

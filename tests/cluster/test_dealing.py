@@ -386,7 +386,7 @@ def test_a_finding_of_a_sweep_is_looked_into_by_machines_that_saw_it(tmp_path):
     cluster = Cluster(Threads(machines), package(Conditions(tmp_path), [], tmp_path), tmp_path, each=True)
     found = [swept(0, {OTHER: 2}), swept(1, {Idle.GROUP: 1, OTHER: 4}), swept(2, {Idle.GROUP: 5, OTHER: 4})]
     with SweepOnCluster(cluster, 1, 20.0, None) as engine:
-        engine.look_into(found, 60.0, 60.0)
+        engine.diagnose_findings(found, 60.0, 60.0)
     where = [verdict.removeprefix("looked into on ") for one in found for verdict in one.verdict]
     assert where == [OTHER, OTHER, Idle.GROUP]
 
@@ -404,5 +404,5 @@ def test_findings_of_a_sweep_whose_machines_are_gone_are_told_without_a_verdict(
     cluster = Cluster(engine_of_threads, package(Conditions(tmp_path), [], tmp_path), tmp_path)
     (found,) = [swept(0, {})]
     with SweepOnCluster(cluster, 1, 20.0, None) as engine:
-        engine.look_into([found], 60.0, 60.0)
+        engine.diagnose_findings([found], 60.0, 60.0)
     assert found.verdict[0].startswith("no verdict: nobody works on the cluster")

@@ -75,8 +75,8 @@ def test_a_fault_in_a_late_element_is_found_although_the_trial_drew_few():
 def test_inputs_that_cannot_grow_are_named():
     outcome = trial(lambda: torch.exp(random_tensor(shape=())) * random_tensor(shape=(10, 10)), check_grad="numeric")
     assert agrees(outcome)
-    assert outcome.small == ["x0"]
-    assert trial(lambda: torch.exp(random_tensor(shape=(2, 3))), check_grad="numeric").small == []
+    assert outcome.too_small_inputs == ["x0"]
+    assert trial(lambda: torch.exp(random_tensor(shape=(2, 3))), check_grad="numeric").too_small_inputs == []
 
 
 def test_what_the_candidate_refuses_on_larger_inputs_is_checked_as_it_was_drawn():
@@ -93,8 +93,8 @@ def test_what_the_candidate_refuses_on_larger_inputs_is_checked_as_it_was_drawn(
     )
     assert agrees(outcome)
     assert not outcome.complaint
-    assert outcome.numeric == 2
-    assert outcome.small == ["x0"]
+    assert outcome.numeric_pairs == 2
+    assert outcome.too_small_inputs == ["x0"]
 
 
 def test_nothing_grows_beyond_what_can_be_had():

@@ -61,7 +61,7 @@ def numeric_complaints(item):
         warnings.simplefilter("ignore")
         item.call()
     outcome = found[-1]
-    return outcome.numeric, [mismatch.message for mismatch in outcome.mismatches] + [outcome.complaint] * bool(
+    return outcome.numeric_pairs, [mismatch.message for mismatch in outcome.mismatches] + [outcome.complaint] * bool(
         outcome.complaint
     )
 

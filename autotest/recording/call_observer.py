@@ -11,28 +11,28 @@ from autotest.comparison import Side
 from autotest.program import Call
 
 
-class Watch(Protocol):
+class CallObserver(Protocol):
     """Is notified by every recorder that is created while it is set."""
 
-    def about_to(self, recorder: Any, side: Side, call: Call) -> None:
+    def before_call(self, recorder: Any, side: Side, call: Call) -> None:
         """Notify that `side` is about to run `call`: first the reference, unless it is an input, then the candidate.
 
         May end the trial: set the rejection of `recorder` and raise `TrialEnd`.
         """
 
 
-_watch: ContextVar[Watch | None] = ContextVar("autotest_watch", default=None)
+_observer: ContextVar[CallObserver | None] = ContextVar("autotest_watch", default=None)
 
 
 #: Returns the observer set in this context; None if there is none.
-watching: Final[Callable[[], Watch | None]] = _watch.get
+current_observer: Final[Callable[[], CallObserver | None]] = _observer.get
 
 
 @contextlib.contextmanager
-def watched(watch: Watch) -> Iterator[None]:
-    """Notify `watch` of the calls of every recorder that is created inside the block."""
-    token = _watch.set(watch)
+def notifying(observer: CallObserver) -> Iterator[None]:
+    """Notify `observer` of the calls of every recorder that is created inside the block."""
+    token = _observer.set(observer)
     try:
         yield
     finally:
-        _watch.reset(token)
+        _observer.reset(token)

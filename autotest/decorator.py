@@ -20,7 +20,7 @@ from autotest.base.errors import FrameworkMissing, GradientNotCompared, NotDual,
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
-from autotest.frameworks import Pair, all_chosen
+from autotest.frameworks import Pair, chosen_pairs
 from autotest.frameworks.registry import takes_own
 from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
@@ -156,7 +156,7 @@ def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:
 
 def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callable[[], Pair | tuple[Pair, ...]]:
     if given is None:
-        return lambda: all_chosen(candidate)
+        return lambda: chosen_pairs(candidate)
     if isinstance(given, Pair):
         return lambda: given
     if not callable(given):
@@ -167,7 +167,7 @@ def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callabl
 def decorate(
     function: F,
     settings: Settings,
-    pair: Callable[[], Pair | tuple[Pair, ...]] = all_chosen,
+    pair: Callable[[], Pair | tuple[Pair, ...]] = chosen_pairs,
     asked: Callable[[], Options] = from_environment,
 ) -> F:
     """Return a test that runs `function` as trials.

@@ -17,7 +17,7 @@ from autotest.aligning.running import TrainingStep
 from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch
-from autotest.frameworks import Framework, Pair, chosen
+from autotest.frameworks import Framework, Pair, chosen_pair
 from autotest.program import Array
 from autotest.program.dtypes import is_floating
 from autotest.report.layers import aligned
@@ -114,7 +114,7 @@ def align(
             another argument is invalid; the message says which one, and what is expected.
     """
     validation.check_numbers(steps, rtol, atol, optimizer)
-    pair = _pair(chosen() if pair is None else pair, reference_model, candidate_model)
+    pair = _pair(chosen_pair() if pair is None else pair, reference_model, candidate_model)
     frameworks, models = (pair.reference, pair.candidate), (reference_model, candidate_model)
     for framework, side, model in zip(frameworks, pair.sides, models, strict=True):
         if framework.draws(model):

@@ -65,20 +65,20 @@ _PLAIN = frozenset((type(None), bool, int, str))
 _MACHINERY = frozenset(("__call__", "backward", "autograd.backward", "requires_grad_"))
 
 
-def perform(task: Task, conditions: Conditions, trail: Breadcrumb | None, server: Server) -> Result:
+def run_task(task: Task, conditions: Conditions, crumb: Breadcrumb | None, server: Server) -> Result:
     """Perform one task and return its result. Errors of the test body are returned as text, not raised.
 
-    `trail` records the current trial and call, in case the process dies. `server` starts the processes in which deaths
+    `crumb` records the current trial and call, in case the process dies. `server` starts the processes in which deaths
     are diagnosed.
     """
     if isinstance(task, Explore):
-        return _explore(task, conditions, trail)
+        return _explore(task, conditions, crumb)
     if isinstance(task, Diagnose):
-        return _diagnose(task, conditions, trail)
+        return _diagnose(task, conditions, crumb)
     return deaths.diagnose(task, conditions, server)
 
 
-def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) -> Explored:
+def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) -> Explored:
     result = Explored()
     start = time.perf_counter()
 
@@ -86,9 +86,9 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
         test, pair = _strict(test, conditions), context.pair
         tally = _Tally(test, context, result, task.counted)
         agreeing: list[tuple[int, Outcome]] = []
-        with _observing(task.where, trail, conditions, task.set_aside, task.watched):
+        with _observing(task.where, crumb, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
-                outcome = _trial(test, pair, task.where, index, trail)
+                outcome = _trial(test, pair, task.where, index, crumb)
                 with _room_to_judge(outcome, conditions):
                     tally.add(outcome, index)
                 result.done += 1
@@ -101,7 +101,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                 if time.perf_counter() - start > task.seconds or len(agreeing) == graph_check.AT_ONCE:
                     break
             if agreeing:
-                _note_graph_trials(trail, task.where, conditions, pair, [index for index, _ in agreeing])
+                _note_graph_trials(crumb, task.where, conditions, pair, [index for index, _ in agreeing])
                 tally.add_graphs(agreeing)
 
     try:
@@ -187,13 +187,13 @@ def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
 
 
 def _note_graph_trials(
-    trail: Breadcrumb | None, where: Where, conditions: Conditions, pair: Pair, indices: Sequence[int]
+    crumb: Breadcrumb | None, where: Where, conditions: Conditions, pair: Pair, indices: Sequence[int]
 ) -> None:
-    """Note on the trail that a death from here on is one of graph mode, in the last of these trials or one before."""
-    if trail is not None:
+    """Note in the breadcrumb file that a death is one of graph mode from now on, in one of these trials."""
+    if crumb is not None:
         graphs = (pair.candidate.graph_mode, indices[-1] - indices[0])
-        trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors, graph=graphs)
-        trail.trial(indices[-1])
+        crumb.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors, graph=graphs)
+        crumb.trial(indices[-1])
 
 
 def _count_calls(calls: Sequence[Call], result: Explored) -> None:
@@ -206,7 +206,7 @@ def _count_calls(calls: Sequence[Call], result: Explored) -> None:
                 result.arguments[f"{call.target} {place}={value!r:.40}"] += 1
 
 
-def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) -> Found | ExpectedDeath | Vanished:
+def _diagnose(task: Diagnose, conditions: Conditions, crumb: Breadcrumb | None) -> Found | ExpectedDeath | Vanished:
     found: list[Found | ExpectedDeath] = []
     options = Options(
         seed=task.where.base_seed,
@@ -219,10 +219,10 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
     def drive(test: Test, context: RunContext) -> None:
         test, pair = _strict(test, conditions), context.pair
         context = dataclasses.replace(context, options=options)
-        with _observing(task.where, trail, conditions):
-            outcome = _trial(test, pair, task.where, task.index, trail)
+        with _observing(task.where, crumb, conditions):
+            outcome = _trial(test, pair, task.where, task.index, crumb)
             if _wants_graph(outcome, test, pair):
-                _note_graph_trials(trail, task.where, conditions, pair, [task.index])
+                _note_graph_trials(crumb, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
             with _room_to_judge(outcome, conditions):
@@ -282,52 +282,52 @@ def _strict(test: Test, conditions: Conditions) -> Test:
     return dataclasses.replace(test, settings=dataclasses.replace(test.settings, check_errors=True))
 
 
-def _trial(test: Test, pair: Pair, where: Where, index: int, trail: Breadcrumb | None) -> Outcome:
-    if trail is not None:
-        trail.trial(index)
+def _trial(test: Test, pair: Pair, where: Where, index: int, crumb: Breadcrumb | None) -> Outcome:
+    if crumb is not None:
+        crumb.trial(index)
     outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), test.settings, pair)
     # An asynchronous candidate may still be computing results that nothing has read. If that crashes, it must be in
     # this trial.
     pair.candidate.synchronize()
-    if trail is not None:
-        trail.judging()
+    if crumb is not None:
+        crumb.judging()
     return outcome
 
 
 @contextlib.contextmanager
 def _observing(
     where: Where,
-    trail: Breadcrumb | None,
+    crumb: Breadcrumb | None,
     conditions: Conditions,
     set_aside: frozenset[str] = frozenset(),
     watched_calls: frozenset[str] = frozenset(),
 ) -> Iterator[None]:
-    if trail is None:
+    if crumb is None:
         yield
         return
-    trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
-    with notifying(Guard(trail, set_aside, watched_calls) if set_aside or watched_calls else trail):
+    crumb.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
+    with notifying(Guard(crumb, set_aside, watched_calls) if set_aside or watched_calls else crumb):
         yield
-    trail.rest()
+    crumb.idle()
 
 
 class Guard:
     """A `CallObserver` that ends a trial before a call that is set aside, and notes the arguments of watched calls."""
 
-    def __init__(self, trail: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
-        self._trail, self._set_aside, self._watched = trail, set_aside, watched_calls
+    def __init__(self, crumb: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
+        self._crumb, self._set_aside, self._watched = crumb, set_aside, watched_calls
         self._all = EVERY_CALL in watched_calls
 
     def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
         self._may_pass(recorder, call, refused=side == "candidate" and recorder.rejection is not None)
-        self._trail.before_call(recorder, side, call)
+        self._crumb.before_call(recorder, side, call)
 
     def _may_pass(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
         operator = called(recorder, call)
         fatal = fatal_call(operator, refused)
         if self._all or fatal in self._watched:
             known = signature(recorder, call, refused=refused)
-            self._trail.note(operator, known)
+            self._crumb.note(operator, known)
         else:
             known = ""
         if fatal not in self._set_aside and known not in self._set_aside:

@@ -36,10 +36,10 @@ _MACHINERY = frozenset(
 )
 
 
-def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None = None) -> GradientAccount:
+def account_of(tests: Sequence[Collected], trials: int, crumb: Breadcrumb | None = None) -> GradientAccount:
     """Run at most `trials` trials of each of `tests`, the same trials that the test itself runs first.
 
-    `trail` records the current trial and call, in case the process dies.
+    `crumb` records the current trial and call, in case the process dies.
     """
     account = GradientAccount()
 
@@ -49,16 +49,16 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
             # Running it would only kill the process; the ledger already records this death.
             account.spared[test.id] = deadly[0].key
             return
-        if trail is not None:
-            trail.test(test.file, test.id, 0)
+        if crumb is not None:
+            crumb.test(test.file, test.id, 0)
         with context.pair.around_trials():
             keep(test, context)
 
     def keep(test: Test, context: RunContext) -> None:
         accepted = 0
         for index in range(20 * trials):
-            if trail is not None:
-                trail.trial(index)
+            if crumb is not None:
+                crumb.trial(index)
             outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, context.pair)
             if outcome.recorder.rejection is not None:
                 continue
@@ -71,7 +71,7 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
 
     for item in tests:
         try:
-            with driven_by(drive), contextlib.nullcontext() if trail is None else notifying(trail):
+            with driven_by(drive), contextlib.nullcontext() if crumb is None else notifying(crumb):
                 item.call()
         except SkipsItself as error:  # noqa: PERF203 - once a test
             account.skips[item.id] = str(error)

@@ -32,7 +32,7 @@ class _Kept(NamedTuple):
 
     test: Where
     process: Process
-    crumb: Path
+    crumb_path: Path
     overdue: float
 
 
@@ -70,10 +70,10 @@ def account_in_workers(
         while waiting or running:
             while waiting and len(running) < jobs:
                 test = waiting.pop()
-                crumb = Path(folder) / f"{len(waiting)}.crumb"
+                crumb_path = Path(folder) / f"{len(waiting)}.crumb"
                 where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
-                process = server.process(_account_of_test, where.file.absolute(), where.test, trials, crumb)
-                running[process.connection] = _Kept(where, process, crumb, time.monotonic() + deadline)
+                process = server.process(_account_of_test, where.file.absolute(), where.test, trials, crumb_path)
+                running[process.connection] = _Kept(where, process, crumb_path, time.monotonic() + deadline)
             patience = min(under_way.overdue for under_way in running.values()) - time.monotonic()
             ready: list[Any] = wait(list(running), max(0.0, patience))
             late = [one for one, its in running.items() if its.overdue < time.monotonic() and one not in ready]
@@ -102,23 +102,23 @@ def _account_of(kept: _Kept, late: float | None) -> GradientAccount:
         except (EOFError, ConnectionResetError):
             status = kept.process.status(10.0)
             how = f"its process died ({'unknown' if status is None else describe(status)})"
-    position = breadcrumb.read(kept.crumb)
+    position = breadcrumb.read(kept.crumb_path)
     if position is not None and position.index >= 0:
         how += f" in trial {position.index}, at {position.operator} ({position.stage})"
     return GradientAccount(died={kept.test.test: how})
 
 
 def _account_of_test(
-    connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb: Path
+    connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb_path: Path
 ) -> None:
     """Make the account of one test. Runs in the worker process."""
-    trail = breadcrumb.Breadcrumb(crumb)
+    crumb = breadcrumb.Breadcrumb(crumb_path)
     try:
-        told: GradientAccount | AutotestError = account_of([collection.find(file, test)], trials, trail)
+        told: GradientAccount | AutotestError = account_of([collection.find(file, test)], trials, crumb)
     except AutotestError as error:
         told = error
     finally:
-        trail.close()
+        crumb.close()
     connection.send(told)
 
 

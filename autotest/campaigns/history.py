@@ -41,14 +41,14 @@ create table if not exists finding (
 """
 _TABLES = ("campaign", "test", "seen", "finding")
 #: Seconds to wait for another process that is writing.
-_PATIENCE = 30.0
+_LOCK_TIMEOUT = 30.0
 #: The kinds of rows in the table `seen`; each is also the name of the attribute of `TestProgress` with these counts.
 _KINDS = ("rejections", "avoided", "operators", "arguments", "expected", "forgotten")
 
 
 def _patiently(action: Callable[[], object]) -> None:
     """Repeat `action` while the file is locked: SQLite itself does not wait when the journal mode is changed."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:
             action()
@@ -70,7 +70,7 @@ class History:
         self.path = directory / self.FILE
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            self._base = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            self._base = sqlite3.connect(self.path, timeout=_LOCK_TIMEOUT, isolation_level=None)
             # WAL lets other processes read meanwhile; NORMAL loses at most the last moments in a power cut, never the
             # file.
             _patiently(lambda: self._base.execute("pragma journal_mode = wal"))

@@ -13,25 +13,25 @@ from autotest.processes.endings import ProcessDeath, last_words
 from autotest.results.tasks import Death
 
 
-def elsewhere(place: Path) -> Path:
+def fallback_path(place: Path) -> Path:
     """Return the path used instead of `place` if there is no room for the breadcrumb file at `place`."""
     return Path(tempfile.gettempdir()) / f"autotest-{place.parent.name}-{place.name}"
 
 
-def trail_at(place: Path) -> Breadcrumb | None:
+def breadcrumb_at(place: Path) -> Breadcrumb | None:
     """Return the breadcrumb file of this process at `place`, or in the temporary folder if that disk is full.
 
     Returns None if neither has room.
     """
-    for path in (place, elsewhere(place)):
+    for path in (place, fallback_path(place)):
         with contextlib.suppress(OSError):
             return Breadcrumb(path)
     return None
 
 
-def doing(place: Path) -> Literal["preparing", "running", "judging"]:
+def current_activity(place: Path) -> Literal["preparing", "running", "judging"]:
     """Return whether the process with the breadcrumb file at `place` prepares, runs a trial, or judges one."""
-    position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
+    position = breadcrumb.read(place) or breadcrumb.read(fallback_path(place))
     if position is None or position.index < 0:
         return "preparing"
     return "judging" if position.judged else "running"
@@ -39,14 +39,14 @@ def doing(place: Path) -> Literal["preparing", "running", "judging"]:
 
 def forget(place: Path, log: Path) -> None:
     """Remove the files that a process left."""
-    for file in (place, elsewhere(place), log):
+    for file in (place, fallback_path(place), log):
         with contextlib.suppress(OSError):
             file.unlink()
 
 
 def read_death(place: Path, log: Path, died: ProcessDeath) -> Death:
     """Return what the breadcrumb file and the log tell about a death, and remove both files."""
-    position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
+    position = breadcrumb.read(place) or breadcrumb.read(fallback_path(place))
     words = ""
     with contextlib.suppress(OSError):
         words = last_words(log.read_text(errors="replace"))
@@ -71,4 +71,4 @@ def read_death(place: Path, log: Path, died: ProcessDeath) -> Death:
     )
 
 
-__all__ = ["doing", "forget", "read_death", "trail_at"]
+__all__ = ["breadcrumb_at", "current_activity", "forget", "read_death"]

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.executor import diagnosis_slots_for, is_of_hang
-from autotest.campaigns.exploring import perform
-from autotest.campaigns.known_deaths import in_fork
-from autotest.campaigns.worker_breadcrumbs import doing, read_death, trail_at
-from autotest.frameworks import chosen
+from autotest.campaigns.exploring import run_task
+from autotest.campaigns.known_deaths import run_in_fork
+from autotest.campaigns.worker_breadcrumbs import breadcrumb_at, current_activity, read_death
+from autotest.frameworks import chosen_pair
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import (
@@ -193,7 +193,7 @@ class Workers:
             worker.seconds = DIAGNOSIS + 4 * self._conditions.shrink + OFTEN * isinstance(task, DiagnoseDeath)
         worker.task, worker.begun = task, time.monotonic()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # noticed when its result is read
-            worker.process.connection.send((task, conditions, self._crumb(slot)))
+            worker.process.connection.send((task, conditions, self._crumb_path(slot)))
 
     def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
         busy = {worker.process.connection: slot for slot, worker in self._workers.items() if self._busy(slot)}
@@ -258,7 +258,7 @@ class Workers:
 
     def _allowed(self, slot: int, task: Task) -> float:
         """Return how many seconds a worker may take for `task`, after it has exceeded those for its trials."""
-        if not isinstance(task, Explore) or (now := doing(self._crumb(slot))) == "running":
+        if not isinstance(task, Explore) or (now := current_activity(self._crumb_path(slot))) == "running":
             return 0.0
         # A test's own deadline is for its trials only; importing its file and its set-up get the usual one.
         usual = self._conditions.deadline + task.seconds
@@ -269,7 +269,7 @@ class Workers:
         """Return the description of the death of the worker at `slot`, and put another worker in its place."""
         worker = self._workers.pop(slot)
         worker.process.close()
-        death = read_death(self._crumb(slot), worker.log, died)
+        death = read_death(self._crumb_path(slot), worker.log, died)
         if isinstance(worker.task, Explore) and death.index is not None and death.index in worker.task.indices:
             ran = _with(worker.ran, worker.task, worker.task.indices.index(death.index))
             death = dataclasses.replace(death, before=ran)
@@ -304,7 +304,7 @@ class Workers:
         if self._lost == _LOST:
             raise AutotestError(f"the process server ended {_LOST} times: {self._server.last_words()}") from error
 
-    def _crumb(self, slot: int) -> Path:
+    def _crumb_path(self, slot: int) -> Path:
         return self._folder / f"{slot}.crumb"
 
     def _forget_workers(self) -> None:
@@ -357,7 +357,7 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
     """Report an error that keeps this worker from working, or "", and then run tasks."""
     trouble = ""
     try:
-        pair = chosen()
+        pair = chosen_pair()
         pair.load()
         if memory is not None:
             limit_memory(pair, memory)
@@ -366,16 +366,16 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
     connection.send(trouble)
     with contextlib.closing(Server(inherited=server)) as processes:
         while True:
-            task, conditions, crumb = connection.recv()
-            connection.send(_result(task, conditions, crumb, processes))
+            task, conditions, crumb_path = connection.recv()
+            connection.send(_result(task, conditions, crumb_path, processes))
 
 
-def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) -> Result | _Missing:
-    trail = trail_at(crumb)
+def _result(task: Task, conditions: Conditions, crumb_path: Path, processes: Server) -> Result | _Missing:
+    crumb = breadcrumb_at(crumb_path)
     with contextlib.suppress(OSError):
         os.ftruncate(1, 0)  # empties the log: the output of earlier tasks must not count as last words
     try:
-        return in_fork(task, conditions, crumb) or perform(task, conditions, trail, processes)
+        return run_in_fork(task, conditions, crumb_path) or run_task(task, conditions, crumb, processes)
     except FrameworkMissing as error:
         return _Missing(str(error))
     except ServerLost:
@@ -387,8 +387,8 @@ def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) 
         # The finding is already stored; an error in its diagnosis must not end the campaign.
         return Death(None, f"{type(error).__name__}: {error}", "")
     finally:
-        if trail is not None:
-            trail.close()
+        if crumb is not None:
+            crumb.close()
 
 
 def _told(error: BaseException) -> str:

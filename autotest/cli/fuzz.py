@@ -28,7 +28,7 @@ from autotest.cli.collecting import tests_in
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
-from autotest.frameworks import all_chosen_names, chosen, chosen_names
+from autotest.frameworks import all_chosen_names, chosen_names, chosen_pair
 from autotest.report import campaign as report
 from autotest.report import campaign_json, github, junit, markdown, sweep_html
 from autotest.results import sweep_format
@@ -98,7 +98,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         arguments.trials,
         arguments.shard,
         arguments.fail_fast,
-        candidate=chosen().candidate.name,
+        candidate=chosen_pair().candidate.name,
         ledger=environment.ledger,
     )
     progress = progress_of(collected, base_seed)
@@ -114,7 +114,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         deadlines={} if arguments.deadline else _own_deadlines(collected, environment),
         memory=arguments.memory or environment.memory,
     )
-    executor = executors.chosen(arguments, conditions, {test.file for test in collected.tests})
+    executor = executors.chosen_executor(arguments, conditions, {test.file for test in collected.tests})
     failure: Exception | None = None
     with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
         executor.prepare()
@@ -193,7 +193,7 @@ def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) ->
 
 def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
     """Return the page of the campaign, with the scripts, and with the trend of earlier campaigns."""
-    sides = chosen().sides
+    sides = chosen_pair().sides
     scripts, versions = {}, {}
     for found in progress.found.values():
         with contextlib.suppress(OSError):

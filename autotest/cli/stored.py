@@ -16,7 +16,7 @@ from autotest.cli import candidates
 from autotest.cli.argument_types import write
 from autotest.cli.display import show_report
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
-from autotest.frameworks import chosen
+from autotest.frameworks import chosen_pair
 from autotest.frameworks.registry import candidates_in, must_be_known
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
@@ -197,7 +197,7 @@ def recover(arguments: argparse.Namespace) -> int:
         where = f"{position.test}, trial {position.index} of base seed {position.base_seed}"
         print(f"process {position.pid} died in {where}: running that trial in a process of its own", flush=True)
         try:
-            found = deaths.recover(path, position, RunContext(chosen(), asked))
+            found = deaths.recover(path, position, RunContext(chosen_pair(), asked))
         except UsageError as error:
             print(f"  {error}")
             continue

@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     # A map for comparisons must contain the same samples on a fast and on a slow machine.
     searching = arguments.against is None and arguments.bless is None
     plan = SweepPlan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard, searching=searching)
-    plan.chosen()  # raises the error of a wrong -k before anything is started
+    plan.cell_filter()  # raises the error of a wrong -k before anything is started
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
     with terminated(), _engine(arguments, environment) as engine:
         session = SweepSession(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
@@ -225,7 +225,7 @@ class _Sweep:
         before: Baseline | None,
     ) -> None:
         self._arguments, self._plan, self._session, self._engine = arguments, plan, session, engine
-        self._before, self._chosen = before, plan.chosen()
+        self._before, self._chosen = before, plan.cell_filter()
         self.interrupted: BaseException | None = None
         self.compared: Changes | None = None
         self.flaky: list[Change] = []

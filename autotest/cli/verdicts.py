@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the subcommand and return the exit status, which is 1 if a verdict is wrong."""
     from autotest.cli.status import FINDINGS, NOTHING_NEW
     from autotest.diagnosis import verdict_score
-    from autotest.frameworks import chosen, warnings_ignored
+    from autotest.frameworks import chosen_pair, warnings_ignored
     from autotest.results import ledger
 
     for name in (ledger.FILE, verdict_score.FILE):
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
             said = score.trouble if score.verdict is None else score.verdict.line
             print(f"{word} {score.key}: {said} [{score.known.wrong} is wrong: {score.known.because}]", flush=True)
 
-    sides = chosen()
+    sides = chosen_pair()
     with sides.around_trials(), warnings_ignored():
         found = verdict_score.scores(entries, known, arguments.path, sides, told)
     right, wrong = (sum(score.right for score in found), sum(not (score.right or score.open) for score in found))

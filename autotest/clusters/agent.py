@@ -33,7 +33,7 @@ from autotest.clusters.messages import (
     digest_of_library,
 )
 from autotest.clusters.packing import relative, with_file
-from autotest.frameworks import chosen
+from autotest.frameworks import chosen_pair
 from autotest.processes.client import START_UP
 from autotest.results.tasks import Death, Found
 from autotest.storage.store import Store
@@ -142,7 +142,7 @@ class Agent:
 
 def _facts(connection: Connection, server: socket.socket) -> None:
     """Send the names and versions of the frameworks. Runs in a process that has imported them."""
-    pair = chosen()
+    pair = chosen_pair()
     sides = " / ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
     python = ".".join(platform.python_version_tuple()[:2])
     connection.send(f"{sides} on {' and '.join(pair.devices)}, NumPy {np.__version__}, Python {python}")

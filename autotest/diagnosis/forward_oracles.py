@@ -25,7 +25,7 @@ from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.paths import indices_of
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, asked_in_place, in_place, is_module_call
-from autotest.replaying.replay import live_operands, perform, replay
+from autotest.replaying.replay import live_operands, replay, run_call
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
 #: The allowed error of exact results: not 0, as errors are divided by it.
@@ -135,7 +135,7 @@ def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
     call, values = program.calls[slot], before.values
     if is_module_call(call):
         try:
-            called = side.function_called(lambda: perform(call, side, values, program.arrays, {}))
+            called = side.function_called(lambda: run_call(call, side, values, program.arrays, {}))
         except Exception:  # noqa: BLE001 - a framework may raise any exception
             return None
         if called is None:

@@ -14,7 +14,7 @@ from autotest.program import Array, Call, Program, refs
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step
 from autotest.recording.pairing import is_data
-from autotest.replaying.replay import Contexts, perform
+from autotest.replaying.replay import Contexts, run_call
 
 _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "exit"))
 _NO_DTYPES: Mapping[str, str] = {}
@@ -63,7 +63,7 @@ class _Lockstep:
                 try:
                     # Contexts are left in the opposite order: the sides may be one framework.
                     for side, values in reversed(sides) if call.kind == "exit" else sides:
-                        values.append(perform(call, side, values, self._program.arrays, _NO_DTYPES))
+                        values.append(run_call(call, side, values, self._program.arrays, _NO_DTYPES))
                         contexts.note(side, call, values)
                         if call.kind == "exit":
                             # OneFlow's context ends only when the object is destroyed, so drop the reference to it.

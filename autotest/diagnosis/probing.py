@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import TimeoutEstimate, describe
 from autotest.program import Program
@@ -140,7 +140,7 @@ def _said(connection: Connection, seconds: float) -> bool | None:
 
 def _answer(connection: Connection, server: socket.socket) -> None:
     """Run programs in the process; for each, send whether the reference accepts it, and True if it was survived."""
-    pair = chosen()
+    pair = chosen_pair()
     pair.load()
     with pair.around_trials():
         connection.send(True)

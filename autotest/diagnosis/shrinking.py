@@ -98,7 +98,7 @@ class Shrunk:
     history: list[Agreement]
     executions: int = 0
     #: The number of calls in all executions together.
-    performed: int = 0
+    calls_run: int = 0
     complete: bool = True
 
 
@@ -186,7 +186,7 @@ class Shrinker:
     @property
     def _over(self) -> bool:
         executions = self.result.executions
-        if executions >= self._limit or self.result.performed > self._budget:
+        if executions >= self._limit or self.result.calls_run > self._budget:
             return True
         # The diagnosis of a large program takes longer than a few more candidates, which soon make it small.
         return time.monotonic() > self._deadline and not (executions < _SURELY and self._began_large)
@@ -283,7 +283,7 @@ class Shrinker:
             return False
         self._seen.add(digest)
         self.result.executions += 1
-        self.result.performed += len(program.calls)
+        self.result.calls_run += len(program.calls)
         mended = self._runnable(program)
         if mended is None:
             return False

@@ -22,7 +22,7 @@ from autotest.report.activity import doing
 
 #: Seconds without a reply after which the process counts as hanging; and seconds that it may take to start, which
 #: includes an import of NumPy.
-PATIENCE, TO_BEGIN = 300.0, 60.0
+REPLY_TIMEOUT, START_TIMEOUT = 300.0, 60.0
 #: Seconds of waiting for a reply after which the terminal shows what is waited for.
 _TELL = 2.0
 #: Seconds between two checks whether the process still runs.
@@ -122,14 +122,14 @@ class Peer:
     def tell(self, message: Any) -> None:
         """Send `message`, which has no reply. If the process has ended, the next `ask` raises `PeerDied`."""
         with contextlib.suppress(OSError), self._whole():
-            self._write(message, PATIENCE)
+            self._write(message, REPLY_TIMEOUT)
 
-    def ask(self, message: Any, patience: float = PATIENCE) -> Any:
+    def ask(self, message: Any, patience: float = REPLY_TIMEOUT) -> Any:
         """Send `message` and return the reply; raise `PeerDied` if there is none within `patience` seconds."""
         with self._whole():
             try:
                 if not self._begun:
-                    self._answer(TO_BEGIN, "did not begin")
+                    self._answer(START_TIMEOUT, "did not begin")
                     self._begun = True
                 self._write(message, patience)
                 answer = self._answer(patience, "gave no answer")

@@ -178,12 +178,12 @@ def pairs(reference: str, candidates: tuple[str, ...]) -> tuple[Pair, ...]:
     return made
 
 
-def chosen(candidate: str = "") -> Pair:
+def chosen_pair(candidate: str = "") -> Pair:
     """Return the pair chosen for this process. Only the entry points of a process may call this; see `chosen_names`."""
     return pair(*chosen_names(candidate))
 
 
-def all_chosen(candidate: str = "") -> tuple[Pair, ...]:
+def chosen_pairs(candidate: str = "") -> tuple[Pair, ...]:
     """Return the pairs chosen for this process, one for each candidate; see `all_chosen_names`."""
     reference, candidates = all_chosen_names(candidate)
     return pairs(reference, candidates) if len(candidates) > 1 else (pair(reference, *candidates),)

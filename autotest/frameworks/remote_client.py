@@ -10,7 +10,7 @@ from typing import Any
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import Absent, CandidateDied, CandidateHung
-from autotest.frameworks.peer import PATIENCE, START, Peer, PeerDied
+from autotest.frameworks.peer import REPLY_TIMEOUT, START, Peer, PeerDied
 from autotest.frameworks.remote_values import RemoteValue
 from autotest.frameworks.states import StateDiffers
 from autotest.frameworks.wire import LARGE, RemoteFailure
@@ -61,7 +61,7 @@ class AskedElsewhere(Framework):
             peer = Peer(self.python, self.inner, self.start)
             self._close = weakref.finalize(self, peer.close)
             try:
-                answer, _ = peer.ask(((), (), ("read", ())), PATIENCE)
+                answer, _ = peer.ask(((), (), ("read", ())), REPLY_TIMEOUT)
             except PeerDied as gone:
                 if self._met:
                     raise self._died(gone) from gone
@@ -89,7 +89,7 @@ class AskedElsewhere(Framework):
         peer = self._living()
         self._sent = False
         try:
-            answer, failed = peer.ask((*self._taken(), question), self.patience or PATIENCE)
+            answer, failed = peer.ask((*self._taken(), question), self.patience or REPLY_TIMEOUT)
         except PeerDied as gone:
             raise self._died(gone) from gone
         self._failed |= failed

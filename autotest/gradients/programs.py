@@ -26,7 +26,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     written,
 )
-from autotest.replaying.replay import perform
+from autotest.replaying.replay import run_call
 
 #: Methods of modules that are called only once: the state after them is what is varied.
 _TELLING = frozenset(("double", "to", "load_state_dict"))
@@ -198,7 +198,7 @@ class ProgramFunction:
             elif call.slot in self.constants:
                 values.append(self._made(*self.constants[call.slot]))
             else:
-                value = perform(call, self._framework, values, self._program.arrays, {})
+                value = run_call(call, self._framework, values, self._program.arrays, {})
                 values.append(self._settled(call, value) if first else value)
 
     def _settled(self, call: Call, value: Any) -> Any:

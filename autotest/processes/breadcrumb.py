@@ -94,11 +94,11 @@ class Breadcrumb:
         self._numbers: dict[str, int] = {}
         self._operator = 0
         self.close = weakref.finalize(self, _end, path, os.getpid(), self._memory, self._file)
-        self.rest()
+        self.idle()
 
     def test(self, file: Path | None, test: str, base_seed: int, **settings: Any) -> None:
         """Record that the following trials are of this test."""
-        self.rest()
+        self.idle()
         facts = [str(file or ""), test, base_seed, settings]
         text = json.dumps(facts).encode() + b"\n"
         if len(text) <= _NOTE_AT - _TEST_AT:
@@ -150,7 +150,7 @@ class Breadcrumb:
         self._numbers[name] = number
         return number
 
-    def rest(self) -> None:
+    def idle(self) -> None:
         """Record that no trial is running."""
         _STATE.pack_into(self._memory, _STATE_AT, -1, 0, 0, 0)
 

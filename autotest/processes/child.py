@@ -86,7 +86,7 @@ def begin(descriptor: int, server: socket.socket, parent: int) -> ForkRequest:
     return ForkRequest(connection, server)
 
 
-def perform(task: ForkRequest) -> None:
+def run_request(task: ForkRequest) -> None:
     """Perform the task and end this process, with status 0 if the task is done and 1 if it raised."""
 
     def work() -> None:

@@ -23,7 +23,7 @@ import struct
 from collections.abc import Callable, Sequence
 
 from autotest.base.errors import AutotestError
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.processes import child
 
 #: A process id, or an exit status as `os.waitstatus_to_exitcode` returns it.
@@ -139,7 +139,7 @@ def fork_from_here(owner: socket.socket) -> None:
     """Serve from this process, which is a fork of one that has already used the frameworks. Never returns."""
     child.quiet(None)
     child.die_with_parent(os.getppid())
-    child.perform(ForkServer(owner).serve())
+    child.run_request(ForkServer(owner).serve())
 
 
 def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: bool) -> None:
@@ -162,10 +162,10 @@ def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: boo
     # A child meets the same error in the choice or the import of the frameworks, and reports it.
     with contextlib.suppress(AutotestError):
         if ahead:
-            _import_around(chosen(), serve)
+            _import_around(chosen_pair(), serve)
     if not task:
         serve()
-    child.perform(task[0])
+    child.run_request(task[0])
 
 
 def _import_around(pair: Pair, fork: Callable[[], None]) -> None:

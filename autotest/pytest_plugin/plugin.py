@@ -219,7 +219,7 @@ class Session:
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: object) -> None:
         """Report how a worker of pytest-xdist died, with a reproducer."""
         from autotest.base import options
-        from autotest.frameworks import chosen
+        from autotest.frameworks import chosen_pair
         from autotest.processes import breadcrumb
         from autotest.pytest_plugin import summaries
         from autotest.results.verification import Verification
@@ -231,7 +231,7 @@ class Session:
             if _plain_name(position.test) != _plain_name(crashitem):
                 continue
             try:
-                recovered = deaths.recover(path, position, RunContext(chosen(), asked))
+                recovered = deaths.recover(path, position, RunContext(chosen_pair(), asked))
             except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session continues
                 report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
                 continue
@@ -274,10 +274,10 @@ def _takes_examples(item: pytest.Item) -> bool:
 def _import_frameworks() -> None:
     """Import both frameworks, which takes seconds: Hypothesis has a deadline for each example, also the first."""
     from autotest.base.errors import AutotestError
-    from autotest.frameworks import chosen
+    from autotest.frameworks import chosen_pair
 
     with contextlib.suppress(AutotestError):  # the test itself reports the error
-        chosen().load()
+        chosen_pair().load()
 
 
 def _variables() -> Iterator[tuple[str, str]]:

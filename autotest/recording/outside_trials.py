@@ -5,7 +5,7 @@ from __future__ import annotations
 from autotest.base.errors import is_test_mistake
 from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, compare_values
-from autotest.frameworks import Pair, all_chosen
+from autotest.frameworks import Pair, chosen_pairs
 from autotest.recording.recorder import Recorder
 from autotest.results.divergence import Divergence
 
@@ -14,7 +14,7 @@ __tracebackhide__ = is_test_mistake  # as in recorder.py
 
 def pair_outside() -> Pair:
     """Return the pair that the environment selects, the first of several; code outside of trials is given no pair."""
-    return all_chosen()[0]
+    return chosen_pairs()[0]
 
 
 def agree_now(recorder: Recorder, slot: int) -> None:

@@ -27,7 +27,7 @@ from autotest.program.semantics import (
 )
 from autotest.recording.record import Record
 from autotest.replaying.graph_setup import CannotDivide, Reads, contexts, members, setup_calls
-from autotest.replaying.replay import Contexts, perform
+from autotest.replaying.replay import Contexts, run_call
 
 #: Methods that are called outside of the graph if their tensor is outside.
 _OUTSIDE = frozenset(("to_global", "to_local", "placement", "sbp"))
@@ -99,7 +99,7 @@ class DividedProgram:
             values[slot] = value
         for call in self.inside:
             self.at = call.slot
-            values[call.slot] = perform(call, self.framework, values, tuple(self.record.arrays), {})
+            values[call.slot] = run_call(call, self.framework, values, tuple(self.record.arrays), {})
         outputs: list[Any] = []
         for result in self.results:
             built = values[result.slot]
@@ -288,7 +288,7 @@ class _Division:
         return self._record.arrays[held.index]
 
     def _carried_out(self, call: Call) -> Any:
-        return perform(call, self._framework, self._values, tuple(self._record.arrays), {})
+        return run_call(call, self._framework, self._values, tuple(self._record.arrays), {})
 
     def _is_placement(self, call: Call) -> bool:
         """Return whether a call only moves an outer tensor to where it is used."""

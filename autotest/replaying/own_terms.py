@@ -16,7 +16,7 @@ from autotest.frameworks.traced import NAME, TracedGradient, Transcript
 from autotest.frameworks.wire import AnsweringEnd
 from autotest.program import Program
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
-from autotest.replaying.replay import perform
+from autotest.replaying.replay import run_call
 
 _TEMPORARY = re.compile(r"t\d+")
 
@@ -46,7 +46,7 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
     values: list[Any] = []
     for call in program.calls:
         try:
-            values.append(perform(call, adapter, values, program.arrays, {}))
+            values.append(run_call(call, adapter, values, program.arrays, {}))
         except NotReplayable:
             raise
         except Exception:

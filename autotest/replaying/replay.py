@@ -54,7 +54,7 @@ def replay(
             if look is not None:
                 look(len(result.values), result.values)
             try:
-                result.values.append(perform(call, framework, result.values, captured, dtypes or {}))
+                result.values.append(run_call(call, framework, result.values, captured, dtypes or {}))
                 contexts.note(framework, call, result.values)
                 if call.kind == "exit" and not _read_later(program, call):
                     # Drop the context, as a `with` statement does. OneFlow's no_grad ends only when its object is
@@ -112,7 +112,7 @@ class Contexts:
             files.remove(framework)
 
 
-def perform(
+def run_call(
     call: Call, framework: Framework, values: list[Any], arrays: tuple[Array, ...], dtypes: Mapping[str, str]
 ) -> Any:
     """Make one call with operands from `values` and `arrays`. Raises the framework's exceptions."""

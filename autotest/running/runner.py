@@ -23,7 +23,7 @@ from autotest.sources.called_tests import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.returned import check_equal_default_dtypes
-from autotest.trials.trial import Outcome, Test, perform_next
+from autotest.trials.trial import Outcome, Test, run_next_without_comparison
 from generators import Schedule
 
 # pytest and unittest leave this module out of the traceback of a failed test.
@@ -50,8 +50,8 @@ def run_test(test: Test, context: RunContext) -> Tally:
     """
     with context.pair.around_trials(patience(test, context.options)):
         judged, lethal = prepared(test, context)
-        with leaving_trail(context.options) as trail:
-            _run(judged, lethal, trail)
+        with leaving_breadcrumb(context.options) as crumb:
+            _run(judged, lethal, crumb)
     return judged.tally
 
 
@@ -71,17 +71,17 @@ def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
 
 
 @contextlib.contextmanager
-def leaving_trail(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
+def leaving_breadcrumb(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
     """Yield the breadcrumb file that tells where the process was if it dies inside the block, or None without one."""
-    trail = breadcrumb.own(options.directory, os.getpid())
+    crumb = breadcrumb.own(options.directory, os.getpid())
     before = _collect_rarely()
     try:
-        with contextlib.nullcontext() if trail is None else notifying(trail):
-            yield trail
+        with contextlib.nullcontext() if crumb is None else notifying(crumb):
+            yield crumb
     finally:
         _collect_as_before(before)
-        if trail is not None:
-            trail.rest()
+        if crumb is not None:
+            crumb.idle()
 
 
 def _collect_rarely() -> tuple[int, int, int]:
@@ -115,10 +115,10 @@ def _outlive(test: Test, context: RunContext, tally: Tally, store: Store) -> set
     return lethal
 
 
-def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | None) -> None:
+def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | None) -> None:
     test, context = judged.test, judged.context
     schedule = Schedule(judged.needed * ATTEMPTS_PER_TRIAL, thorough=context.options.half_precision)
-    for planned in not_lethal(trail, test, plan(test, context.options, judged.store, schedule), lethal):
+    for planned in not_lethal(crumb, test, plan(test, context.options, judged.store, schedule), lethal):
         outcome = run_planned(test, planned, context, judged.judge_waiting)
         if not planned.stored:
             schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
@@ -131,25 +131,25 @@ def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | 
 
 
 def not_lethal(
-    trail: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[Planned], lethal: Set[int]
+    crumb: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[Planned], lethal: Set[int]
 ) -> Iterator[Planned]:
     """Yield the trials whose seeds are not in `lethal`, and write each to the breadcrumb file before it runs."""
     base: int | None = None
     for planned in trials:
         if planned.seed in lethal:
             continue
-        if trail is not None:
+        if crumb is not None:
             if planned.base != base:
-                trail.test(test.file, test.id, planned.base)
+                crumb.test(test.file, test.id, planned.base)
                 base = planned.base
-            trail.trial(planned.trial)
+            crumb.trial(planned.trial)
         yield planned
 
 
 def run_planned(test: Test, planned: Planned, context: RunContext, first: Callable[[], None]) -> Outcome:
     """Run one trial, without the comparison. `first` reports the findings of earlier trials if the body raises."""
     try:
-        return perform_next(test, planned.seed, context.pair)
+        return run_next_without_comparison(test, planned.seed, context.pair)
     except (AutotestError, unittest.SkipTest):
         first()
         raise

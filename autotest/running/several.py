@@ -19,7 +19,7 @@ from autotest.running.tally import Tally
 from autotest.storage.store import Store
 from autotest.trials.another_candidate import on_another
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Outcome, Test, perform_next
+from autotest.trials.trial import Outcome, Test, run_next_without_comparison
 from generators import Schedule
 
 # pytest and unittest leave this module out of the traceback of a failed test.
@@ -73,11 +73,11 @@ def run_against_several(test: Test, context: RunContext) -> None:
             judged, avoided = runner.prepared(test, each)
             candidates.append(_Candidate(judged))
             lethal |= avoided
-        with runner.leaving_trail(context.options) as trail:
+        with runner.leaving_breadcrumb(context.options) as crumb:
             attempts = candidates[0].judged.needed * runner.ATTEMPTS_PER_TRIAL
             schedule = Schedule(attempts, thorough=context.options.half_precision)
             trials = runner.plan(test, context.options, Store(context.options.directory), schedule)
-            for planned in runner.not_lethal(trail, test, trials, lethal):
+            for planned in runner.not_lethal(crumb, test, trials, lethal):
                 _one_trial(test, planned, candidates, schedule)
                 for candidate in candidates:
                     candidate.judged.free_memory()
@@ -113,7 +113,7 @@ def _one_trial(test: Test, planned: Planned, candidates: list[_Candidate], sched
     first.take(planned, outcome)
     for candidate, another in replayed:
         pair = candidate.judged.context.pair
-        candidate.take(planned, another or perform_next(test, planned.seed, pair))
+        candidate.take(planned, another or run_next_without_comparison(test, planned.seed, pair))
 
 
 def _judge_waiting(candidates: list[_Candidate]) -> None:

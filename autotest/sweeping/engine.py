@@ -19,13 +19,13 @@ from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey
 from autotest.results.sweep_findings import SweepFinding
-from autotest.sweeping import trail, verifying
+from autotest.sweeping import verifying, worker_position
 from autotest.sweeping.explaining import explained
 from autotest.sweeping.judged_units import JudgedPart
 from autotest.sweeping.timeouts import TimeoutPolicy
-from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, OF_ORDINARY, Ended, Unit, after_end, was_counted
 from autotest.sweeping.worker import Databases, SweepListing, list_entries, work
+from autotest.sweeping.worker_position import Running
 
 #: Modules that a worker imports before it is forked, with and without the reference's own databases.
 _PRELOADED: Final = ("autotest.sweeping.preload",)
@@ -43,7 +43,7 @@ _NO_UNIT: Final = Unit(-1, "", CellKey("", "", ""), "sample", 0)
 @dataclasses.dataclass(slots=True)
 class _Worker:
     number: int
-    trail: Path
+    position_path: Path
     log: Path
     process: Process
     unit: Unit = _NO_UNIT
@@ -207,7 +207,7 @@ class SweepEngine:
     def _fresh(self) -> _Worker:
         self._made += 1
         path, log = self._folder / f"{self._made}.trail", self._folder / f"{self._made}.log"
-        trail.create(path)
+        worker_position.create(path)
         process = self.server.process(work, path, log, self._memory, self._databases, log=log)
         return _Worker(self._made, path, log, process)
 
@@ -234,7 +234,7 @@ class SweepEngine:
 
     def _waited(self, worker: _Worker) -> tuple[float, float]:
         """Return the seconds that a worker has spent on its current step, and the limit for that step."""
-        position, now = trail.read(worker.trail), time.monotonic()
+        position, now = worker_position.read(worker.position_path), time.monotonic()
         if position.unit != worker.unit.number:
             # The worker is still starting up.
             return now - worker.given, START_UP
@@ -248,7 +248,7 @@ class SweepEngine:
         """Return the number of workers that seem to hang; as many additional workers may run until that is certain."""
         late = 0
         for worker in self._workers.values():
-            position = trail.read(worker.trail)
+            position = worker_position.read(worker.position_path)
             # A worker that starts up has no sample yet.
             begun = position.unit == worker.unit.number
             late += begun and time.monotonic() - position.began > self._patience.usual(worker.unit)
@@ -257,7 +257,7 @@ class SweepEngine:
     def _died(self, worker: _Worker, report: OnCell) -> Unit | None:
         del self._workers[worker.number]
         self._died_before = True
-        position, unit, ended = trail.read(worker.trail), worker.unit, self._ended(worker)
+        position, unit, ended = worker_position.read(worker.position_path), worker.unit, self._ended(worker)
         worker.process.close()
         endless = ended.hung and position.making
         nothing = endless or position.running is Running.NOTHING

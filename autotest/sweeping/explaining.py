@@ -22,7 +22,7 @@ from autotest.diagnosis.shrinking import Judging, Shrinker
 from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.emission import emit, program_text
 from autotest.emission.checker import ONCE
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import Process, Server
 from autotest.program import Program
 from autotest.results.finding import Finding
@@ -62,7 +62,7 @@ class Answer:
 
 def explain(connection: Connection, server: socket.socket) -> None:
     """Diagnose the findings that are received, until the connection ends."""
-    pair = chosen()
+    pair = chosen_pair()
     with pair.around_trials(), np.errstate(all="ignore"):
         while True:
             question: Question = connection.recv()

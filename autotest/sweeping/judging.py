@@ -31,9 +31,9 @@ from autotest.sweeping.checks import check_of, follows, has_nonfinite, is_in_pla
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.lacking import Lacking
-from autotest.sweeping.trail import Running
 from autotest.sweeping.undefined import Draws, marked
 from autotest.sweeping.vacuous import has_no_defined_element, is_constant
+from autotest.sweeping.worker_position import Running
 
 #: Number of crashes with the same argument summary after which such samples are left out, in all cells of the operator.
 KNOWN: Final = 2

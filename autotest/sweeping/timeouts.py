@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Final
 
-from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, Ended, Unit
+from autotest.sweeping.worker_position import Running
 
 #: Minimum wait in seconds, and minimum multiple of the time of the operator's slowest sample.
 _AT_LEAST: Final = 3.0

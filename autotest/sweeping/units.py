@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from autotest.frameworks.samples import DatabaseEntry, Form, SampleKind
 from autotest.results.sweep import CellKey
-from autotest.sweeping.trail import Running
+from autotest.sweeping.worker_position import Running
 
 #: Deaths in one unit after which its remaining samples are only counted.
 DEATHS: Final = 12

@@ -14,7 +14,7 @@ from autotest.program import Call
 from autotest.recording.call_observer import CallObserver, current_observer, notifying
 from autotest.recording.recorder import Recorder
 from autotest.trials.returned import changes_modes_of_both_sides
-from autotest.trials.trial import Outcome, perform
+from autotest.trials.trial import Outcome, run_without_comparison
 
 # pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
@@ -30,7 +30,7 @@ def check_one_sided_modes(body: Callable[[], Any], outcome: Outcome, settings: S
     observer = _ModeObserver(pair, current_observer())
     with notifying(observer):
         try:
-            perform(body, outcome.seed, settings, pair, outcome.choices)
+            run_without_comparison(body, outcome.seed, settings, pair, outcome.choices)
         except Exception as error:  # raised by a body that behaves differently this time: no evidence
             if error is observer.complaint:
                 raise

@@ -134,12 +134,12 @@ def run_trial(
         The compared outcome.
     """
     check_equal_default_dtypes(pair)
-    outcome = _perform(_TrialRun(body, seed, settings, pair, forced))
+    outcome = _seed_and_run(_TrialRun(body, seed, settings, pair, forced))
     compare_outcomes([outcome], settings)
     return outcome
 
 
-def perform(
+def run_without_comparison(
     body: Callable[[], Any],
     seed: int,
     settings: Settings,
@@ -152,35 +152,35 @@ def perform(
     If the candidate refuses a call and `is_known_refusal` returns True for it, the trial continues with the reference's
     result on both sides.
     """
-    return _perform(_TrialRun(body, seed, settings, pair, forced, is_known_refusal))
+    return _seed_and_run(_TrialRun(body, seed, settings, pair, forced, is_known_refusal))
 
 
-def perform_next(test: Test, seed: int, pair: Pair) -> Outcome:
-    """Run the next of many trials of `test` as `perform` does."""
+def run_next_without_comparison(test: Test, seed: int, pair: Pair) -> Outcome:
+    """Run the next of many trials of `test` as `run_without_comparison` does."""
     run = _TrialRun(test.body, seed, test.settings, pair)
-    return test.own_generators.run(seed, lambda: _perform_seeded(run))
+    return test.own_generators.run(seed, lambda: _run_seeded(run))
 
 
-def _perform(run: _TrialRun) -> Outcome:
+def _seed_and_run(run: _TrialRun) -> Outcome:
     """Seed Python's and NumPy's generators, and perform `run`."""
     body_generators.seed(run.seed)
-    return _perform_seeded(run)
+    return _run_seeded(run)
 
 
-def _perform_seeded(run: _TrialRun) -> Outcome:
-    """Run `body` as `perform` does, with Python's and NumPy's generators already seeded."""
+def _run_seeded(run: _TrialRun) -> Outcome:
+    """Run `body` as `run_without_comparison` does, with Python's and NumPy's generators already seeded."""
     candidate = run.pair.candidate
     deaths = candidate.deaths
-    outcome = _performed(run)
+    outcome = _run_once(run)
     if candidate.deaths == deaths:
         return outcome
     # A call of an earlier trial that is not compared yet may have killed the candidate. If it was a call of this trial,
     # it dies again.
     body_generators.seed(run.seed)
-    return _performed(run)
+    return _run_once(run)
 
 
-def _performed(run: _TrialRun) -> Outcome:
+def _run_once(run: _TrialRun) -> Outcome:
     seed, settings, pair = run.seed, run.settings, run.pair
     source = generators.Source(seed, run.forced)
     source.special_values = settings.special_values
@@ -330,9 +330,9 @@ __all__ = [
     "Outcome",
     "Test",
     "compare_outcomes",
-    "perform",
-    "perform_next",
     "returned_tensors",
+    "run_next_without_comparison",
     "run_trial",
+    "run_without_comparison",
     "to_compare",
 ]

@@ -220,7 +220,7 @@ def test_a_candidate_that_does_not_die_every_time_is_tried_as_often_as_is_said(t
 
 @pytest.mark.parametrize("runs", [Runs(forked=True), Runs(3, 2, forked=True)], ids=["once", "often"])
 def test_a_fork_that_hangs_proves_no_death(tmp_path, program, runs, monkeypatch):
-    monkeypatch.setattr(forked, "PATIENCE", 1)
+    monkeypatch.setattr(forked, "TIMEOUT", 1)
     text = compact.dying_candidate(About(program, toys(tmp_path, "toy", "hangs"), "relu", []), runs)
 
     assert run(tmp_path, text) == (2, "cannot tell: no answer in 1 s\n")

@@ -12,7 +12,7 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import names
 from autotest.frameworks.torch import TorchFramework
 from autotest.replaying.own_terms import in_own_terms
-from autotest.replaying.replay import perform
+from autotest.replaying.replay import run_call
 from tests.support import otherwise, running
 
 tensor = functools.partial(random_tensor, shape=(2, 3))
@@ -134,7 +134,7 @@ def gradients(program):
     """The leaves of `program` that have a gradient in torch: slot -> the gradient."""
     values: list = []
     for call in program.calls:
-        values.append(perform(call, TorchFramework(), values, program.arrays, {}))
+        values.append(run_call(call, TorchFramework(), values, program.arrays, {}))
     held = [
         (slot, one.grad) for slot, one in enumerate(values) if getattr(one, "is_leaf", False) and one.grad is not None
     ]

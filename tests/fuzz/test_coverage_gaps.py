@@ -121,7 +121,7 @@ def test_trials_of_a_campaign_count_what_operators_are_given(tmp_path, against):
     against()
     (tmp_path / "test_it.py").write_text(SUITE)
     task = Explore(Where(tmp_path / "test_it.py", "test_it.py::test_relu", 0), range(20), 60.0, counted=True)
-    result = exploring.perform(task, Conditions(tmp_path / "kept"), None, Server())
+    result = exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server())
     assert (result.done, result.covered["relu"][TRIALS]) == (20, 20)
     assert "never a negative value" in gaps(result.covered)["relu"]
 

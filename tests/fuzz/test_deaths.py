@@ -14,7 +14,7 @@ import pytest
 from autotest.base.options import Options
 from autotest.diagnosis import crashing
 from autotest.diagnosis.probing import ProbeOptions
-from autotest.frameworks import chosen, registry
+from autotest.frameworks import chosen_pair, registry
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
@@ -262,7 +262,9 @@ def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_dead
         traced = trace(where, Attempt(range(1)), conditions, server, hangs=True)
         assert traced.death == timeout_death(day)
         assert traced.program.calls[-1].target == "atan"
-        smaller = crashing.shrink(traced.program, chosen(), server, options=ProbeOptions(day), seconds=60.0, hangs=True)
+        smaller = crashing.shrink(
+            traced.program, chosen_pair(), server, options=ProbeOptions(day), seconds=60.0, hangs=True
+        )
     assert [call.target for call in smaller.program.calls] == ["float32", "atan"]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns import workers as workers_module
-from autotest.campaigns.worker_breadcrumbs import trail_at
+from autotest.campaigns.worker_breadcrumbs import breadcrumb_at
 from autotest.campaigns.workers import (
     _LOST,
     _LOST_AT_START,
@@ -222,38 +222,38 @@ def test_what_is_no_trial_has_the_time_that_any_test_has(waiting):
 
 def test_a_trial_that_takes_longer_than_its_test_allows_hangs(waiting, tmp_path):
     pool, _ = waiting("quick")
-    trail = Breadcrumb(pool._crumb(0))
-    trail.test(tmp_path / "t.py", "quick", 0)
-    trail.trial(1)
+    crumb = Breadcrumb(pool._crumb_path(0))
+    crumb.test(tmp_path / "t.py", "quick", 0)
+    crumb.trial(1)
     ((_, death),) = pool._handle_timeout(0)
     assert (death.symptom, death.index) == ("hang", 1)
     assert "2 s" in death.how
-    trail.close()
+    crumb.close()
 
 
 def test_a_trial_whose_calls_have_returned_is_judged_as_long_as_that_takes(waiting, tmp_path):
     pool, worker = waiting("plain")
-    trail = Breadcrumb(pool._crumb(0))
-    trail.test(tmp_path / "t.py", "plain", 0)
-    trail.trial(1)
-    trail.judging()
+    crumb = Breadcrumb(pool._crumb_path(0))
+    crumb.test(tmp_path / "t.py", "plain", 0)
+    crumb.trial(1)
+    crumb.judging()
     assert list(pool._handle_timeout(0)) == []
     assert worker.seconds == 20.5 + DIAGNOSIS
     ((_, death),) = pool._handle_timeout(0)  # not for ever: it may hang in a replay
     assert (death.symptom, death.index) == ("hang", 1)
-    trail.close()
+    crumb.close()
 
 
 def test_the_next_trial_has_the_time_of_its_own_again(waiting, tmp_path):
     pool, _ = waiting("plain")
-    trail = Breadcrumb(pool._crumb(0))
-    trail.test(tmp_path / "t.py", "plain", 0)
-    trail.trial(1)
-    trail.judging()
-    trail.trial(2)
+    crumb = Breadcrumb(pool._crumb_path(0))
+    crumb.test(tmp_path / "t.py", "plain", 0)
+    crumb.trial(1)
+    crumb.judging()
+    crumb.trial(2)
     ((_, death),) = pool._handle_timeout(0)
     assert (death.symptom, death.index) == ("hang", 2)
-    trail.close()
+    crumb.close()
 
 
 def test_a_death_is_told_with_what_its_worker_had_run_before_of_whatever_tests(tmp_path):
@@ -270,9 +270,9 @@ def test_a_death_is_told_with_what_its_worker_had_run_before_of_whatever_tests(t
     pool._workers[0] = worker
     worker.task = Explore(Where(tmp_path / "t.py", "b", 0), range(10, 20), 0.4)
     pool._folder.mkdir(parents=True)
-    trail = trail_at(pool._crumb(0))
-    trail.test(tmp_path / "t.py", "b", 0)
-    trail.trial(14)
+    crumb = breadcrumb_at(pool._crumb_path(0))
+    crumb.test(tmp_path / "t.py", "b", 0)
+    crumb.trial(14)
     death = pool._replace_dead_worker(0, death_from_status(-signal.SIGABRT))
     assert death.index == 14
     assert death.before == (ran("a", 10, 13), ran("a", 10, 12), ran("b", 10, 14))

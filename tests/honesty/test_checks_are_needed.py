@@ -338,7 +338,7 @@ def test_without_its_check_a_trial_that_compares_nothing_passes(against, monkeyp
     def careless(run):
         return lambda *args: dataclasses.replace(run(*args), compared=1)
 
-    wrapped(runner, "perform_next", careless)(monkeypatch)
+    wrapped(runner, "run_next_without_comparison", careless)(monkeypatch)
     test()
 
 

@@ -37,14 +37,14 @@ SETTINGS = Settings(n=1)
 def performed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for each call that a replay makes on a side."""
     made: list[int] = []
-    original = replay.perform
+    original = replay.run_call
 
     def counted(call: Any, *args: Any) -> Any:
         made.append(call.slot)
         return original(call, *args)
 
-    monkeypatch.setattr(replay, "perform", counted)
-    monkeypatch.setattr(lockstep, "perform", counted)
+    monkeypatch.setattr(replay, "run_call", counted)
+    monkeypatch.setattr(lockstep, "run_call", counted)
     return made
 
 

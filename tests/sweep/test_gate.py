@@ -155,7 +155,7 @@ def against(
     before: SweepMap, made: SweepSession, *runs: dict[str, Cell], expression: str = ""
 ) -> tuple[Changes, list[str]]:
     """What a gate says of a run, and what it calls flaky."""
-    chosen = SweepPlan(expression).chosen()
+    chosen = SweepPlan(expression).cell_filter()
     old = baseline(json.loads(json.dumps(as_data(before, []))), "old.json")
     engine: Any = Planned(*runs)
     with contextlib.suppress(KeyboardInterrupt):

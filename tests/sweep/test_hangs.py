@@ -15,8 +15,8 @@ from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.judged_units import judged_samples
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.timeouts import TimeoutPolicy
-from autotest.sweeping.trail import Running
 from autotest.sweeping.units import HANGS, Ended, Unit, after_end, units
+from autotest.sweeping.worker_position import Running
 from tests.sweep.planted import TORCH, databases, entries
 
 HANG = Ended(Running.CANDIDATE, "no answer in 20 s", "", hung=True)

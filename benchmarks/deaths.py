@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from autotest.emission import compact
-from autotest.emission.about import About
 from autotest.emission.checker import Runs
+from autotest.emission.script_subject import ScriptSubject
 from autotest.frameworks import chosen_pair
 from autotest.processes.client import Server
 from autotest.program import Array, Call, Program, Ref
@@ -100,7 +100,7 @@ def proving(times: int) -> Iterator[Row]:
     sides = chosen_pair().scripts(program)
     with tempfile.TemporaryDirectory() as folder:
         for _, (forked, seconds) in itertools.product(range(times), taken.items()):
-            text = compact.dying_candidate(About(program, sides, "matmul", []), Runs(forked=forked))
+            text = compact.dying_candidate(ScriptSubject(program, sides, "matmul", []), Runs(forked=forked))
             assert text is not None
             script = Path(folder) / "repro.py"
             script.write_text(text, encoding="utf-8")

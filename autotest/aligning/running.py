@@ -77,8 +77,8 @@ def run(
                     f"the {side} model raised {type(error).__name__} when it was called with {described}: "
                     f"{first_line(error)}"
                 ) from error
-        _push_back(framework, side, output, loss)
-        watched.pushed_back()
+        _backward(framework, side, output, loss)
+        watched.record_gradients()
         gradients = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
@@ -119,7 +119,7 @@ class _Watched:
                 self._kept[id(tensor)] = value.copied()
         return [self._kept[id(tensor)] for tensor in tensors]
 
-    def pushed_back(self) -> None:
+    def record_gradients(self) -> None:
         """Set the gradients of the inputs and outputs of each call, and release the tensors."""
         live = {id(tensor): tensor for ends in self._live for end in ends for tensor in end}
         found = dict(zip(live, gradients_of(self._framework, [*live.values()]), strict=True))
@@ -129,7 +129,7 @@ class _Watched:
         self._live.clear()
 
 
-def _push_back(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:
+def _backward(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:
     if loss is not None:
         value = _given("loss", loss, framework, side, output)
         if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:

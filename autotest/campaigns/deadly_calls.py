@@ -61,8 +61,8 @@ class DeadlyCalls:
     def _too_often(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         for place, times in self._progress.deaths.items():
-            told = len(self._progress.fatal_arguments.get(place, ()))
-            if times - told >= self._allowed or told >= max(_DIFFERENT, 2 * self._allowed):
+            distinct = len(self._progress.fatal_arguments.get(place, ()))
+            if times - distinct >= self._allowed or distinct >= max(_DIFFERENT, 2 * self._allowed):
                 found.append(place)
         return found
 

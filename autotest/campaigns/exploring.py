@@ -46,7 +46,7 @@ from autotest.running import deaths
 from autotest.sources import collection
 from autotest.sources.called_tests import trial_seed
 from autotest.storage.keeping import forget, keep
-from autotest.trials.body_errors import told_briefly
+from autotest.trials.body_errors import brief_traceback
 from autotest.trials.context import RunContext
 from autotest.trials.driver import Driver, driven_by
 from autotest.trials.judgement import (
@@ -354,7 +354,7 @@ def _call(where: Where, drive: Driver) -> str:
     except (FrameworkMissing, SkipsItself, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - a body may raise anything, also pytest's outcomes
-        return told_briefly(error, _RUNNERS)
+        return brief_traceback(error, _RUNNERS)
     return ""
 
 

@@ -95,10 +95,10 @@ def _account_of(kept: _Kept, late: float | None) -> GradientAccount:
         how = f"no answer in {late:g} s"
     else:
         try:
-            told: GradientAccount | AutotestError = kept.process.connection.recv()
-            if isinstance(told, AutotestError):
-                raise told
-            return told
+            outcome: GradientAccount | AutotestError = kept.process.connection.recv()
+            if isinstance(outcome, AutotestError):
+                raise outcome
+            return outcome
         except (EOFError, ConnectionResetError):
             status = kept.process.status(10.0)
             how = f"its process died ({'unknown' if status is None else describe(status)})"
@@ -114,12 +114,12 @@ def _account_of_test(
     """Make the account of one test. Runs in the worker process."""
     crumb = breadcrumb.Breadcrumb(crumb_path)
     try:
-        told: GradientAccount | AutotestError = account_of([collection.find(file, test)], trials, crumb)
+        outcome: GradientAccount | AutotestError = account_of([collection.find(file, test)], trials, crumb)
     except AutotestError as error:
-        told = error
+        outcome = error
     finally:
         crumb.close()
-    connection.send(told)
+    connection.send(outcome)
 
 
 __all__ = ["PRELOADED", "account_in_workers"]

@@ -383,7 +383,7 @@ def _result(task: Task, conditions: Conditions, crumb_path: Path, processes: Ser
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any error ends only this task
         if isinstance(task, Explore):
             # For example, a test file was changed meanwhile. Other tests can continue.
-            return Explored(broken=_told(error))
+            return Explored(broken=_error_message(error))
         # The finding is already stored; an error in its diagnosis must not end the campaign.
         return Death(None, f"{type(error).__name__}: {error}", "")
     finally:
@@ -391,7 +391,7 @@ def _result(task: Task, conditions: Conditions, crumb_path: Path, processes: Ser
             crumb.close()
 
 
-def _told(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     if isinstance(error, AutotestError):
         return str(error)
     return "\n".join("".join(traceback.format_exception(error)).strip().splitlines()[-12:])

@@ -62,7 +62,7 @@ def _project_of(arguments: argparse.Namespace) -> contextlib.AbstractContextMana
     from autotest.base.environment import variables
 
     there = None if os.environ.get(options.PROJECT) else project.with_table(getattr(arguments, "paths", ()))
-    if there is None or there.file == options.here().file:
+    if there is None or there.file == options.working_project().file:
         return contextlib.nullcontext()
     return variables({options.PROJECT: str(there.file)})
 
@@ -71,7 +71,7 @@ def _check_project() -> None:
     """Raise an error for wrong settings of the project before anything is run; only warn about unknown keys."""
     from autotest.base import options, project
 
-    found = options.in_force()
+    found = options.active_project()
     options.from_project(found)
     for said in options.misspelt(os.environ):
         print(f"autotest: {said}", file=sys.stderr)

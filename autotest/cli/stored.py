@@ -113,8 +113,8 @@ def _none_of(store: Store, candidate: str) -> str:
     there = ", ".join(sorted({item.finding.sides[1] for item in store.list() if isinstance(item, Stored)}))
     for name in () if there else candidates_in(candidate):
         must_be_known(name)
-    told = f"; there are some of {there}" if there else ""
-    return f"no failures of {candidate} are kept in {store.failures}{told}"
+    hint = f"; there are some of {there}" if there else ""
+    return f"no failures of {candidate} are kept in {store.failures}{hint}"
 
 
 def show(arguments: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     known = verdict_score.read(arguments.path / verdict_score.FILE)
     entries = [item for item in ledger.read(arguments.path / ledger.FILE) if arguments.k in item.key]
 
-    def told(score: verdict_score.Score) -> None:
+    def print_score(score: verdict_score.Score) -> None:
         if arguments.verbose or not score.right:
             word = "right" if score.right else "open " if score.open else "WRONG"
             said = score.trouble if score.verdict is None else score.verdict.line
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     sides = chosen_pair()
     with sides.around_trials(), warnings_ignored():
-        found = verdict_score.scores(entries, known, arguments.path, sides, told)
+        found = verdict_score.scores(entries, known, arguments.path, sides, print_score)
     right, wrong = (sum(score.right for score in found), sum(not (score.right or score.open) for score in found))
     share = f" ({100 * right / len(found):.0f} %)" if found else ""
     print(f"{right} of {len(found)} verdicts are right{share}, {wrong} wrong, {len(found) - right - wrong} open")

@@ -44,7 +44,7 @@ def package(
         work: the kind of work.
         databases: the databases of samples of a sweep.
     """
-    project = options.in_force().file
+    project = options.active_project().file
     named = {name: os.environ[name] for name in os.environ if name.startswith("AUTOTEST_") and name not in _OWN}
     named |= {name: os.environ[name] for name in _TELLING if name in os.environ}
     root = Path.cwd() if shared is None else shared
@@ -106,8 +106,8 @@ def unpacked(task: Any, result: Any, files: Files, root: Path, directory: Path) 
         return result
     kept = {name: data for name, data in files.items() if name in FILES}
     place, _ = put(directory, result.key, lambda folder, _: _moved(kept, result.place, folder))
-    told = result.report.replace(result.place, shortened(place))
-    return dataclasses.replace(result, where=task.where, place=shortened(place), report=told)
+    report = result.report.replace(result.place, shortened(place))
+    return dataclasses.replace(result, where=task.where, place=shortened(place), report=report)
 
 
 def _is_another(task: DiagnoseDeath, result: Result) -> bool:

@@ -24,7 +24,7 @@ from autotest.replaying.replay import Replayed, replay
 #: The slot of a result and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]
 #: A callback that runs before each call of a replay, with the number of calls that have run and their live results.
-Look: TypeAlias = Callable[[int, list[Any]], None]
+AfterCall: TypeAlias = Callable[[int, list[Any]], None]
 
 
 @dataclasses.dataclass(slots=True)
@@ -84,19 +84,19 @@ def _is_set_aside(program: Program, item: Mismatch, pair: Pair, settings: Settin
     return known in settings.set_aside or f"{known} {item.place} {item.operand}" in settings.set_aside
 
 
-def results(program: Program, framework: Framework, look: Look | None = None) -> dict[Place, Any]:
-    """Return the results of `program` on `framework` alone; empty if it raises. `look` is as in `replay`."""
-    replayed = _run(program, framework, look)
+def results(program: Program, framework: Framework, after_call: AfterCall | None = None) -> dict[Place, Any]:
+    """Return the results of `program` on `framework` alone; empty if it raises. `after_call` is as in `replay`."""
+    replayed = _run(program, framework, after_call)
     if replayed.error is not None:
         return {}
     record = record_of(program, Pair(framework, framework), replayed, replayed)
     return {place: pair[0] for place, pair in Agreement(program, record, []).read().items()}
 
 
-def _run(program: Program, framework: Framework, look: Look | None = None) -> Replayed:
+def _run(program: Program, framework: Framework, after_call: AfterCall | None = None) -> Replayed:
     if program.undefined:
         framework.seed(0)
-    return replay(program, framework, look=look)
+    return replay(program, framework, after_call=after_call)
 
 
 def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed) -> Agreement:

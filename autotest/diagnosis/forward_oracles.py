@@ -159,8 +159,8 @@ def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
             return np.array(frozen[id(item)].data)
         return item if type(item) in _PLAIN else unknown
 
-    spelt = map_operand(_plain_sizes(called.args), plain), map_operand(_plain_sizes(called.kwargs), plain)
-    return _Question(called.path, called.args, called.kwargs, spelt, held, owner)
+    plain_operands = map_operand(_plain_sizes(called.args), plain), map_operand(_plain_sizes(called.kwargs), plain)
+    return _Question(called.path, called.args, called.kwargs, plain_operands, held, owner)
 
 
 def _path(call: Call) -> str:
@@ -300,8 +300,8 @@ def _on_values(
         elsewhere.append(f"{gap[worst]:.3g} at {worst}" if right_here_alone else "")
     shown = f"{opinion[at].item():.9g}" + (f" at {at}" if at else "")
     limit = float(allowed[at])
-    told = (elsewhere[0], elsewhere[1])
-    return OracleResult(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0, elsewhere=told)
+    excess_text = (elsewhere[0], elsewhere[1])
+    return OracleResult(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0, elsewhere=excess_text)
 
 
 def _is_real(value: Any) -> bool:

@@ -105,8 +105,8 @@ def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wron
 
 
 def _mismatch(wrong: WrongElement, framework: Framework, side: Side) -> Mismatch:
-    told = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
-    message = f"{told}\n(of the sum of what is pushed back from, by central differences in float64)"
+    failure_text = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
+    message = f"{failure_text}\n(of the sum of what is pushed back from, by central differences in float64)"
     name, slot, place = gradient_of(wrong.name), wrong.leaf.slot, gradient_of(wrong.leaf.suffix)
     return Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=place)
 

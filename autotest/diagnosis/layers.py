@@ -102,9 +102,9 @@ def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer 
     if not paths:
         return None
     given = [item for item in mismatches if item.stage != "backward" and _is_result(calls[item.slot])]
-    told = sorted(given, key=lambda item: item.slot) or mismatches
-    slot = _seen_at(calls, told)
-    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), False, told[0].stage)
+    shown = sorted(given, key=lambda item: item.slot) or mismatches
+    slot = _seen_at(calls, shown)
+    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), False, shown[0].stage)
 
 
 def _is_result(call: Call) -> bool:

@@ -24,8 +24,8 @@ def _if_distinct(x: Values, dim: int, places: Values) -> Values | None:
     """Return `places`, or None if two elements along `dim` are equal or one is NaN."""
     ordered = np.sort(x, axis=dim)
     along = np.moveaxis(ordered, dim, 0) if x.ndim else ordered[None]
-    told = np.isnan(ordered).any() or (along[1:] == along[:-1]).any()
-    return None if told else places
+    has_ties = np.isnan(ordered).any() or (along[1:] == along[:-1]).any()
+    return None if has_ties else places
 
 
 def _sort(x: Values, dim: int = -1, descending: bool = False) -> tuple[Values, Values | None]:

@@ -29,14 +29,14 @@ def operands_at(program: Program, framework: Framework, slots: Collection[int]) 
     wanted = frozenset(slots)
     found: dict[int, Held] = {}
 
-    def look(at: int, values: list[Any]) -> None:
+    def after_call(at: int, values: list[Any]) -> None:
         if at - 1 in found:
             found[at - 1] = dataclasses.replace(found[at - 1], result=_given(program.calls[at - 1], values, framework))
         if at in wanted:
             found[at] = Held(_read(sorted({ref.slot for ref in refs(program.calls[at])}), values, framework))
 
     if wanted:
-        replay(program, framework, look=look, upto=max(wanted) + 1)
+        replay(program, framework, after_call=after_call, upto=max(wanted) + 1)
     return found
 
 
@@ -44,11 +44,11 @@ def values_at(program: Program, framework: Framework, end: int, slots: Collectio
     """Return the content of `slots` on `framework` after the calls below slot `end` have run."""
     found: dict[int, Any] = {}
 
-    def look(at: int, values: list[Any]) -> None:
+    def after_call(at: int, values: list[Any]) -> None:
         if at == end:
             found.update(_read(sorted(slots), values, framework))
 
-    replay(program, framework, look=look, upto=end)
+    replay(program, framework, after_call=after_call, upto=end)
     return found
 
 

@@ -30,12 +30,12 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
         return gradient_finding.diagnosed(finding, unshrunk, Settings.kept(finding.settings))
     own = own_script(finding, context.pair)
     if own is not None:
-        told = dataclasses.replace(finding, script=own)
+        result = dataclasses.replace(finding, script=own)
         if not context.options.verify:
-            return told
-        told = dataclasses.replace(told, verified=verify(own))
-        if told.verified.holds:
-            return told
+            return result
+        result = dataclasses.replace(result, verified=verify(own))
+        if result.verified.holds:
+            return result
     return _seen_elsewhere(finding, finding.program, context)
 
 
@@ -46,13 +46,13 @@ def _seen_elsewhere(finding: Finding, program: Program, context: RunContext) -> 
         script = emit(dataclasses.replace(finding, program=program), pair.scripts(program))
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
-    told = dataclasses.replace(finding, script=script)
+    result = dataclasses.replace(finding, script=script)
     if not context.options.verify or script == finding.script:
-        return told
-    told = dataclasses.replace(told, verified=verify(script))
-    if told.verified.state is State.MISSED and program is finding.program:
+        return result
+    result = dataclasses.replace(result, verified=verify(script))
+    if result.verified.state is State.MISSED and program is finding.program:
         # A framework may allocate more memory than a tensor needs, so that an access out of bounds goes unnoticed. In
         # the trial, tensors used the memory of their arrays.
-        again = _seen_elsewhere(told, sharing(program), context)
-        return told if again.verified.state is State.MISSED else again
-    return as_death(told, program, pair) if told.verified.state is State.DIED else told
+        again = _seen_elsewhere(result, sharing(program), context)
+        return result if again.verified.state is State.MISSED else again
+    return as_death(result, program, pair) if result.verified.state is State.DIED else result

@@ -41,8 +41,8 @@ def shrunk(
             result = shrinker.shrink()
             found = _laid_out_at_once(result.agreement, shrinker, judging)
             happens = decisive_features(found.program, shrinker.values_of, shrinker.result_of) if features else ()
-        told = shrunk_line(finding.program, found.program, result.executions, result.complete)
-        finding = dataclasses.replace(finding, shrinking=(told,), happens=happens)
+        line = shrunk_line(finding.program, found.program, result.executions, result.complete)
+        finding = dataclasses.replace(finding, shrinking=(line,), happens=happens)
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found
 
 

@@ -105,8 +105,8 @@ class WholeTrial:
         if time.monotonic() - begin < 2 * seconds:
             happens = decisive_features(smallest.program, shrinker.values_of, shrinker.result_of)
             lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
-        told = with_opinion(self.finding, smallest, final, pair)
-        return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)
+        smaller_finding = with_opinion(self.finding, smallest, final, pair)
+        return dataclasses.replace(smaller_finding, shrinking=tuple(lines), happens=happens)
 
     def _judged_alike(self, history: Sequence[Agreement]) -> tuple[Agreement, Opinion]:
         """Return the smallest agreement in `history` that still is the same failure, and the opinion on it.

@@ -91,7 +91,7 @@ def _run(program: Program, framework: Framework, others: Mapping[int, Gradients]
     found: dict[int, Sequence[TensorValue | None]] = {}
     steps = {call.slot: call for call in program.calls if is_step(call)}
 
-    def look(at: int, values: list[Any]) -> None:
+    def after_call(at: int, values: list[Any]) -> None:
         if at not in steps:
             return
         optimizer = values[steps[at].args[0].slot]
@@ -102,7 +102,7 @@ def _run(program: Program, framework: Framework, others: Mapping[int, Gradients]
                 now = framework.values([gradient])[0].data
                 framework.overwrite(gradient, Array(np.asarray(now + (other.data - own.data)), own.dtype))
 
-    return _Run(results(program, framework, look), found)
+    return _Run(results(program, framework, after_call), found)
 
 
 def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:

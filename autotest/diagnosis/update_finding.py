@@ -29,9 +29,9 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
     """
     pair = context.pair
     judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)
-    line = f"semantic difference: {update.told}; no third opinion on which is right"
-    told = (line, *differing_defaults(update.program, pair))
-    finding = dataclasses.replace(finding, verdict=told, blame="semantic difference")
+    line = f"semantic difference: {update.description}; no third opinion on which is right"
+    verdict_lines = (line, *differing_defaults(update.program, pair))
+    finding = dataclasses.replace(finding, verdict=verdict_lines, blame="semantic difference")
     agreement = agree(update.program, pair, judged)
     if not agreement.mismatches:
         return finding

@@ -82,7 +82,7 @@ def scores(
     known: dict[str, Label],
     folder: Path,
     pair: Pair,
-    told: Callable[[Score], Any],
+    on_score: Callable[[Score], Any],
 ) -> Sequence[Score]:
     """Judge the reproducer of each ledger entry that has a label.
 
@@ -101,7 +101,7 @@ def scores(
         if entry.key in known:
             dies = entry.reproducer in deadly
             found.append(_score(entry, known[entry.key], folder, pair, dies=dies))
-            told(found[-1])
+            on_score(found[-1])
     return found
 
 

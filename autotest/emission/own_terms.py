@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import compact, naming
-from autotest.emission.about import docstring, quotable
+from autotest.emission.script_subject import docstring, quotable
 from autotest.program import Program
 from autotest.program.dtypes import is_differentiable
 

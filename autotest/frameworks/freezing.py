@@ -18,10 +18,10 @@ PLAIN = (type(None), bool, int, float, complex, str)
 
 def freeze(framework: Framework, values: Sequence[Any]) -> list[Any]:
     """Return `values` as data: tensors become `TensorValue`s, read together; containers keep their structure."""
-    return freezing(framework, values)()
+    return begin_freezing(framework, values)()
 
 
-def freezing(framework: Framework, values: Sequence[Any]) -> Callable[[], list[Any]]:
+def begin_freezing(framework: Framework, values: Sequence[Any]) -> Callable[[], list[Any]]:
     """Begin to `freeze`; return a function that waits for an asynchronous framework and returns the frozen values."""
     types = framework.tensor_types
     if {*map(type, values)} <= {*types}:  # the most common case: tensors only, no containers

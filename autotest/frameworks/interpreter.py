@@ -218,8 +218,8 @@ class Interpreter(AskedElsewhere):
 
     @property
     def version(self) -> str:
-        told = self._ask_of_names("hello")
-        return f"{told['version']} (Python {told['python']})"
+        hello = self._ask_of_names("hello")
+        return f"{hello['version']} (Python {hello['python']})"
 
     def devices(self) -> tuple[str, ...]:
         return ("cpu",)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from autotest.base.errors import FrameworkMissing, UsageError
-from autotest.base.options import DEFAULT_PAIR, in_force, said
+from autotest.base.options import DEFAULT_PAIR, active_project, configured
 from autotest.frameworks.base import Framework
 from autotest.frameworks.gc_paused import unsearched
 from autotest.frameworks.pair import Pair
@@ -108,7 +108,7 @@ def _look_here_too(module_name: str) -> None:
     first = module_name.partition(".")[0]
     if first in sys.modules:
         return
-    named = in_force().file
+    named = active_project().file
     for place in (Path.cwd(), *([] if named is None else [named.parent])):
         if str(place) in sys.path or ("" in sys.path and place == Path.cwd()):
             continue
@@ -211,8 +211,8 @@ def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
 
     AUTOTEST_CANDIDATE, or the project's table, may name several candidates, separated by commas: ``NAME,OTHER``.
     """
-    asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or said("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
-    return said("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_in(asked)
+    asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or configured("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
+    return configured("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_in(asked)
 
 
 def takes_own(candidate: str) -> bool:

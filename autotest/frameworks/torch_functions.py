@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.torch_lowering import Builder
-from autotest.frameworks.torch_names import Named, spelt
+from autotest.frameworks.torch_names import Named, call_name
 
 
 @functools.cache
@@ -31,7 +31,7 @@ def public_name(function: Any) -> Named | None:
         name = f"torch.{own}"  # torch.mm is also torch.spmm
     if name == f"torch.functional.{own}" and getattr(torch, own, None) is function:
         name = f"torch.{own}"  # the name in torch.functional is not used in practice
-    return spelt(name.removeprefix("torch."))
+    return call_name(name.removeprefix("torch."))
 
 
 class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here

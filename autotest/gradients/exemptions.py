@@ -116,7 +116,7 @@ class JacobianBlock:
             for j in columns:
                 unit = np.zeros(numeric.size)
                 unit[j] = 1.0
-                gradient = function.pushed_back(self.output, unit)[i]
+                gradient = function.vjp(self.output, unit)[i]
                 own = 0.0
                 if gradient is not None:
                     (value,) = function.framework.values([gradient])

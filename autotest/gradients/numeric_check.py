@@ -61,16 +61,16 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
         result.pairs += len(found.rows)
         larger = larger or (with_larger_inputs(program, pair.reference) if found.rows and found.passed else None)
         small = [] if larger is None else below_enough(larger.after)
-        told = _smallness(small)
+        suffix = _smallness(small)
         if larger is not None and found.passed and str(larger):
             try:
                 found, places = _checked(larger.program, framework, settings)
-                told = f"\n(on larger inputs: {larger}){told}"
+                suffix = f"\n(on larger inputs: {larger}){suffix}"
             except NotNumeric as error:
                 small = below_enough(larger.before)
-                told = f"\n(only as it was drawn; on larger inputs {error})"
+                suffix = f"\n(only as it was drawn; on larger inputs {error})"
         result.small += [name for name in small if name not in result.small]
-        result.mismatches += mismatches_of(found, places, side, framework, told)
+        result.mismatches += mismatches_of(found, places, side, framework, suffix)
     return result
 
 
@@ -86,7 +86,7 @@ def _smallness(small: Sequence[str]) -> str:
 
 
 def mismatches_of(
-    found: GradcheckResult, places: Mapping[str, tuple[int, str]], side: Side, framework: Framework, told: str = ""
+    found: GradcheckResult, places: Mapping[str, tuple[int, str]], side: Side, framework: Framework, suffix: str = ""
 ) -> list[Mismatch]:
     """Return a mismatch for each row that failed.
 
@@ -103,7 +103,7 @@ def mismatches_of(
         rows = [row, *(other for other in found.rows if other is not row)]
         name, (slot, place) = gradient_of(row.input), places[row.input]
         table = report.failure(rows, f"{name} of {framework.name}")
-        message = f"{table}\n(of its own forward, by central differences in float64){told}"
+        message = f"{table}\n(of its own forward, by central differences in float64){suffix}"
         mismatches.append(
             Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=gradient_of(place))
         )

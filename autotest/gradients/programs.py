@@ -237,8 +237,8 @@ class ProgramFunction:
         if call.kind in ("function", "builtin") and isinstance(value, modules):
             return True  # a function such as `spectral_norm` may be applied to a module only once
         owner = call.args[0] if call.args else None
-        told = call.kind == "load_state" or (call.kind == "method" and call.target in _TELLING)
-        return told and type(owner) is Ref and isinstance(self._values[owner.slot], modules)
+        changes_module = call.kind == "load_state" or (call.kind == "method" and call.target in _TELLING)
+        return changes_module and type(owner) is Ref and isinstance(self._values[owner.slot], modules)
 
     def _writes_into_kept(self, call: Call) -> bool:
         """Return whether `call` writes, outside of autograd, into a leaf or parameter, which then keeps the result."""

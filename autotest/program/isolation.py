@@ -176,8 +176,8 @@ class _Excerpt:
         for later in self._program.calls[at + 1 : self._end]:
             if not later.args or later.args[0] != Ref(at):
                 continue
-            told = (is_setting(later) and later.kind != "load_state") or later.kind in ("enter", "exit")
-            if told or reparametrizes(later) or (later.kind == "load_state" and state is None):
+            changes_state = (is_setting(later) and later.kind != "load_state") or later.kind in ("enter", "exit")
+            if changes_state or reparametrizes(later) or (later.kind == "load_state" and state is None):
                 for ref in refs(later):
                     self.bring(ref.slot)
                 self.keep(later)

@@ -174,10 +174,10 @@ class Session:
             from autotest.pytest_plugin import summaries
             from autotest.report import session
 
-            summaries.note_end(summary, error, told=report.outcome != "passed")
-            told = list(session.properties(summary))
-            item.user_properties += told
-            report.user_properties += told
+            summaries.note_end(summary, error, failed=report.outcome != "passed")
+            properties = list(session.properties(summary))
+            item.user_properties += properties
+            report.user_properties += properties
             report.autotest = summary  # type: ignore[attr-defined]
             if summary["found"]:
                 _add_section(report, summary["found"], self._config)

@@ -16,7 +16,7 @@ from autotest.comparison.rejection import Rejection
 from autotest.emission import names
 from autotest.frameworks import Absent
 from autotest.frameworks.failures import CandidateDied
-from autotest.frameworks.freezing import freeze, freezing
+from autotest.frameworks.freezing import begin_freezing, freeze
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
 from autotest.program.calls import first_use
@@ -65,7 +65,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
     """Read both sides of `trials`, which share one pair, waiting for each side once; return each trial's mismatches."""
     pair, pairings = trials[0].record.pair, [*chain.from_iterable(trial.pairings for trial in trials)]
     try:
-        read = freezing(pair.candidate, [*map(_actual, pairings)])
+        read = begin_freezing(pair.candidate, [*map(_actual, pairings)])
     except (AdapterWrong, CandidateDied):
         raise
     except Exception as error:  # noqa: BLE001 - any exception here comes from the candidate

@@ -15,8 +15,8 @@ def reached(record: Record, outputs: Sequence[Any], inputs: Sequence[Any], cotan
     are therefore restored.
     """
     reference = record.pair.reference
-    told = [call.args[0].slot for call in record.calls if call.target == "retain_grad"]
-    retaining = [record.expected[slot] for slot in dict.fromkeys(told)]
+    retained = [call.args[0].slot for call in record.calls if call.target == "retain_grad"]
+    retaining = [record.expected[slot] for slot in dict.fromkeys(retained)]
     before = [reference.gradient(tensor) for tensor in retaining]
     named = {"retain_graph": True, "allow_unused": True}
     found = reference.invoke("function", "autograd.grad", (outputs, inputs, cotangents), named)

@@ -214,8 +214,8 @@ def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], se
             stage, tolerance, slot, check_values=settings.check_values and not undefined, sides=sides, place=place
         )
         # Outside of a graph, it is unknown whether one of its results requires grad.
-        told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
-        for item in compare_values(own[slot], one, told, how):
+        adjusted = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
+        for item in compare_values(own[slot], one, adjusted, how):
             operator = operator_of(record.calls, slot)
             message = f"{operator}: {framework.graph_mode} disagrees with eager: {item.message}"
             found.append(dataclasses.replace(item, symptom="graph", stage="replay", message=message))

@@ -41,10 +41,10 @@ def _held(program: Program, framework: Framework, slot: int, times: set[int]) ->
     """Return the contents of the tensor in `slot` after each call in `times`, until the replay ends."""
     found: dict[int, TensorValue] = {}
 
-    def look(done: int, values: list[object]) -> None:
+    def after_call(done: int, values: list[object]) -> None:
         if done - 1 in times and isinstance(values[slot], framework.tensor_types):
             value = framework.values([values[slot]])[0]
             found[done - 1] = dataclasses.replace(value, data=np.array(value.data))
 
-    replay(program, framework, look=look, upto=max(times) + 1)
+    replay(program, framework, after_call=after_call, upto=max(times) + 1)
     return found

@@ -31,7 +31,7 @@ def replay(
     *,
     arrays: ArrayMap | None = None,
     dtypes: Mapping[str, str] | None = None,
-    look: Callable[[int, list[Any]], None] | None = None,
+    after_call: Callable[[int, list[Any]], None] | None = None,
     upto: int | None = None,
 ) -> Replayed:
     """Run `program` on `framework`.
@@ -51,8 +51,8 @@ def replay(
     captured = program.arrays if arrays is None else tuple(arrays(array) for array in program.arrays)
     with Contexts(framework) as contexts:
         for call in program.calls[:upto]:
-            if look is not None:
-                look(len(result.values), result.values)
+            if after_call is not None:
+                after_call(len(result.values), result.values)
             try:
                 result.values.append(run_call(call, framework, result.values, captured, dtypes or {}))
                 contexts.note(framework, call, result.values)
@@ -70,8 +70,8 @@ def replay(
     if failed is not None:
         result.failed_at, result.error = failed
         del result.values[failed[0] :]
-    if look is not None and result.error is None:
-        look(len(result.values), result.values)
+    if after_call is not None and result.error is None:
+        after_call(len(result.values), result.values)
     return result
 
 

@@ -49,7 +49,7 @@ class Update:
     #: Absolute error of an update that rounding may cause.
     floor: float
     #: Description of the wrong step, in words and as a mismatch.
-    told: str
+    description: str
     mismatch: Mismatch
 
 
@@ -165,16 +165,16 @@ class _Stepping:
         reference, candidate = pair.sides
         given = self._steps[step].gradients
         size = _greatest([one for one in given if one is not None])
-        told = (
+        description = (
             f"step {step}: {candidate} updates a parameter otherwise on the same gradients: off by {error:.3g} of the "
             f"update, in double precision ({allowed:.3g} allowed), with gradients up to {size:.3g}"
         )
-        message = f"{told}. expected={reference} actual={candidate}"
+        message = f"{description}. expected={reference} actual={candidate}"
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message, what="another update")
         # Results after the first wrong step would only hide it.
         end = slot + 1
         cut = Program(program.calls[:end], program.arrays, frozenset())
-        return Updates(Update(cut, tolerance, floor, told, mismatch), single=single)
+        return Updates(Update(cut, tolerance, floor, description, mismatch), single=single)
 
     def _judged(
         self, own: Any, rounded: Any, decays: Any, other: Any

@@ -264,13 +264,13 @@ def _with_script(finding: Finding, conditions: Conditions, server: Server, *, fo
         is_often = finding.script in scripted(finding, None, conditions, often)[1]
         ways = often if is_often else ways_to_run(finding, conditions)
         ways = ways if forks else (ONCE,)
-        told, less, ways_of_less = _smaller(finding, conditions, server, ways)
-        if less is not None:
-            less = verified(*scripted(less, None, conditions, ways_of_less), conditions)
-            if less.verified.holds or not conditions.verify:
-                return less
+        notes, reduced, reduced_ways = _smaller(finding, conditions, server, ways)
+        if reduced is not None:
+            reduced = verified(*scripted(reduced, None, conditions, reduced_ways), conditions)
+            if reduced.verified.holds or not conditions.verify:
+                return reduced
         # A long script that was seen to fail is better than a short one that was not.
-        whole = dataclasses.replace(finding, shrinking=told)
+        whole = dataclasses.replace(finding, shrinking=notes)
         return _judged_by_script(verified(*scripted(whole, None, conditions, ways), conditions))
 
 
@@ -294,10 +294,10 @@ def _with_graph_script(finding: Finding, conditions: Conditions, server: Server)
         return dataclasses.replace(finding, shrinking=(smaller,))
     line = shrunk_line(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(finding.first, slot=_last_result(smaller.program.calls))
-    less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
+    reduced = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
     death = graph_death.of_program(smaller.program, pair_of(conditions), settings, finding.origin)
-    less = verified(*scripted(less, death, conditions, ways_to_run(less, conditions)), conditions)
-    return less if less.verified.holds or death.lacking or not conditions.verify else finding
+    reduced = verified(*scripted(reduced, death, conditions, ways_to_run(reduced, conditions)), conditions)
+    return reduced if reduced.verified.holds or death.lacking or not conditions.verify else finding
 
 
 def _smaller(

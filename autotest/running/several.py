@@ -145,9 +145,9 @@ def _tell(candidates: list[_Candidate]) -> None:
     if found:
         first, *others = found
         whole = report.report(lines, _against(first), [str(one) for one in found])
-        told = Divergence(whole, first.finding, first.place)
-        told.others = tuple(others)
-        raise told from None
+        joint = Divergence(whole, first.finding, first.place)
+        joint.others = tuple(others)
+        raise joint from None
     failed = [each for each in candidates if isinstance(each.ended, AutotestError)]
     if failed:
         error = failed[0].ended

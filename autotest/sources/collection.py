@@ -117,11 +117,11 @@ def _loaded(file: Path, found: Collection) -> ModuleType | None:
 
 def _said(error: BaseException, file: Path) -> str:
     """Describe what is wrong with a file, and in which of its lines."""
-    told = traceback.format_exception_only(type(error), error)[-1].strip()
+    message = traceback.format_exception_only(type(error), error)[-1].strip()
     if isinstance(error, SyntaxError):
-        return f"{told} ({error.filename}, line {error.lineno}: {(error.text or '').strip()})"
+        return f"{message} ({error.filename}, line {error.lineno}: {(error.text or '').strip()})"
     inside = [step for step in traceback.extract_tb(error.__traceback__) if Path(step.filename) == file.resolve()]
-    return f"{told} (line {inside[-1].lineno}: {inside[-1].line})" if inside else told
+    return f"{message} (line {inside[-1].lineno}: {inside[-1].line})" if inside else message
 
 
 def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is called so everywhere

@@ -47,13 +47,13 @@ def mutations(
             if mutated is None:
                 continue
             used[name] += 1
-            told = name
+            combined_name = name
             if used[name] > 1:
-                told, mutated = _again(name, mutated, source)
+                combined_name, mutated = _again(name, mutated, source)
             if (own := digest(mutated)) not in seen:
                 seen.add(own)
                 found += 1
-                yield told, mutated
+                yield combined_name, mutated
                 break
 
 

@@ -82,7 +82,7 @@ class SweepEngine:
         server: Server | None = None,
     ) -> None:
         self._jobs = jobs
-        self._patience = TimeoutPolicy(deadline)
+        self._timeouts = TimeoutPolicy(deadline)
         self._memory = memory
         self._databases = Databases(own, tuple(databases))
         self.server = server or Server(preloaded(own))
@@ -197,7 +197,7 @@ class SweepEngine:
         deadly = self._deadly.get(unit.key.name)
         if deadly:
             unit = dataclasses.replace(unit, deadly=dict(deadly))
-        if not self._patience.forks(unit):
+        if not self._timeouts.forks(unit):
             unit = dataclasses.replace(unit, unforked=True)
         worker.unit, worker.upto, worker.given = unit, unit.start, time.monotonic()
         with contextlib.suppress(OSError):  # a dead worker is handled when its connection is read
@@ -223,7 +223,7 @@ class SweepEngine:
         except (EOFError, OSError):
             return self._died(worker, report)
         worker.upto = part.upto
-        self._patience.took(worker.unit, part.slowest)
+        self._timeouts.record_duration(worker.unit, part.slowest)
         if part.deadly:
             self._deadly.setdefault(worker.unit.key.name, collections.Counter())[part.deadly] += 1
         report(worker.unit, part.cell, part.done)
@@ -239,10 +239,12 @@ class SweepEngine:
             # The worker is still starting up.
             return now - worker.given, START_UP
         if position.making:
-            return now - position.began, self._patience.making(worker.unit)
+            return now - position.began, self._timeouts.generation_timeout(worker.unit)
         # It runs a sample, or handles one that ended a process before.
         running = position.running
-        return now - position.began, START_UP if running is Running.NOTHING else self._patience.of(worker.unit, running)
+        return now - position.began, START_UP if running is Running.NOTHING else self._timeouts.step_timeout(
+            worker.unit, running
+        )
 
     def _late(self) -> int:
         """Return the number of workers that seem to hang; as many additional workers may run until that is certain."""
@@ -251,7 +253,7 @@ class SweepEngine:
             position = worker_position.read(worker.position_path)
             # A worker that starts up has no sample yet.
             begun = position.unit == worker.unit.number
-            late += begun and time.monotonic() - position.began > self._patience.usual(worker.unit)
+            late += begun and time.monotonic() - position.began > self._timeouts.usual_duration(worker.unit)
         return min(late, self._jobs)
 
     def _died(self, worker: _Worker, report: OnCell) -> Unit | None:
@@ -265,7 +267,7 @@ class SweepEngine:
             # Not during a sample: while generating samples, or during the worker's own start.
             why = f"its samples could not be made: {ended.how} {ended.words}".strip()
             if endless:
-                self._patience.gave_up_making(unit)
+                self._timeouts.record_slow_generation(unit)
                 self._unmade[unit.database, unit.key] = why
             # Samples that were judged but not reported are judged again.
             lost = endless and position.sample >= worker.upto
@@ -273,7 +275,7 @@ class SweepEngine:
             return dataclasses.replace(unit, start=worker.upto, stop=position.sample + 1) if lost else None
         ended = ended._replace(running=position.running)
         if ended.hung:
-            ended = self._patience.told(unit, ended, worker.given_up)
+            ended = self._timeouts.record_timeout(unit, ended, worker.given_up)
         return after_end(unit, worker.upto, position.sample, ended)
 
     def _ended(self, worker: _Worker) -> Ended:

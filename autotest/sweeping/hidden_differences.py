@@ -9,7 +9,7 @@ from typing import Final
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Symptom
 from autotest.emission import names, unseen
-from autotest.emission.about import About
+from autotest.emission.script_subject import ScriptSubject
 from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.recording.observation import observe
@@ -63,7 +63,7 @@ def _script(finding: Finding, shown: HiddenDifference, pair: Pair) -> str | None
     }[check]
     try:
         notes = [finding.provenance]
-        about = About(program, pair.scripts(program), f"{finding.operator}: {what}.", notes)
+        about = ScriptSubject(program, pair.scripts(program), f"{finding.operator}: {what}.", notes)
         if check == "strides":
             return unseen.other_strides(about, name)
         if check == "alias":

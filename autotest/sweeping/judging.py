@@ -96,7 +96,7 @@ class Judge:
         self._runs(Running.REFERENCE)
         pair = self._pair
         draws = Draws(program, pair.reference)
-        expected = replay(program, pair.reference, look=draws.look)
+        expected = replay(program, pair.reference, after_call=draws.after_call)
         if self._deadly and self._deadly[arguments(program, refused=expected.error is not None)] >= KNOWN:
             found.left_out = SET_ASIDE
             return found
@@ -217,16 +217,16 @@ class Judge:
         """The candidate."""
         return self._pair.candidate
 
-    def note_deadly(self, told: str) -> None:
-        """Record that a process ended over arguments with the summary `told`."""
-        self._deadly[told] += bool(told)
+    def note_deadly(self, summary: str) -> None:
+        """Record that a process ended over arguments with the summary `summary`."""
+        self._deadly[summary] += bool(summary)
 
     def whole(self, program: Program) -> tuple[Program, str, bool]:
         """Return the program that the candidate runs for `program`, its argument summary, and whether it is refused."""
         expected = replay(program, self._pair.reference)
         refuses = expected.error is not None
-        told = arguments(program, refused=refuses)
-        return program if refuses else with_backward(program, expected), told, refuses
+        summary = arguments(program, refused=refuses)
+        return program if refuses else with_backward(program, expected), summary, refuses
 
     def _judge_refusal(self, found: SampleJudgement, expected: Replayed, *, drawn: bool) -> None:
         found.refused = True

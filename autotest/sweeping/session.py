@@ -118,7 +118,7 @@ class SweepSession:
             for turn in _turns(unit, self._judged):
                 cells = self._judged[name_of(turn)]
                 for number, cell in enumerate(cells, 1):
-                    agenda.told(turn, cell, number == len(cells))
+                    agenda.record_outcome(turn, cell, number == len(cells))
         return agenda
 
     def run(
@@ -134,7 +134,7 @@ class SweepSession:
         def report(unit: Unit, cell: Cell, done: bool) -> None:
             if journal is not None and NO_TIME not in cell.left_out:
                 journal.add(unit, cell, done)
-            agenda.told(unit, cell, done)
+            agenda.record_outcome(unit, cell, done)
             row = self.row(unit.key)
             known = len(row.cell.divergences)
             row.cell.merge(cell)

@@ -25,9 +25,9 @@ class Draws:
         self._state = framework.random_state()
         self._seen = False
         #: Callback for a replay, called between calls; None if one look at the end is enough.
-        self.look = self._look if self._replaced else None
+        self.after_call = self._after_call if self._replaced else None
 
-    def _look(self, count: int, values: list[Any]) -> None:
+    def _after_call(self, count: int, values: list[Any]) -> None:
         """Record whether the last of the `count` calls so far drew random numbers."""
         state = self._framework.random_state()
         self._seen |= state != self._state and count - 1 not in self._replaced

@@ -38,7 +38,7 @@ def unused_results(recorder: Recorder) -> Iterator[Value]:
                 yield Value(recorder, call.slot)
 
 
-def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = False) -> None:
+def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = False) -> None:
     """Draw a cotangent for each differentiable tensor, and push all of them back, by recorded calls.
 
     Args:
@@ -108,4 +108,4 @@ def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
 
 
-__all__ = ["push_back", "unused_results"]
+__all__ = ["run_backward", "unused_results"]

@@ -81,7 +81,7 @@ def _is_standard(frame: FrameType) -> bool:
     return file.startswith(_STANDARD) and "site-packages" not in file
 
 
-def told_briefly(error: BaseException, packages: Collection[str]) -> str:
+def brief_traceback(error: BaseException, packages: Collection[str]) -> str:
     """Return `error` formatted with a traceback of the body's own lines."""
     shown = traceback.TracebackException(type(error), error, own_lines(error.__traceback__, packages))
     shown.__context__ = None

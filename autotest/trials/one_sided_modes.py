@@ -61,17 +61,17 @@ class _ModeObserver:
                 {name: now for name, now in after.items() if now != earlier.get(name)}
                 for earlier, after in zip(before, self.before, strict=True)
             ]
-            for name in dict.fromkeys(name for told in changed for name in told):
-                self._check_changed_on_both(name, [name in told for told in changed], call)
+            for name in dict.fromkeys(name for changed_on in changed for name in changed_on):
+                self._check_changed_on_both(name, [name in changed_on for changed_on in changed], call)
         self.written = len(recorder.calls)
 
     def _modes(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         return self.pair.reference.told(), self.pair.candidate.told()
 
-    def _check_changed_on_both(self, name: str, told: list[bool], call: Call) -> None:
-        if all(told):
+    def _check_changed_on_both(self, name: str, changed_on: list[bool], call: Call) -> None:
+        if all(changed_on):
             return
-        alone = self.pair.sides[told.index(True)]
+        alone = self.pair.sides[changed_on.index(True)]
         done = "a tensor was made" if call.kind == "tensor" else f"{call.target} was called"
         self.complaint = UsageError(
             f"{done} where {alone} alone had been told to compute otherwise (its own {name}), so "

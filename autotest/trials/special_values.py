@@ -26,7 +26,7 @@ from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import replay
 
 
-def told_apart(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
+def mark_special(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
     """Mark the mismatches of `found` that only special numbers show, and drop those that do not count.
 
     Mismatches are judged in order, up to the first one that counts; the failure gets its name from this one. Each call
@@ -163,4 +163,4 @@ def _ordinary(array: Array) -> Array:
     return dataclasses.replace(array, data=changed)
 
 
-__all__ = ["told_apart", "with_ordinary_numbers"]
+__all__ = ["mark_special", "with_ordinary_numbers"]

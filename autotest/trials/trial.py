@@ -23,12 +23,12 @@ from autotest.recording.steps import may_be_of_a_step
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.ledger import LedgerEntry
 from autotest.trials import body_generators
-from autotest.trials.backward import push_back, unused_results
+from autotest.trials.backward import run_backward, unused_results
 from autotest.trials.body_errors import explained, own_lines
 from autotest.trials.body_generators import BodyGenerators
 from autotest.trials.intermediate_gradients import keep_gradients
 from autotest.trials.returned import check_equal_default_dtypes, check_modes_of_both_sides, returned_tensors
-from autotest.trials.special_values import told_apart
+from autotest.trials.special_values import mark_special
 
 if TYPE_CHECKING:
     from autotest.replaying.updates import Update, Updates
@@ -200,7 +200,7 @@ def _run_once(run: _TrialRun) -> Outcome:
                 outputs = tensors if returned is not None else list(unused_results(recorder))
                 if settings.check_grad == "intermediate":
                     keep_gradients(recorder)
-                push_back(recorder, outputs, twice=settings.grad_order == 2)
+                run_backward(recorder, outputs, twice=settings.grad_order == 2)
         except TrialEnd:
             pass
         except CandidateDied as error:
@@ -268,7 +268,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
         found = list(_each_once_more(open_ones, settings))
     for outcome, mismatches in zip(open_ones, found, strict=False):
         outcome.pending = None
-        outcome.mismatches = told_apart(outcome.recorder, mismatches, settings) if mismatches else []
+        outcome.mismatches = mark_special(outcome.recorder, mismatches, settings) if mismatches else []
         if outcome.recorder.rejection is not None and not mismatches:  # the candidate reported the rejection only now
             outcome.rejection = outcome.recorder.rejection
             continue
@@ -290,13 +290,13 @@ def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator
     for outcome in outcomes:
         record, candidate, run = outcome.recorder, outcome.recorder.pair.candidate, 0
 
-        def look(count: int, values: list[Any]) -> None:
+        def after_call(count: int, values: list[Any]) -> None:
             nonlocal run
             run = count
             candidate.synchronize()  # noqa: B023 - called within this turn
 
         try:
-            again = replay(outcome.program, candidate, look=look)
+            again = replay(outcome.program, candidate, after_call=after_call)
         except CandidateDied as error:
             again = Replayed(candidate, [], error, run - 1)
         record.actual = [*again.values, *[None] * (len(record.calls) - len(again.values))]

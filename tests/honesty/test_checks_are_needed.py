@@ -264,10 +264,12 @@ CASES = {
     "gradients on one side": Case(
         compared(lambda one, other: None if one is None or other is None else (one, other)), relu, NONE, {}
     ),
-    "backward": Case(replaced(trial, "push_back", lambda *args, **options: None), relu, DOUBLED, {}),
+    "backward": Case(replaced(trial, "run_backward", lambda *args, **options: None), relu, DOUBLED, {}),
     "backward of every output": Case(
         wrapped(
-            trial, "push_back", lambda push: lambda recorder, tensors, **options: push(recorder, tensors[:1], **options)
+            trial,
+            "run_backward",
+            lambda push: lambda recorder, tensors, **options: push(recorder, tensors[:1], **options),
         ),
         relu_behind_another,
         DOUBLED,

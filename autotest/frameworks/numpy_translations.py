@@ -31,7 +31,7 @@ def _sizes(given: Sequence[Any]) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
 
 
-def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
+def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     """Return a mapping from torch's names to functions of the arrays of `mx`.
 
     Args:

@@ -50,7 +50,7 @@ def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
 
 
-def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
+def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
     """Return a mapping from torch's names to functions of tensors.
 
     Args:

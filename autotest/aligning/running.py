@@ -61,7 +61,7 @@ def run(
     """Train `model`, that of `side`, on `inputs`; yield each step as it ends."""
     _, loss, optimizer = training
     parameters = framework.parameters(model)
-    stepping = None if optimizer is None else _stepping(optimizer, framework, side, list(parameters.values()))
+    stepping = None if optimizer is None else _optimizer(optimizer, framework, side, list(parameters.values()))
     for _ in range(training.steps):
         for parameter in parameters.values():
             framework.forget_gradient(parameter)
@@ -148,7 +148,7 @@ def _backward(framework: Framework, side: str, output: Any, loss: Callable[..., 
         framework.invoke("function", "autograd.backward", [roots, cotangents], {})
 
 
-def _stepping(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:
+def _optimizer(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:
     made = _given("optimizer", optimizer, framework, side, parameters)
     if not framework.provides("method", "step", made):
         raise UsageError(

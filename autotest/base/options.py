@@ -151,7 +151,7 @@ def from_environment(
 
     Args:
         environment: variables by name; by default those of the process, over the project's table.
-        spelled: returns how error messages write the name of an option.
+        written_as: returns how error messages write the name of an option.
 
     Raises:
         UsageError: a variable has a value that is not allowed.

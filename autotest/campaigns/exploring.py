@@ -20,7 +20,7 @@ from autotest.processes.client import Server
 from autotest.processes.endings import room_to_judge
 from autotest.program import Call
 from autotest.recording.call_observer import notifying
-from autotest.recording.given import given
+from autotest.recording.input_features import features_of
 from autotest.recording.recorder import Recorder
 from autotest.replaying import graph_check
 from autotest.results import coverage
@@ -139,7 +139,7 @@ class _Tally:
         result.accepted += 1
         if self.counted:
             special = self.context.options.special_values
-            coverage.add(result.covered, given(outcome.recorder, outcome.gradients, special_values=special))
+            coverage.add(result.covered, features_of(outcome.recorder, outcome.gradients, special_values=special))
         _count_calls(outcome.recorder.calls, result)
         if isinstance(judgement, GradientMissing):
             result.forgotten[judgement.complaint] += 1

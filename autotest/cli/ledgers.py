@@ -16,7 +16,7 @@ from autotest.base.errors import UsageError
 from autotest.cli.collecting import tests_in
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.cli.stored import find
-from autotest.emission.own_terms import without_place
+from autotest.emission.native_script import without_place
 from autotest.report import hidden as report
 from autotest.results import ledger
 from autotest.results.finding import Finding

@@ -24,7 +24,7 @@ _CHANCES = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Smaller:
+class SmallestCrash:
     """The smallest program that crashes in the same way as the first one."""
 
     program: Program
@@ -43,7 +43,7 @@ def shrink(
     seconds: float,
     jobs: int = 2,
     hangs: bool = False,
-) -> Smaller | None:
+) -> SmallestCrash | None:
     """Shrink `program`, whose last call crashes the candidate.
 
     After the first run, a program counts as hanging if it takes many times longer than other programs.
@@ -127,7 +127,7 @@ class _DeathSearch:
         self._seen: set[bytes] = set()
         self._executions = 0
 
-    def run(self, first: list[Program]) -> Smaller:
+    def run(self, first: list[Program]) -> SmallestCrash:
         """Try the programs in `first`, then run all passes until none of them finds a smaller program."""
         self._step(lambda program: iter(first))
         improved = True
@@ -135,7 +135,7 @@ class _DeathSearch:
             improved = False
             for one in (_fewer_calls, *_REST):
                 improved = self._one_pass(one) or improved
-        return Smaller(self._best, self._executions + 1, time.monotonic() < self._end)
+        return SmallestCrash(self._best, self._executions + 1, time.monotonic() < self._end)
 
     def _one_pass(self, one: reduction.Pass) -> bool:
         improved = False

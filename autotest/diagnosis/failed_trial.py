@@ -14,20 +14,20 @@ from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.comparison.rejection import NOT_REPEATABLE, Rejection
 from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
-from autotest.diagnosis.beyond_known import look_beyond
 from autotest.diagnosis.inputs import with_plain_leaves
-from autotest.diagnosis.layers import by_layer, seen_live
-from autotest.diagnosis.live_modules import unshown, wrong_alone
+from autotest.diagnosis.layers import by_layer, by_layer_of_calls
+from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
 from autotest.diagnosis.reproducibility import unrepeatable
 from autotest.diagnosis.scripted_finding import scripted
 from autotest.diagnosis.shrunk_trial import WholeTrial, failure_of, with_opinion
+from autotest.diagnosis.unexpected_mismatches import find_unexpected
 from autotest.diagnosis.verdict import HARMLESS, Verdict
-from autotest.diagnosis.verification import expecting_a_script
+from autotest.diagnosis.verification import interpreter_started_early
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Program
 from autotest.program.semantics import reads_gradient
-from autotest.program.sequentials import taken_apart
+from autotest.program.sequentials import with_layers_unrolled
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger
 from autotest.results.verification import State, Verification
@@ -84,7 +84,7 @@ class FailedTrial:
             self.outcome,
             ledger,
             is_rounding or (lambda: self.cleared() is not None),
-            lambda: look_beyond(self.test, self.outcome, self.pair, ledger),
+            lambda: find_unexpected(self.test, self.outcome, self.pair, ledger),
         )
 
     @np.errstate(all="ignore")
@@ -114,10 +114,10 @@ class FailedTrial:
             return
         try:
             live = Agreement(outcome.program, outcome.recorder, outcome.mismatches)
-            wavering = unrepeatable(outcome.mismatches, live)
+            nondeterministic = unrepeatable(outcome.mismatches, live)
         except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts
             return
-        left = [item for item in outcome.mismatches if item not in wavering]
+        left = [item for item in outcome.mismatches if item not in nondeterministic]
         if not left:
             operator = identity_of_trial(outcome).operator
             why = f"{reference.name} does not agree with itself when it runs again: it reads memory that nobody wrote"
@@ -133,7 +133,7 @@ class FailedTrial:
             return None
         try:
             agreement = self._replayed()
-            gone = unshown(outcome.mismatches, agreement, settings)
+            gone = not_reproduced(outcome.mismatches, agreement, settings)
             if not agreement.mismatches:
                 if gone or outcome.repaired_program is not None:
                     return None
@@ -194,7 +194,7 @@ class FailedTrial:
         with contextlib.ExitStack() as stack:
             if context.options.verify and context.options.shrink:
                 lines = [line for side in context.pair.scripts(finding.program) for line in side.lines]
-                stack.enter_context(expecting_a_script(lines))
+                stack.enter_context(interpreter_started_early(lines))
             return self._diagnosed(finding, context)
 
     def recorded(self, context: RunContext, index: int) -> Finding:
@@ -256,11 +256,11 @@ class FailedTrial:
         """Return `finding` with its verdict, and with a smaller program unless `seconds`, the time limit, is 0."""
         settings, pair = self._settings, self.pair
         agreement = self._replayed()
-        if not agreement.mismatches or unshown(finding.mismatches[:1], agreement, settings):
+        if not agreement.mismatches or not_reproduced(finding.mismatches[:1], agreement, settings):
             verdict = "no verdict: the recorded program does not show it again when it is replayed"
             network = wrong_alone(self.outcome.recorder, settings)
             if network is None:
-                network = seen_live(*self._with_intermediate_gradients())
+                network = by_layer_of_calls(*self._with_intermediate_gradients())
             return dataclasses.replace(finding, verdict=(verdict,), network=network)
         counting = [(item.name, item.symptom) for item in finding.mismatches]
         # Mismatches that rounding explains were removed from the finding; here they come last.
@@ -310,7 +310,7 @@ def _on_layers(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
 
     Otherwise return `agreement` unchanged.
     """
-    program, first = taken_apart(agreement.program), agreement.mismatches[0]
+    program, first = with_layers_unrolled(agreement.program), agreement.mismatches[0]
     if program is agreement.program:
         return agreement
     found = agree(program, pair, settings)

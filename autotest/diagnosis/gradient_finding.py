@@ -10,7 +10,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Judging, mend
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Judging, with_fitting_cotangents
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
@@ -73,7 +73,7 @@ def _starts(
     ordinary = [with_ordinary_numbers(program) for program in drawn]
     for program in (*drawn, *(one for one, like in zip(ordinary, drawn, strict=True) if one is not like)):
         forms = [in_reverse_mode(program, framework, order) for order in range(1, settings.grad_order + 1)]
-        mended = [mend(form, framework) for form in forms if form is not None]
+        mended = [with_fitting_cotangents(form, framework) for form in forms if form is not None]
         parts = [None if form is None else of_finite_results(form, framework) for form in mended]
         forward = in_forward_mode(program, framework) if settings.check_grad == "forward" else ()
         for form in (*mended, *parts, *forward):

@@ -93,7 +93,7 @@ def _errors(pairs: Iterable[tuple[Place, tuple[Any, Any]]], tolerance: Tolerance
     return found
 
 
-def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:
+def by_layer_of_calls(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:
     """Return the same as `by_layer` for a trial that replays do not reproduce, from the places of its mismatches alone.
 
     Mismatches in results of calls come first: parameters differ after an optimizer's step because such results do.
@@ -148,4 +148,4 @@ def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
             return
 
 
-__all__ = ["by_layer", "seen_live"]
+__all__ = ["by_layer", "by_layer_of_calls"]

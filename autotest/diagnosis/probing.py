@@ -58,7 +58,7 @@ class Probe:
         Args:
             server: starts the processes.
             options: how programs are run.
-            pace: the time that programs take; a program that takes many times longer, or many times longer than on the
+            timeouts: the time that programs take; a program that takes many times longer than these, or than on the
                 reference, counts as hanging. None means to wait for the whole deadline.
         """
         #: The time that programs take. It may be set later, so that the first program has the whole deadline.

@@ -10,7 +10,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.diagnosis import gradient_finding
 from autotest.diagnosis.death_elsewhere import as_death
-from autotest.diagnosis.own_script import own_script
+from autotest.diagnosis.native_script import native_script
 from autotest.diagnosis.verification import verify
 from autotest.emission import emit
 from autotest.emission.shared_memory import sharing
@@ -28,7 +28,7 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
         options = dataclasses.replace(context.options, shrink=0.0)
         unshrunk = dataclasses.replace(context, options=options)
         return gradient_finding.diagnosed(finding, unshrunk, Settings.kept(finding.settings))
-    own = own_script(finding, context.pair)
+    own = native_script(finding, context.pair)
     if own is not None:
         result = dataclasses.replace(finding, script=own)
         if not context.options.verify:
@@ -36,10 +36,10 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
         result = dataclasses.replace(result, verified=verify(own))
         if result.verified.holds:
             return result
-    return _seen_elsewhere(finding, finding.program, context)
+    return _run_elsewhere(finding, finding.program, context)
 
 
-def _seen_elsewhere(finding: Finding, program: Program, context: RunContext) -> Finding:
+def _run_elsewhere(finding: Finding, program: Program, context: RunContext) -> Finding:
     """Return `finding` with the standalone script of `program`, and the result of running that."""
     pair = context.pair
     try:
@@ -53,6 +53,6 @@ def _seen_elsewhere(finding: Finding, program: Program, context: RunContext) -> 
     if result.verified.state is State.MISSED and program is finding.program:
         # A framework may allocate more memory than a tensor needs, so that an access out of bounds goes unnoticed. In
         # the trial, tensors used the memory of their arrays.
-        again = _seen_elsewhere(result, sharing(program), context)
+        again = _run_elsewhere(result, sharing(program), context)
         return result if again.verified.state is State.MISSED else again
     return as_death(result, program, pair) if result.verified.state is State.DIED else result

@@ -31,7 +31,7 @@ _LONG = 60
 _JUDGED = 300
 
 
-def _as_good(verdict: Verdict) -> tuple[Blame, ...]:
+def _acceptable_blames(verdict: Verdict) -> tuple[Blame, ...]:
     """Return the blames with which a smaller program may replace the one judged `verdict`."""
     decided: tuple[Blame, ...] = ("candidate", "reference", "both")
     return ("inconclusive", "semantic difference", *decided) if verdict.weak else (verdict.blame,)
@@ -56,9 +56,9 @@ class WholeTrial:
             seconds: the time limit for shrinking.
         """
         with doing("shrinking"), scout(self.pair, self.agreement.program) as survives:
-            return self._begun_ordinary()._shrunk(seconds, survives)
+            return self._with_ordinary_numbers()._shrunk(seconds, survives)
 
-    def _begun_ordinary(self) -> WholeTrial:
+    def _with_ordinary_numbers(self) -> WholeTrial:
         """Return this trial with ordinary numbers in place of special ones that its failure does not need.
 
         A failure that ordinary numbers show must not turn into one that only NaN or an infinity shows. In a program
@@ -104,7 +104,7 @@ class WholeTrial:
         happens: tuple[str, ...] = ()
         if time.monotonic() - begin < 2 * seconds:
             happens = decisive_features(smallest.program, shrinker.values_of, shrinker.result_of)
-            lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
+            lines += explain(smallest, shrinker.passing_neighbours(), settings, shrinker.fails)
         smaller_finding = with_opinion(self.finding, smallest, final, pair)
         return dataclasses.replace(smaller_finding, shrinking=tuple(lines), happens=happens)
 
@@ -120,7 +120,7 @@ class WholeTrial:
         return self.agreement, self.opinion
 
     def _is_judged_alike(self, opinion: Opinion) -> bool:
-        return opinion.verdict.blame in _as_good(self.opinion.verdict)
+        return opinion.verdict.blame in _acceptable_blames(self.opinion.verdict)
 
     def _judged(self, program: Program, pair: Pair, settings: Settings) -> Agreement:
         """Return the agreement on `program`, with the whole trial's kind of mismatch first, as it may have others."""

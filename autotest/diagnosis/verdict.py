@@ -70,7 +70,7 @@ class Evidence:
     kink: bool = False
     #: For a side with more error than rounding explains: the spread of its error when inputs change by a few roundoffs,
     #: and the spread of the true result.
-    strays: tuple[float, float] | None = None
+    error_spreads: tuple[float, float] | None = None
 
 
 #: The side that has to change; "nobody" if neither has to, and "" if it is unknown.
@@ -183,9 +183,9 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     if any(wrong):
         blame: Literal["candidate", "reference"] = "candidate" if wrong[1] else "reference"
         name = evidence.sides[wrong[1]]
-        if evidence.strays is not None:
+        if evidence.error_spreads is not None:
             what = "its error strays by {:.3g} when inputs move by a few roundoffs, the true result by {:.3g}"
-            line = f"{name}: rounding, which its algorithm makes great: {what.format(*evidence.strays)}"
+            line = f"{name}: rounding, which its algorithm makes great: {what.format(*evidence.error_spreads)}"
             return Verdict("unstable", line, numbers, blame)
         return Verdict(blame, f"{name}: it is further from the float64 result than rounding explains", numbers)
     if found.ill_conditioned:

@@ -16,7 +16,7 @@ from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.verdict import Evidence, Verdict, WrongSide, judge
 from autotest.frameworks import Pair
-from autotest.replaying.operator_shown import operator_shown
+from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.identity import DEADLY
 from autotest.results.ledger import LedgerEntry
 from autotest.sources.reproducers import body_of, tolerance_of, with_shared_state
@@ -91,7 +91,7 @@ def scores(
         known: the labels, by key.
         folder: the folder that contains the reproducers.
         pair: the reference and the candidate.
-        told: called with each score as soon as it is known.
+        on_score: called with each score as soon as it is known.
     """
     found: list[Score] = []
     entries = list(entries)
@@ -134,7 +134,7 @@ def verdict_on(script: str, place: str, pair: Pair, entry: LedgerEntry) -> Verdi
     agreement = agree(program, pair, settings)
     if not agreement.mismatches:
         raise NotReplayable(f"{place} shows no difference" + (f": {agreement.refused}" if agreement.refused else ""))
-    about = [item for item in agreement.mismatches if entry.covers(item, operator_shown(program, item, pair))]
+    about = [item for item in agreement.mismatches if entry.covers(item, operator_of_mismatch(program, item, pair))]
     if about:
         agreement.mismatches = [about[0], *(item for item in agreement.mismatches if item is not about[0])]
     return examine(agreement, pair, settings).verdict

@@ -25,7 +25,7 @@ from autotest.frameworks.failures import ABSENT, Absent, missing
 from autotest.frameworks.freezing import PLAIN
 from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
-from autotest.frameworks.gc_paused import unsearched
+from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.scripts import through_adapter
@@ -318,7 +318,7 @@ class Functional(ArrayFramework):
     def import_root(self) -> ModuleType:
         """Import the framework; raise `FrameworkMissing`, which says what to do, if that fails."""
         try:
-            with unsearched():
+            with without_gc():
                 return importlib.import_module(self.module)
         except (ImportError, OSError) as error:
             raise missing(self.name, error) from error

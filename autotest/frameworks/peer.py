@@ -104,7 +104,7 @@ class Peer:
                 start_new_session=True,  # Ctrl-C reaches this process only; and `_end` kills a whole process group
             )
         except OSError as error:
-            self._let_go()
+            self._release()
             raise FrameworkMissing(f"python:{python}: no interpreter starts there ({error.strerror})") from error
         finally:
             os.close(theirs)
@@ -217,9 +217,9 @@ class Peer:
         self._process.wait()
         with contextlib.suppress(OSError):  # raised if there is data that the process has not read
             self._process.stdin.close()  # type: ignore[union-attr]
-        self._let_go()
+        self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         for file in (self._answers, self._printed, self._words, self._question_memory, self._answer_memory):
             if file is not None:
                 file.close()

@@ -14,7 +14,7 @@ from types import ModuleType
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.base.options import DEFAULT_PAIR, active_project, configured
 from autotest.frameworks.base import Framework
-from autotest.frameworks.gc_paused import unsearched
+from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.pair import Pair
 from autotest.frameworks.torch_like import TorchLike
 
@@ -85,7 +85,7 @@ def framework(name: str) -> Framework:
 
 def _imported(module_name: str, what: str) -> ModuleType:
     try:
-        with unsearched():  # the adapter's module may import its framework
+        with without_gc():  # the adapter's module may import its framework
             return importlib.import_module(module_name)
     except ImportError as error:
         raise FrameworkMissing(f"{what} cannot be imported: {error}") from error

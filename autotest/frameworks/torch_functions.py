@@ -65,7 +65,7 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
         self.seen += 1
         slot = self._builder.call(named.kind, named.target, operands, keywords)
         result = func(*args, **kwargs)
-        self._builder.gave(slot, result)
+        self._builder.record_result(slot, result)
         return result
 
     def _attribute(self, name: str, function: Any, args: Any) -> Any:
@@ -73,7 +73,7 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
         result = function(*args)
         if owner is not None and isinstance(result, torch.Tensor):
             self.seen += 1
-            self._builder.gave(self._builder.call("getattr", name, (owner,), {}), result)
+            self._builder.record_result(self._builder.call("getattr", name, (owner,), {}), result)
         return result
 
 

@@ -118,8 +118,8 @@ class AnsweringEnd:
 
     Args:
         answers: descriptor of the file that answers are written to.
-        asked: descriptor of the shared memory for large arrays of questions; None if there is none.
-        told: the same for large arrays of answers.
+        question_memory: descriptor of the shared memory for large arrays of questions; None if there is none.
+        answer_memory: the same for large arrays of answers.
     """
 
     def __init__(self, answers: int, question_memory: int | None = None, answer_memory: int | None = None) -> None:

@@ -95,7 +95,7 @@ def mismatches_of(
         places: name of an input -> its slot in the program, and the part of its value.
         side: the side that was checked.
         framework: the framework of that side.
-        told: text to append to the messages.
+        suffix: text to append to the messages.
     """
     failed = [row for row in found.rows if not row.passed]
     mismatches: list[Mismatch] = []

@@ -16,12 +16,12 @@ from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import import_value, synchronize_module
 from autotest.recording.module_table import ModuleClass
-from autotest.recording.outside_trials import agree_now, pair_outside
+from autotest.recording.not_copyable import NotCopyable
+from autotest.recording.outside_trials import compare_plain_results, pair_outside_trials
 from autotest.recording.public_functions import carried_out
 from autotest.recording.recorder import Recorder, current
 from autotest.recording.sides import SideNamespace
 from autotest.recording.steps import keep_step
-from autotest.recording.uncopied import Uncopied
 
 __tracebackhide__ = is_test_mistake  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
@@ -29,7 +29,7 @@ _PLAIN = (type(None), bool, int, float, complex, str)
 _ITERATORS = (types.GeneratorType, map, filter, zip)
 
 
-class DualObject(Uncopied):
+class DualObject(NotCopyable):
     """An object that exists on both sides. Every operation on it is done on both sides and recorded.
 
     ``.reference`` and ``.candidate`` give the object of one side, as do the frameworks' own names (``.pytorch``,
@@ -41,7 +41,7 @@ class DualObject(Uncopied):
     __array_ufunc__ = None
 
     def _recorder_now(self) -> Recorder:
-        return current() or Recorder(pair_outside())
+        return current() or Recorder(pair_outside_trials())
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
         raise NotImplementedError
@@ -336,7 +336,7 @@ def wrap(recorder: Recorder, slot: int) -> Any:
         return Value(recorder, slot)
     if kind in _PLAIN:
         if current() is not recorder:
-            agree_now(recorder, slot)
+            compare_plain_results(recorder, slot)
         return expected
     if kind in _ITERATORS:
         return Value(recorder, recorder.builtin("list", Value(recorder, slot)))
@@ -384,7 +384,7 @@ def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
         if isinstance(value, Value):
             recorder: Recorder = value._recorder
             return recorder
-    return Recorder(pair_outside())
+    return Recorder(pair_outside_trials())
 
 
 #: The dual of the reference's namespace, under the name that test bodies use.

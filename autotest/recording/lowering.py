@@ -187,12 +187,12 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
         return lower(recorder, plain, lambda: None)
     if isinstance(value, io.BytesIO):
         recorder.opaque = f"{type(value).__name__} objects are written and read by each side in a way of its own"
-        return value, _twin(recorder, value), None
+        return value, _twin_buffer(recorder, value), None
     recorder.opaque = f"an argument of type {type(value).__name__} ({value!r:.60}) is neither plain data nor dual"
     return value, value, None
 
 
-def _twin(recorder: LiveRecord, buffer: io.BytesIO) -> io.BytesIO:
+def _twin_buffer(recorder: LiveRecord, buffer: io.BytesIO) -> io.BytesIO:
     """Return the candidate's copy of a buffer that a test passes to ``torch.save`` and ``torch.load``.
 
     If the test rewinds or empties its buffer between calls, the copy is changed in the same way. Other changes are not

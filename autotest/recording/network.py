@@ -16,7 +16,7 @@ from autotest.recording.gradient_hooks import hooks_on
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.modules import Handle, Module
-from autotest.recording.outside_trials import pair_outside
+from autotest.recording.outside_trials import pair_outside_trials
 from autotest.recording.recorder import Recorder, current, recording
 from autotest.results.divergence import Divergence
 
@@ -34,7 +34,7 @@ class _Built(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if current() is not None:
             return super().__call__(*args, **kwargs)
-        recorder = Recorder(pair_outside())
+        recorder = Recorder(pair_outside_trials())
         try:
             with recording(recorder):
                 return super().__call__(*args, **kwargs)

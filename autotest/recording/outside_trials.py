@@ -12,12 +12,12 @@ from autotest.results.divergence import Divergence
 __tracebackhide__ = is_test_mistake  # as in recorder.py
 
 
-def pair_outside() -> Pair:
+def pair_outside_trials() -> Pair:
     """Return the pair that the environment selects, the first of several; code outside of trials is given no pair."""
     return chosen_pairs()[0]
 
 
-def agree_now(recorder: Recorder, slot: int) -> None:
+def compare_plain_results(recorder: Recorder, slot: int) -> None:
     """Compare the plain values that call `slot` returned at once, because no trial compares them later.
 
     Raises:

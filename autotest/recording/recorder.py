@@ -146,7 +146,7 @@ class Recorder(LiveRecord):
             self.recording_gradients = self.records_gradients()
         if name in randomness.NAMES:
             positional = given.expected if owner is None else given.expected[1:]
-            self._settle_contents(slot, randomness.contents_of(target, positional, given.expected_named))
+            self._copy_contents(slot, randomness.contents_of(target, positional, given.expected_named))
         if self.undefined or self.random_modules:
             self.spread_undefined(slot, None if owner is None else owner[0])
         return slot
@@ -315,7 +315,7 @@ class Recorder(LiveRecord):
             self.end(error)
         return self.write(call, expected, actual)
 
-    def _settle_contents(self, slot: int, contents: KnownContents) -> None:
+    def _copy_contents(self, slot: int, contents: KnownContents) -> None:
         """Copy random numbers that are data from the reference to the candidate; mark undefined contents as such."""
         expected, actual = self.expected[slot], self.actual[slot]
         if contents is KnownContents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):

@@ -31,7 +31,7 @@ def replay(
     *,
     arrays: ArrayMap | None = None,
     dtypes: Mapping[str, str] | None = None,
-    after_call: Callable[[int, list[Any]], None] | None = None,
+    between_calls: Callable[[int, list[Any]], None] | None = None,
     upto: int | None = None,
 ) -> Replayed:
     """Run `program` on `framework`.
@@ -41,7 +41,8 @@ def replay(
         framework: the framework to run it on.
         arrays: applied to every captured array, such as a cast to float64.
         dtypes: dtype names to replace wherever the program uses them, such as ``{"float32": "float64"}``.
-        look: called before each call and at the end, with the number of calls that have run and their live results.
+        between_calls: called before each call and at the end, with the number of calls that have run and their live
+            results.
         upto: run only the calls below this slot.
 
     Returns:
@@ -51,8 +52,8 @@ def replay(
     captured = program.arrays if arrays is None else tuple(arrays(array) for array in program.arrays)
     with Contexts(framework) as contexts:
         for call in program.calls[:upto]:
-            if after_call is not None:
-                after_call(len(result.values), result.values)
+            if between_calls is not None:
+                between_calls(len(result.values), result.values)
             try:
                 result.values.append(run_call(call, framework, result.values, captured, dtypes or {}))
                 contexts.note(framework, call, result.values)
@@ -70,8 +71,8 @@ def replay(
     if failed is not None:
         result.failed_at, result.error = failed
         del result.values[failed[0] :]
-    if after_call is not None and result.error is None:
-        after_call(len(result.values), result.values)
+    if between_calls is not None and result.error is None:
+        between_calls(len(result.values), result.values)
     return result
 
 

@@ -74,10 +74,10 @@ def check_updates(record: Record) -> Updates:
             checked = False
             continue
         steps = [step for step in record.steps if step.owner == owner][:_STEPS]
-        found = _Stepping(record, owner, steps).outcome()
+        found = _OptimizerReplay(record, owner, steps).outcome()
         checked, single, error = checked and found.checked, single or found.single, max(error, found.error)
         for small in () if found.wrong is not None else _made_small(record, owner, steps[0]):
-            found = _Stepping(record, owner, [small], single=single).outcome()
+            found = _OptimizerReplay(record, owner, [small], single=single).outcome()
             if found.wrong is not None:
                 break
         if found.wrong is not None:
@@ -109,7 +109,7 @@ def _greatest(arrays: Sequence[np.ndarray[Any, Any]]) -> float:
     return max((float(np.abs(one).max(initial=0.0)) for one in arrays), default=0.0)
 
 
-class _Stepping:
+class _OptimizerReplay:
     """One optimizer of a trial: a program of only its steps, on given parameters and gradients.
 
     `single` tells that the candidate is known to keep its rates in single precision. If it is False, the steps show

@@ -43,7 +43,7 @@ from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.trial import COMPARED_AT_ONCE
 
 if TYPE_CHECKING:
-    from autotest.diagnosis.crashing import Smaller
+    from autotest.diagnosis.crashing import SmallestCrash
 
 
 def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | ExpectedDeath:
@@ -334,7 +334,7 @@ def _shrunk(
     *,
     seconds: float,
     hangs: bool = False,
-) -> Smaller | str:
+) -> SmallestCrash | str:
     """Return a smaller program that dies in the same way, or the reason why there is none. See `crashing.shrink`."""
     from autotest.diagnosis.crashing import shrink  # imports thread pools, needed only after a death
 

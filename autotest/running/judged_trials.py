@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
 from autotest.comparison.rejection import ABSENT
-from autotest.recording.given import given
+from autotest.recording.input_features import features_of
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
@@ -150,7 +150,7 @@ class JudgedTrials:
                 tally.accepted += 1
                 options = self.context.options
                 if options.coverage:
-                    found = given(outcome.recorder, outcome.gradients, special_values=options.special_values)
+                    found = features_of(outcome.recorder, outcome.gradients, special_values=options.special_values)
                     tally.coverage.append(found)
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1

@@ -8,7 +8,7 @@ from typing import Final
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Symptom
-from autotest.emission import names, unseen
+from autotest.emission import hidden_differences, names
 from autotest.emission.script_subject import ScriptSubject
 from autotest.frameworks import Pair
 from autotest.program import Program
@@ -24,7 +24,7 @@ from autotest.sweeping.probing import HiddenDifference
 SYMPTOMS: Final[dict[Check, Symptom]] = {"strides": "strides", "alias": "alias", "repeat": "nondeterminism"}
 
 
-def looked_into(check: Check, message: str, about: str, program: Program, pair: Pair) -> Finding | None:
+def hidden_finding(check: Check, message: str, about: str, program: Program, pair: Pair) -> Finding | None:
     """Return the finding for a failed `check`, with a script if possible; None if the failure does not recur."""
     shown = _shown(check, program, pair)
     if shown is None:
@@ -65,9 +65,9 @@ def _script(finding: Finding, shown: HiddenDifference, pair: Pair) -> str | None
         notes = [finding.provenance]
         about = ScriptSubject(program, pair.scripts(program), f"{finding.operator}: {what}.", notes)
         if check == "strides":
-            return unseen.other_strides(about, name)
+            return hidden_differences.other_strides(about, name)
         if check == "alias":
-            return unseen.other_memory(about, name, shown.operand)
-        return unseen.unlike_itself(about, name)
+            return hidden_differences.other_sharing(about, name, shown.operand)
+        return hidden_differences.nondeterministic(about, name)
     except (NotReplayable, ValueError):
         return None

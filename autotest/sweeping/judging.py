@@ -96,7 +96,7 @@ class Judge:
         self._runs(Running.REFERENCE)
         pair = self._pair
         draws = Draws(program, pair.reference)
-        expected = replay(program, pair.reference, after_call=draws.after_call)
+        expected = replay(program, pair.reference, between_calls=draws.between_calls)
         if self._deadly and self._deadly[arguments(program, refused=expected.error is not None)] >= KNOWN:
             found.left_out = SET_ASIDE
             return found

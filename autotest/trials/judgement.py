@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
-from autotest.replaying.operator_shown import operator_shown
+from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.identity import Identity, identity_of
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.trial import Outcome, Test
@@ -72,7 +72,7 @@ def judge(
     outcome: Outcome,
     ledger: Ledger,
     is_rounding: Callable[[], bool] = lambda: False,
-    look_beyond: Callable[[], bool] = lambda: False,
+    find_unexpected: Callable[[], bool] = lambda: False,
 ) -> Judgement:
     """Return the verdict on a compared trial.
 
@@ -83,9 +83,9 @@ def judge(
         is_rounding: returns whether replays of the trial explain all its mismatches by rounding. If they explain only
             some, it leaves the others in `outcome`. If the reference does not agree with itself in any of them, it
             replaces the mismatches by a rejection. Replays are expensive, so it is called last: if the ledger has no
-            entry, or after `look_beyond`.
-        look_beyond: returns whether the trial still has a mismatch that the ledger does not expect after the expected
-            divergences are corrected. It leaves these mismatches in `outcome`.
+            entry, or after `find_unexpected`.
+        find_unexpected: returns whether the trial still has a mismatch that the ledger does not expect after the
+            expected divergences are corrected. It leaves these mismatches in `outcome`.
     """
     if outcome.rejection is not None and not outcome.mismatches:
         return Rejected(outcome.rejection)
@@ -100,7 +100,7 @@ def judge(
         if entry is None:
             return Diverged(identity_of_trial(outcome))
         met = _met(test, outcome, ledger)
-        if look_beyond() and not is_rounding():
+        if find_unexpected() and not is_rounding():
             return Diverged(identity_of_trial(outcome))
         others = dict.fromkeys([*met, *outcome.further_expected])
         return Expected(entry, tuple(other for other in others if other is not entry))
@@ -117,7 +117,7 @@ def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> LedgerEntry | Non
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
     """Return the ledger's entries for all mismatches of the trial, each once."""
     program, pair = outcome.recorder.snapshot(), outcome.recorder.pair
-    found = (ledger.expects(test.id, item, operator_shown(program, item, pair)) for item in outcome.mismatches)
+    found = (ledger.expects(test.id, item, operator_of_mismatch(program, item, pair)) for item in outcome.mismatches)
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
@@ -131,4 +131,4 @@ def identity_of_trial(outcome: Outcome) -> Identity:
     program = outcome.recorder.snapshot() if outcome.repaired_program is None else outcome.repaired_program
     first = leading(outcome)
     pair = outcome.recorder.pair
-    return identity_of(first, operator_shown(program, first, pair) or first.name, program, pair.candidate.name)
+    return identity_of(first, operator_of_mismatch(program, first, pair) or first.name, program, pair.candidate.name)

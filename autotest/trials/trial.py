@@ -290,13 +290,13 @@ def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator
     for outcome in outcomes:
         record, candidate, run = outcome.recorder, outcome.recorder.pair.candidate, 0
 
-        def after_call(count: int, values: list[Any]) -> None:
+        def between_calls(count: int, values: list[Any]) -> None:
             nonlocal run
             run = count
             candidate.synchronize()  # noqa: B023 - called within this turn
 
         try:
-            again = replay(outcome.program, candidate, after_call=after_call)
+            again = replay(outcome.program, candidate, between_calls=between_calls)
         except CandidateDied as error:
             again = Replayed(candidate, [], error, run - 1)
         record.actual = [*again.values, *[None] * (len(record.calls) - len(again.values))]

@@ -58,7 +58,7 @@ def test_a_large_program_is_made_smaller_even_when_its_time_is_over(shrinker):
     large, ran = shrinker(large=1000)
     smallest = large.shrink().agreement.program
     assert reduction.elements(smallest) == 1
-    assert len(ran) <= shrinking._SURELY
+    assert len(ran) <= shrinking._ALWAYS_RUN
 
 
 def test_a_small_one_is_not(shrinker):
@@ -85,7 +85,7 @@ def test_the_numbers_of_what_stays_large_are_alike_when_they_may_be_any(shrinker
 
 def test_looking_for_passing_programs_ends_with_the_time(shrinker):
     large, ran = shrinker(large=10_000)
-    assert large.around() == []
+    assert large.passing_neighbours() == []
     assert ran == []
 
 

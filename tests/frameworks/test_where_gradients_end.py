@@ -11,7 +11,7 @@ from autotest import random_tensor, torch
 from autotest.base.errors import NotReplayable
 from autotest.emission import names
 from autotest.frameworks.torch import TorchFramework
-from autotest.replaying.own_terms import in_own_terms
+from autotest.replaying.native_code import as_native_code
 from autotest.replaying.replay import run_call
 from tests.support import otherwise, running
 
@@ -147,7 +147,7 @@ def test_in_scripts(body):
     adapter = otherwise.framework()
     program = running.trial(body, adapter).recorder.snapshot()
     for slot, expected in gradients(program).items():
-        terms = in_own_terms(program, adapter, slot, ".grad")
+        terms = as_native_code(program, adapter, slot, ".grad")
         known = {"np": np, "other": adapter.root}
         exec("\n".join(terms.lines), known)  # noqa: S102 - running them is the point
         found = adapter.root.cells(eval(terms.result, known))  # noqa: S307
@@ -225,7 +225,7 @@ def test_a_script_of_functions_does_not_pretend_to_such_gradients(body):
     program = running.trial(body, adapter).recorder.snapshot()
     (slot,) = gradients(program)
     with pytest.raises(NotReplayable, match="changed without its gradient"):
-        in_own_terms(program, adapter, slot, ".grad")
+        as_native_code(program, adapter, slot, ".grad")
 
 
 def test_the_gradient_of_a_result_in_between_has_no_script():
@@ -239,7 +239,7 @@ def test_the_gradient_of_a_result_in_between_has_no_script():
     program = running.trial(body, adapter).recorder.snapshot()
     slot = next(call.slot for call in program.calls if call.target == "mul")
     with pytest.raises(NotReplayable, match="not written down"):
-        in_own_terms(program, adapter, slot, ".grad")
+        as_native_code(program, adapter, slot, ".grad")
 
 
 def test_what_requires_a_gradient_is_not_written_into_what_is_detached():

@@ -59,7 +59,7 @@ def other_strides(about: ScriptSubject, name: str) -> str | None:
     return script(about, expression, _STRIDES + asks + _state(about, "laid_out", said), large=True)
 
 
-def other_memory(about: ScriptSubject, name: str, operand: int) -> str | None:
+def other_sharing(about: ScriptSubject, name: str, operand: int) -> str | None:
     """Return the script for a result called `name` that shares memory with an input on one side only.
 
     `operand` is the slot of the input. Return None if no short script exists.
@@ -71,7 +71,7 @@ def other_memory(about: ScriptSubject, name: str, operand: int) -> str | None:
     return script(about, expression, _ALIAS + _state(about, "together", said), both, large=True)
 
 
-def unlike_itself(about: ScriptSubject, name: str) -> str | None:
+def nondeterministic(about: ScriptSubject, name: str) -> str | None:
     """Return the script for a candidate whose value called `name` changes when the program runs again.
 
     Return None if no short script exists.

@@ -9,7 +9,7 @@ from autotest.base.errors import UsageError, as_test_mistake, is_test_mistake
 __tracebackhide__ = is_test_mistake  # as in recorder.py
 
 
-class Uncopied:
+class NotCopyable:
     """Raises an error that says what to write instead if the object is copied, pickled or used as a base class."""
 
     __slots__ = ()
@@ -31,4 +31,4 @@ class Uncopied:
         raise as_test_mistake(TypeError(f"a dual object cannot be pickled: {why}"))
 
 
-__all__ = ["Uncopied"]
+__all__ = ["NotCopyable"]

@@ -8,7 +8,9 @@ from typing import Any
 from autotest.recording.record import Record
 
 
-def reached(record: Record, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+def reference_gradients(
+    record: Record, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
     """Return the gradients of the reference's `outputs` with respect to `inputs`; None for an input without influence.
 
     Tensors that retain their gradients accumulate this one as well, and only on the reference. Their earlier gradients
@@ -25,4 +27,4 @@ def reached(record: Record, outputs: Sequence[Any], inputs: Sequence[Any], cotan
     return list(found)
 
 
-__all__ = ["reached"]
+__all__ = ["reference_gradients"]

@@ -25,10 +25,10 @@ from autotest.frameworks.registry import takes_own
 from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
-from autotest.running.several import against_each, run_against_several
-from autotest.sources.called_tests import current_name, owner_of, path_of
+from autotest.running.several_candidates import against_each, run_against_several
 from autotest.sources.hypothesis_examples import Example, example_now, options_for
 from autotest.sources.source_locations import redefinition_warning, return_location, source_location
+from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test

@@ -26,7 +26,7 @@ from autotest.clusters.engine import Engine, Lost, Machine
 from autotest.clusters.packing import package
 from autotest.clusters.ray_engine import RayEngine
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
+from autotest.results.tasks import Conditions, Explore, Explored, FindingRecord, Result, Task, Where
 from benchmarks.interleave import Spread
 from benchmarks.results import Row
 from benchmarks.sessions import processor_time, taken_below
@@ -135,7 +135,7 @@ class _Silent:
     def changed(self, progress: CampaignProgress) -> None:
         pass
 
-    def found(self, found: Found) -> None:
+    def found(self, found: FindingRecord) -> None:
         pass
 
 
@@ -251,7 +251,7 @@ def beside_local(seconds: float, times: int) -> Iterator[Row]:
     )
 
 
-class _Came(NamedTuple):
+class _CampaignCost(NamedTuple):
     """The trials of a campaign, its wall-clock seconds, and the processor seconds of its processes except workers."""
 
     trials: int
@@ -259,16 +259,16 @@ class _Came(NamedTuple):
     others: float
 
 
-def _beyond_starting(file: Path, where: str, seconds: float, seed: int) -> _Came:
+def _beyond_starting(file: Path, where: str, seconds: float, seed: int) -> _CampaignCost:
     short, long = (_campaign(file, where, time, seed) for time in (seconds / 5, seconds))
-    return _Came(long.trials - short.trials, long.seconds - short.seconds, long.others - short.others)
+    return _CampaignCost(long.trials - short.trials, long.seconds - short.seconds, long.others - short.others)
 
 
-def _campaign(file: Path, where: str, seconds: float, seed: int) -> _Came:
+def _campaign(file: Path, where: str, seconds: float, seed: int) -> _CampaignCost:
     summary = file.parent / "summary.json"
     summary.unlink(missing_ok=True)
     options = f"--time {seconds}s --jobs 2 --executor {where} --seed {seed} --json {summary}"
     command = [sys.executable, "-m", "autotest", "fuzz", str(file), *options.split()]
     others = processor_time(command, file.parent, environment(), without="autotest.processes.server")
     told = json.loads(summary.read_text(encoding="utf-8"))
-    return _Came(int(told["trials"]), float(told["seconds"]), others)
+    return _CampaignCost(int(told["trials"]), float(told["seconds"]), others)

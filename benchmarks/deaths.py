@@ -91,7 +91,7 @@ def _ready(connection: Connection, server: socket.socket) -> None:
     connection.send([side.version for side in (pair.reference, pair.candidate)])
 
 
-def proving(times: int) -> Iterator[Row]:
+def script_seconds(times: int) -> Iterator[Row]:
     """Yield the time to run the script of a crash: one that crashes in a fork, and one in another interpreter."""
     taken: dict[bool, list[float]] = {True: [], False: []}
     data = [Array(np.zeros(shape, "float32"), "float32") for shape in ((1,), (1, 1, 1))]
@@ -141,7 +141,7 @@ def campaign(seconds: float, root: Path = ROOT) -> Iterator[Row]:
     yield _row(root, "seconds that it takes beyond its time, with its start", beyond, "s", 25.0)
 
 
-def looking(seconds: float, root: Path = ROOT) -> Iterator[Row]:
+def diagnosis_rate(seconds: float, root: Path = ROOT) -> Iterator[Row]:
     """Yield the crashes that a campaign diagnoses per minute. About forty of its tests crash, none is in a ledger."""
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder) / "test_edges.py"

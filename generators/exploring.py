@@ -19,7 +19,7 @@ from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
-from generators.related_numbers import RELATED, converted, related, sharing, with_telling_ends, without_overflow
+from generators.related_numbers import RELATED, converted, related, sharing, with_revealing_row_ends, without_overflow
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import are_plain, as_generator
@@ -98,7 +98,9 @@ def explored_array(
         least, greatest = _range(name, low, high, math.prod(sizes))
     if layout is None:
         alone = contents is None and filling.level == "zeros" and filling.turn % 2  # all numbers are 0 but the last
-        layout = _lying(exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone)
+        layout = _layout_of_level(
+            exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone
+        )
         if layout == "transposed" and len(sizes) >= LEAST_RANK["channels_last"] and exploration.turn("layout") % 2:
             layout = "channels_last"
     if layout != "contiguous":
@@ -132,7 +134,7 @@ def _open_values(exploration: Exploration, shape: Shape, dtype: str, numbers: Op
         values = related(values, first, dtype, numbers, seed)
     elif (other := exploration.first_of_another(dtype)) is not None:
         values = converted(values, other, numbers, seed)
-    values = with_telling_ends(values, dtype, numbers, seed)
+    values = with_revealing_row_ends(values, dtype, numbers, seed)
     return without_overflow(values, dtype, numbers, exploration.divided)
 
 
@@ -187,7 +189,7 @@ def _of_at_most(shape: Shape, dims: Sequence[Any], count: float) -> Shape:
     return tuple(sizes)
 
 
-def _lying(level: str, shape: Shape, *, repeats: bool) -> str:
+def _layout_of_level(level: str, shape: Shape, *, repeats: bool) -> str:
     """Return the layout at `level`, or ``"strided"`` if the rank or numbers that do not repeat rule it out."""
     odd = (level == "transposed" and len(shape) == 1) or (level == "expanded" and not repeats)
     return "strided" if odd else level

@@ -191,7 +191,7 @@ def without_overflow(values: Array, dtype: str, numbers: Open, met: set[str]) ->
     return values
 
 
-def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Array:
+def with_revealing_row_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Array:
     """Return `values` (drawn as `numbers`) with half of the rows ending in their greatest or their least number.
 
     Rows are taken along the longest dimension, if that is longer than a block. If a loop over blocks omits the elements

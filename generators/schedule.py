@@ -65,7 +65,7 @@ class Schedule:
             self._window.pop(index, None)
             yield index
 
-    def tell(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
+    def record(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
         """Record the `features` that trial `index` drew, and whether the reference refused it."""
         counts = self._refused if refused else self._accepted
         for feature in features.items():

@@ -35,7 +35,7 @@ class from_strategy(Generator):
         self._strategy = strategy
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
-        if isinstance(source, ChosenElsewhere):
+        if isinstance(source, ExternalSource):
             return source.of_strategy(self._strategy)
         word = source.bits()
         hypothesis = sys.modules["hypothesis"]
@@ -91,7 +91,7 @@ def are_plain(values: Iterable[Any]) -> bool:
 _PLAIN = frozenset((type(None), int, float, bool, str, type, tuple))
 
 
-class ChosenElsewhere(Source):
+class ExternalSource(Source):
     """A `Source` whose choices another library makes, which can then repeat and shrink them.
 
     Args:

@@ -67,8 +67,8 @@ def run(
             framework.forget_gradient(parameter)
         floating = [is_differentiable(array.dtype) for array in inputs]
         tensors = [framework.tensor(one, requires_grad=asks) for one, asks in zip(inputs, floating, strict=True)]
-        watched, before = _Watched(framework), state_of(framework, model)
-        with framework.calls_of_modules(model, watched.seen):
+        recorder, before = _ModuleCallRecorder(framework), state_of(framework, model)
+        with framework.calls_of_modules(model, recorder.record_call):
             try:
                 output = framework.invoke("method", "__call__", [model, *tensors], {})
             except Exception as error:
@@ -78,17 +78,17 @@ def run(
                     f"{first_line(error)}"
                 ) from error
         _backward(framework, side, output, loss)
-        watched.record_gradients()
+        recorder.record_gradients()
         gradients = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
-        returned = in_words(framework, output)
+        returned = describe_structure(framework, output)
         del tensors, output  # frees the graph before the other side runs and both are compared
-        yield TrainingStep(before, watched.calls, gradients, left, of_inputs, returned)
+        yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned)
 
 
-class _Watched:
+class _ModuleCallRecorder:
     """Records the calls of modules in one forward, and keeps their live tensors until they have gradients.
 
     The output of one module is the input of the next, and the output of the module around it, so it is copied once.
@@ -101,7 +101,7 @@ class _Watched:
         #: id of a tensor -> its last copy. The tensor is alive, so its id is unique.
         self._kept: dict[int, Any] = {}
 
-    def seen(self, path: str, module: Any, given: Any, result: Any) -> None:
+    def record_call(self, path: str, module: Any, given: Any, result: Any) -> None:
         framework = self._framework
         ends = flat(framework, given), flat(framework, result)
         frozen = [self._copies(end) for end in ends]
@@ -131,7 +131,7 @@ class _Watched:
 
 def _backward(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:
     if loss is not None:
-        value = _given("loss", loss, framework, side, output)
+        value = _call_user_function("loss", loss, framework, side, output)
         if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:
             shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
             raise UsageError(
@@ -149,7 +149,7 @@ def _backward(framework: Framework, side: str, output: Any, loss: Callable[..., 
 
 
 def _optimizer(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:
-    made = _given("optimizer", optimizer, framework, side, parameters)
+    made = _call_user_function("optimizer", optimizer, framework, side, parameters)
     if not framework.provides("method", "step", made):
         raise UsageError(
             f"align(optimizer=...): expected a function that returns an optimizer, got a {type(made).__name__} for "
@@ -164,7 +164,7 @@ def _optimizer(optimizer: Callable[..., Any], framework: Framework, side: str, p
     return made
 
 
-def _given(what: str, function: Callable[..., Any], framework: Framework, side: str, value: Any) -> Any:
+def _call_user_function(what: str, function: Callable[..., Any], framework: Framework, side: str, value: Any) -> Any:
     """Call a function of the caller on `value`; if it takes two arguments, the first is the namespace."""
     given = "output" if what == "loss" else "parameters"
     if not callable(function):
@@ -184,7 +184,7 @@ def _given(what: str, function: Callable[..., Any], framework: Framework, side: 
         )
     alone = len(positional) < 2
     try:
-        return function(value) if alone else function(_Names(framework), value)
+        return function(value) if alone else function(_TorchNamespace(framework), value)
     except Exception as error:
         example = "lib.nn.functional.relu(output).mean()" if what == "loss" else "lib.optim.SGD(parameters, lr=0.1)"
         hint = f": where it needs the framework, let it take that first, as lambda lib, {given}: {example}"
@@ -194,7 +194,7 @@ def _given(what: str, function: Callable[..., Any], framework: Framework, side: 
         ) from error
 
 
-class _Names:
+class _TorchNamespace:
     """The namespace of a framework, as passed to functions of the caller."""
 
     def __init__(self, framework: Framework) -> None:
@@ -204,15 +204,15 @@ class _Names:
         return self._framework.resolve(name)
 
 
-def in_words(framework: Framework, value: Any) -> str:
+def describe_structure(framework: Framework, value: Any) -> str:
     """Describe the structure of `value`: ``"a dict (aux: a tensor, out: a tensor)"``."""
     if isinstance(value, framework.tensor_types):
         return "a tensor"
     kind, value = type(value).__name__, fields_of(value)
     if isinstance(value, Mapping):
-        inside = [f"{key}: {in_words(framework, value[key])}" for key in sorted(value, key=str)]
+        inside = [f"{key}: {describe_structure(framework, value[key])}" for key in sorted(value, key=str)]
     elif isinstance(value, (tuple, list)):
-        inside = [in_words(framework, item) for item in value]
+        inside = [describe_structure(framework, item) for item in value]
     else:
         return "None" if value is None else f"a {kind}"
     return f"a {kind} ({', '.join(inside)})"

@@ -34,7 +34,7 @@ from autotest.results.tasks import (
     ExpectedDeath,
     Explore,
     Explored,
-    Found,
+    FindingRecord,
     Result,
     Suspect,
     Task,
@@ -44,7 +44,7 @@ from autotest.results.tasks import (
 )
 from autotest.running import deaths
 from autotest.sources import collection
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep
 from autotest.trials.body_errors import brief_traceback
 from autotest.trials.context import RunContext
@@ -57,7 +57,7 @@ from autotest.trials.judgement import (
     Judgement,
     identity_of_trial,
 )
-from autotest.trials.memory import free, holds_much
+from autotest.trials.memory import free, holds_large_arrays
 from autotest.trials.trial import Outcome, Test, run_trial
 
 _PLAIN = frozenset((type(None), bool, int, str))
@@ -92,8 +92,8 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
                 with _room_to_judge(outcome, conditions):
                     tally.add(outcome, index)
                 result.done += 1
-                large = holds_much(outcome.recorder)
-                if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
+                large = holds_large_arrays(outcome.recorder)
+                if _should_check_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
                 del outcome
                 if large:
@@ -180,7 +180,7 @@ class _Tally:
         return judgement
 
 
-def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
+def _should_check_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
     """Return whether a trial agreed in eager mode and is to be run again in the candidate's graph mode."""
     agrees = outcome.recorder.rejection is None and not outcome.mismatches
     return bool(agrees and pair.checks_graph(test.settings.check_graph))
@@ -206,8 +206,10 @@ def _count_calls(calls: Sequence[Call], result: Explored) -> None:
                 result.arguments[f"{call.target} {place}={value!r:.40}"] += 1
 
 
-def _diagnose(task: Diagnose, conditions: Conditions, crumb: Breadcrumb | None) -> Found | ExpectedDeath | Vanished:
-    found: list[Found | ExpectedDeath] = []
+def _diagnose(
+    task: Diagnose, conditions: Conditions, crumb: Breadcrumb | None
+) -> FindingRecord | ExpectedDeath | Vanished:
+    found: list[FindingRecord | ExpectedDeath] = []
     options = Options(
         seed=task.where.base_seed,
         exploring=True,
@@ -221,14 +223,14 @@ def _diagnose(task: Diagnose, conditions: Conditions, crumb: Breadcrumb | None) 
         context = dataclasses.replace(context, options=options)
         with _observing(task.where, crumb, conditions):
             outcome = _trial(test, pair, task.where, task.index, crumb)
-            if _wants_graph(outcome, test, pair):
+            if _should_check_graph(outcome, test, pair):
                 _note_graph_trials(crumb, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
             with _room_to_judge(outcome, conditions):
                 finding = _diagnosed(FailedTrial(test, outcome, pair), context, task)
             if finding is not None:
-                found.append(_kept(finding, task, context, conditions))
+                found.append(_stored(finding, task, context, conditions))
 
     with contextlib.suppress(SkipsItself):
         _call(task.where, drive)
@@ -263,7 +265,9 @@ def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Findi
     return finding
 
 
-def _kept(finding: Finding, task: Diagnose, context: RunContext, conditions: Conditions) -> Found | ExpectedDeath:
+def _stored(
+    finding: Finding, task: Diagnose, context: RunContext, conditions: Conditions
+) -> FindingRecord | ExpectedDeath:
     """Store `finding`, in place of the finding that the task had stored before.
 
     A death that the ledger expects is not stored.
@@ -319,10 +323,10 @@ class Guard:
         self._all = EVERY_CALL in watched_calls
 
     def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
-        self._may_pass(recorder, call, refused=side == "candidate" and recorder.rejection is not None)
+        self._check_set_aside(recorder, call, refused=side == "candidate" and recorder.rejection is not None)
         self._crumb.before_call(recorder, side, call)
 
-    def _may_pass(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
+    def _check_set_aside(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
         operator = called(recorder, call)
         fatal = fatal_call(operator, refused)
         if self._all or fatal in self._watched:

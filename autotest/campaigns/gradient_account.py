@@ -19,8 +19,8 @@ from autotest.recording.call_observer import notifying
 from autotest.recording.record import Record
 from autotest.results.gradient_account import SMALL, GradientAccount, Use
 from autotest.results.ledger import Ledger
-from autotest.sources.called_tests import trial_seed
 from autotest.sources.collection import Collected
+from autotest.sources.test_names import trial_seed
 from autotest.trials.context import RunContext
 from autotest.trials.driver import driven_by
 from autotest.trials.judgement import Expected, judge

@@ -27,7 +27,7 @@ PRELOADED = (__name__,)
 DEADLINE = 180.0
 
 
-class _Kept(NamedTuple):
+class _RunningAccount(NamedTuple):
     """A test whose account is being made."""
 
     test: Where
@@ -65,7 +65,7 @@ def account_in_workers(
             return account_in_workers(tests, trials, jobs, deadline, own, kept)
     account = GradientAccount()
     waiting = list(reversed(tests))
-    running: dict[Connection, _Kept] = {}
+    running: dict[Connection, _RunningAccount] = {}
     with tempfile.TemporaryDirectory(prefix="autotest-") as folder:
         while waiting or running:
             while waiting and len(running) < jobs:
@@ -73,7 +73,7 @@ def account_in_workers(
                 crumb_path = Path(folder) / f"{len(waiting)}.crumb"
                 where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
                 process = server.process(_account_of_test, where.file.absolute(), where.test, trials, crumb_path)
-                running[process.connection] = _Kept(where, process, crumb_path, time.monotonic() + deadline)
+                running[process.connection] = _RunningAccount(where, process, crumb_path, time.monotonic() + deadline)
             patience = min(under_way.overdue for under_way in running.values()) - time.monotonic()
             ready: list[Any] = wait(list(running), max(0.0, patience))
             late = [one for one, its in running.items() if its.overdue < time.monotonic() and one not in ready]
@@ -86,7 +86,7 @@ def account_in_workers(
     return account
 
 
-def _account_of(kept: _Kept, late: float | None) -> GradientAccount:
+def _account_of(kept: _RunningAccount, late: float | None) -> GradientAccount:
     """Return the account of a test that has ended.
 
     `late` is the number of seconds that the test was given if it has exceeded them, else None.

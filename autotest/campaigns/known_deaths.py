@@ -40,7 +40,7 @@ def run_in_fork(task: Task, conditions: Conditions, crumb_path: Path) -> Explore
     known = _ledger(task.where.file, conditions.frameworks, conditions.ledger)
     if not known.expects_death(task.where.test, error_parity=conditions.check_errors) or not _forkable(task, pair):
         return None
-    result = _asked(task, conditions, pair, crumb_path)
+    result = _result_of_fork(task, conditions, pair, crumb_path)
     return result if result is not None and _expected(result, task, known) else None
 
 
@@ -65,7 +65,7 @@ def _expected(result: Explored | Death, task: Explore, known: Ledger) -> bool:
     return result.index is not None and known.expects(task.where.test, result.mismatch, result.operator) is not None
 
 
-def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb_path: Path) -> Explored | Death | None:
+def _result_of_fork(task: Explore, conditions: Conditions, pair: Pair, crumb_path: Path) -> Explored | Death | None:
     fork_path, log = crumb_path.with_suffix(".fork"), crumb_path.with_suffix(".fork.log")
     pair.candidate.synchronize()
     killed_before = killed_for_memory()

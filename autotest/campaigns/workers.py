@@ -33,7 +33,7 @@ from autotest.processes.endings import (
     limit_memory,
     timeout_death,
 )
-from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Ran, Result, Task
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, RanTrials, Result, Task
 from autotest.running.attempts import RAN_BEFORE, last
 
 #: Seconds for the diagnosis of one finding without shrinking: the referee, tracing, and running its reproducer; and the
@@ -67,7 +67,7 @@ class _Worker:
     ready: bool = False
     task: Task | None = None
     #: The last trials that it has run.
-    ran: tuple[Ran, ...] = ()
+    ran: tuple[RanTrials, ...] = ()
     #: Seconds that its task may take, and the monotonic time at which the task (or the start of the worker) began.
     seconds: float = 0.0
     begun: float = 0.0
@@ -180,12 +180,12 @@ class Workers:
         slot = next(slot for slot in itertools.count() if not self._busy(slot))
         while slot not in self._workers:
             self._try_new(slot)
-        self._hand_over(slot, task)
+        self._send_task(slot, task)
 
     def _busy(self, slot: int) -> bool:
         return slot in self._workers and self._workers[slot].task is not None
 
-    def _hand_over(self, slot: int, task: Task) -> None:
+    def _send_task(self, slot: int, task: Task) -> None:
         worker, conditions = self._workers[slot], self._conditions.of_test(task.where.test)
         if isinstance(task, Explore):
             worker.seconds = conditions.deadline + task.seconds
@@ -207,7 +207,7 @@ class Workers:
                 if self._busy(slot) and self._workers[slot].overdue < time.monotonic():
                     finished += self._handle_timeout(slot)
         except ServerLost as error:
-            finished += self._begin_again(error)
+            finished += self._restart_all(error)
         for task, _ in finished:
             self._lost_with.pop(id(task), None)
         return finished
@@ -223,13 +223,13 @@ class Workers:
             return
         if not worker.ready:
             self._has_started(worker, said)
-        elif isinstance(said, _Missing):
+        elif isinstance(said, _MissingFramework):
             raise FrameworkMissing(said.what)
         else:
             if isinstance(worker.task, Explore):
                 self._longest = max(self._longest, time.monotonic() - worker.begun)
                 # If a fork of the worker died, the worker itself has not run these trials.
-                worker.ran = _with(worker.ran, worker.task, said.done if isinstance(said, Explored) else 0)
+                worker.ran = _append_trials(worker.ran, worker.task, said.done if isinstance(said, Explored) else 0)
             yield worker.task, said
             worker.task = None
 
@@ -271,7 +271,7 @@ class Workers:
         worker.process.close()
         death = read_death(self._crumb_path(slot), worker.log, died)
         if isinstance(worker.task, Explore) and death.index is not None and death.index in worker.task.indices:
-            ran = _with(worker.ran, worker.task, worker.task.indices.index(death.index))
+            ran = _append_trials(worker.ran, worker.task, worker.task.indices.index(death.index))
             death = dataclasses.replace(death, before=ran)
         spare, self._spare = self._spare, None
         with contextlib.suppress(ServerLost):  # `start` tries again
@@ -279,7 +279,7 @@ class Workers:
             self._spare = self._new()
         return death
 
-    def _begin_again(self, error: ServerLost) -> Iterator[tuple[Task, Result]]:
+    def _restart_all(self, error: ServerLost) -> Iterator[tuple[Task, Result]]:
         """Start all tasks again after the server ended with all workers, which the tasks have hardly caused."""
         self._count_loss(error)
         tasks = [worker.task for worker in self._workers.values() if worker.task is not None]
@@ -324,11 +324,11 @@ class Workers:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _with(ran: tuple[Ran, ...], task: Explore, done: int) -> tuple[Ran, ...]:
+def _append_trials(ran: tuple[RanTrials, ...], task: Explore, done: int) -> tuple[RanTrials, ...]:
     """Return `ran` followed by the first `done` trials of `task`, cut to the last ones that a diagnosis may need."""
     if task.set_aside or not done:
         return ran  # a later run would make the calls that this task left out because they crash
-    return last((*ran, Ran(task.where, task.indices[:done])), max(RAN_BEFORE))
+    return last((*ran, RanTrials(task.where, task.indices[:done])), max(RAN_BEFORE))
 
 
 def _forget_killed(trails: Path) -> None:
@@ -347,7 +347,7 @@ def default_jobs() -> int:
 # -- in the worker ------------------------------------------------------------------------------------------
 
 
-class _Missing(NamedTuple):
+class _MissingFramework(NamedTuple):
     """The message of a worker that cannot import a framework."""
 
     what: str
@@ -370,14 +370,14 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
             connection.send(_result(task, conditions, crumb_path, processes))
 
 
-def _result(task: Task, conditions: Conditions, crumb_path: Path, processes: Server) -> Result | _Missing:
+def _result(task: Task, conditions: Conditions, crumb_path: Path, processes: Server) -> Result | _MissingFramework:
     crumb = breadcrumb_at(crumb_path)
     with contextlib.suppress(OSError):
         os.ftruncate(1, 0)  # empties the log: the output of earlier tasks must not count as last words
     try:
         return run_in_fork(task, conditions, crumb_path) or run_task(task, conditions, crumb, processes)
     except FrameworkMissing as error:
-        return _Missing(str(error))
+        return _MissingFramework(str(error))
     except ServerLost:
         raise  # this process ends with its server, and the task is started again
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any error ends only this task

@@ -79,7 +79,7 @@ def _check_project() -> None:
         print(f"autotest: {project.unknown_key(key, found.file)}", file=sys.stderr)
 
 
-class _Whole(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
     """An argument parser that accepts no abbreviated options: `--n 3` would be taken for another option."""
 
     def __init__(self, **named: Any) -> None:
@@ -95,7 +95,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="autotest", description="Differential autotesting of two deep-learning frameworks."
     )
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Whole)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Parser)
     for part in (init, fuzz, sweep, harvest, stored, ledgers, gradients, verdicts, align, conformance):
         part.add_to(commands)
     given = sys.argv[1:] if arguments is None else arguments
@@ -105,11 +105,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     chosen, unknown = parser.parse_known_args(arguments)
     if unknown:
         part_of = commands.choices[chosen.subcommand]
-        part_of.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], part_of.format_help())}")
+        part_of.error(f"unrecognized arguments: {' '.join(unknown)}{_suggestion(unknown[0], part_of.format_help())}")
     return chosen
 
 
-def _meant(unknown: str, described: str) -> str:
+def _suggestion(unknown: str, described: str) -> str:
     """Return a suggestion for an unrecognized argument: a similar option, or `-k` for a name."""
     if unknown.startswith("-"):
         near = difflib.get_close_matches(unknown.strip("-"), re.findall(r"--([\w-]+)", described), 1, 0.65)

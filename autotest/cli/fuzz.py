@@ -128,7 +128,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
             failure = error
         progress.machines = executor.machines()
     for one in (progress, *progress.groups.values()):
-        _look_again(one)
+        _refresh_findings(one)
     # Neither too narrow for the report nor wider than is easy to read.
     print(report.summary(progress, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
     _write_reports(progress, arguments)
@@ -149,7 +149,7 @@ def _own_deadlines(collected: Collection, environment: options.Options) -> dict[
     return {test: seconds for test, seconds in found.items() if seconds != environment.deadline}
 
 
-def _look_again(progress: CampaignProgress) -> None:
+def _refresh_findings(progress: CampaignProgress) -> None:
     """Update findings for which a worker stored a script before it ran out of time."""
     for identity, found in progress.found.items():
         if found.verified.state is State.WAITING and (Path(found.place) / "repro.py").exists():
@@ -205,5 +205,5 @@ def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
     command = shlex.join(["autotest", *sys.argv[1:]])
     swept, findings = campaign_map(progress, sides, versions, scripts, command, date)
     what = f"fuzz {shlex.join(map(str, arguments.paths))} -k {arguments.k!r} against {sides[1]}"
-    history = trends.noted(options.from_environment().directory, what, date, swept.counts())
+    history = trends.append_run(options.from_environment().directory, what, date, swept.counts())
     return sweep_html.page({**sweep_format.as_data(swept, findings), "rows": "test", "history": list(history)})

@@ -72,7 +72,7 @@ def find(store: Store, key: str, candidate: str = "") -> Stored:
     """
     keys = [entry.key for entry in _of(store.list(), candidate)]
     if candidate and not keys:
-        raise UsageError(_none_of(store, candidate))
+        raise UsageError(_message_for_none(store, candidate))
     fitting = [known for known in keys if known.startswith(key)] or [known for known in keys if f"-{key}" in known]
     return store.load(fitting[0] if len(fitting) == 1 else key)
 
@@ -89,7 +89,7 @@ def show_all(arguments: argparse.Namespace) -> int:
         what = f"{finding.operator}: {finding.first.heading} ({finding.first.stage})"
         print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified}")
     if arguments.candidate and not entries:
-        print(_none_of(_store(), arguments.candidate))
+        print(_message_for_none(_store(), arguments.candidate))
     elif not entries:
         print(f"no failures are kept in {_store().failures}")
     return NOTHING_NEW
@@ -105,7 +105,7 @@ def _of(entries: Sequence[Stored | Damaged], candidate: str) -> list[Stored | Da
     ]
 
 
-def _none_of(store: Store, candidate: str) -> str:
+def _message_for_none(store: Store, candidate: str) -> str:
     """Return the message that no failures of `candidate` are stored.
 
     Raises `UsageError` if the store is empty and `candidate` is not the name of a framework.

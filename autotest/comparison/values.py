@@ -236,7 +236,7 @@ class Comparison:
             return []
         numbers = statistics(one, other, mask, *limits, dtype)
         what = "not close" if numbers.rtol or numbers.atol else "not equal"
-        found = self._mismatch(name, "value", what, f"{what}. {_how_much(numbers)}", numbers)
+        found = self._mismatch(name, "value", what, f"{what}. {_difference_text(numbers)}", numbers)
         special = one.dtype.kind in "fc" and not np.isfinite(one[mask]).any()
         return [dataclasses.replace(found, special=True) if special else found]
 
@@ -269,7 +269,7 @@ class Comparison:
         )
 
 
-def _how_much(found: Statistics) -> str:
+def _difference_text(found: Statistics) -> str:
     tolerant = found.rtol or found.atol
     there = f"expected {_shortest(found.abs_expected, found.dtype)}, actual {_shortest(found.abs_actual, found.dtype)}"
     allowed = f"{found.atol:g} + {found.rtol:g} * |expected| allowed" if tolerant else "none allowed"

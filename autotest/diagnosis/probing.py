@@ -82,7 +82,7 @@ class Probe:
         Raises:
             OSError: no process can be started.
         """
-        return self._server.tried(lambda: self._run(program, deadline or self._options.deadline))
+        return self._server.retried(lambda: self._run(program, deadline or self._options.deadline))
 
     def _run(self, program: Program, deadline: float) -> Ending:
         if self._process.lost:

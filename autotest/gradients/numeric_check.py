@@ -10,7 +10,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.checking import GradcheckResult
-from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, below_enough, with_larger_inputs
+from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, too_small, with_larger_inputs
 from autotest.gradients.programs import NotNumeric, check_program
 from autotest.gradients.rule import Rule
 from autotest.program import Program
@@ -38,7 +38,7 @@ class NumericResult:
     unchecked: str = ""
 
 
-def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
+def check_numerically(record: Record, settings: Settings) -> NumericResult:
     """Check the gradients of each side of a trial numerically, with the options in `settings`.
 
     If the gradients are right, they are checked again on larger inputs.
@@ -60,14 +60,14 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
             continue
         result.pairs += len(found.rows)
         larger = larger or (with_larger_inputs(program, pair.reference) if found.rows and found.passed else None)
-        small = [] if larger is None else below_enough(larger.after)
+        small = [] if larger is None else too_small(larger.after)
         suffix = _smallness(small)
         if larger is not None and found.passed and str(larger):
             try:
                 found, places = _checked(larger.program, framework, settings)
                 suffix = f"\n(on larger inputs: {larger}){suffix}"
             except NotNumeric as error:
-                small = below_enough(larger.before)
+                small = too_small(larger.before)
                 suffix = f"\n(only as it was drawn; on larger inputs {error})"
         result.small += [name for name in small if name not in result.small]
         result.mismatches += mismatches_of(found, places, side, framework, suffix)

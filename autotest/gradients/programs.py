@@ -11,10 +11,10 @@ import numpy as np
 from autotest.base.errors import AutotestError
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
-from autotest.gradients.by_definition import ProgramRun, redefined
 from autotest.gradients.checking import GradcheckResult, check, forward_rows
 from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
+from autotest.gradients.redefined_gradients import ProgramRun, redefined
 from autotest.gradients.rule import Rule
 from autotest.program import Array, Call, Program, Ref, leaves, refs
 from autotest.program.rewriting import widened
@@ -199,9 +199,9 @@ class ProgramFunction:
                 values.append(self._made(*self.constants[call.slot]))
             else:
                 value = run_call(call, self._framework, values, self._program.arrays, {})
-                values.append(self._settled(call, value) if first else value)
+                values.append(self._reusable_result(call, value) if first else value)
 
-    def _settled(self, call: Call, value: Any) -> Any:
+    def _reusable_result(self, call: Call, value: Any) -> Any:
         """Return the result of `call`, and decide whether later runs reuse it instead of running the call again.
 
         Leaves and modules are made and set up only once. A result that is computed from a value that carries gradients,

@@ -70,7 +70,7 @@ class ForkServer:
         if len(descriptors) == 2:
             return self._fork(client, *descriptors)
         if not message:
-            self._gone(client)
+            self._drop_client(client)
         return None
 
     def _fork(self, client: socket.socket, connection: int, pipe: int) -> child.ForkRequest | None:
@@ -81,7 +81,7 @@ class ForkServer:
         except OSError:
             pid = NO_PROCESS
         if pid == 0 and os.getpid() != server:
-            return self._born(connection, pipe, own, theirs, server)
+            return self._become_child(connection, pipe, own, theirs, server)
         os.close(connection)
         theirs.close()
         with contextlib.suppress(OSError):
@@ -95,7 +95,7 @@ class ForkServer:
             self._clients[own] = set()
         return None
 
-    def _born(
+    def _become_child(
         self, connection: int, pipe: int, own: socket.socket, theirs: socket.socket, server: int
     ) -> child.ForkRequest:
         """Close everything that belongs to the server. Runs in the child."""
@@ -123,7 +123,7 @@ class ForkServer:
                     os.write(pipe, NUMBER.pack(os.waitstatus_to_exitcode(status)))
                 os.close(pipe)
 
-    def _gone(self, client: socket.socket) -> None:
+    def _drop_client(self, client: socket.socket) -> None:
         """Kill the children of a `client` that has closed its end; if it is the owner, end the server too."""
         for pid in self._clients.pop(client):
             if pid in self._pipes:

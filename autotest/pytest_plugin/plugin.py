@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autotest.pytest_plugin.summaries import RanTest
     from autotest.report.session import FindingSummary, TestSummary
     from autotest.running.tally import Tally
-    from autotest.sources.called_tests import CollectedName
+    from autotest.sources.test_names import CollectedName
     from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
@@ -138,7 +138,7 @@ class Session:
         if called is None:
             yield
             return
-        from autotest.sources.called_tests import collected_as
+        from autotest.sources.test_names import collected_as
 
         with collected_as(called):
             yield

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from autotest.comparison import Mismatch
-from autotest.results.layers import ByLayer, Layer, begins
+from autotest.results.layers import ByLayer, Layer, first_divergent_layer
 
 #: Maximum numbers of rows of the table, and of mismatches of two models.
 ROWS = 16
@@ -31,7 +31,7 @@ def layer_lines(by_layer: ByLayer | None) -> list[str]:
         return [*lines, ""] if lines else []
     width = max(len(layer.path) for layer in shown)
     kinds = max(len(layer.kind) for layer in shown)
-    start = begins(by_layer.layers, by_layer.stage)
+    start = first_divergent_layer(by_layer.layers, by_layer.stage)
     lines.append(f"    {'module':{width}}  {'':{kinds}}  {'forward':>9}  {'gradient':>9}   (error / tolerated)")
     for layer in shown:
         mark = "  <-- begins here" if start is not None and layer.path == (by_layer.path or start.path) else ""
@@ -106,7 +106,7 @@ def _around(by_layer: ByLayer) -> Sequence[Layer]:
     """Return all rows, or the `ROWS` rows around the one where the divergence begins."""
     if len(by_layer.layers) <= ROWS:
         return by_layer.layers
-    start = begins(by_layer.layers, by_layer.stage)
+    start = first_divergent_layer(by_layer.layers, by_layer.stage)
     path = by_layer.path or ("" if start is None else start.path)
     at = next((number for number, layer in enumerate(by_layer.layers) if layer.path == path), 0)
     first = max(0, min(at - ROWS // 2, len(by_layer.layers) - ROWS))

@@ -24,12 +24,12 @@ from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.results.finding import Finding
-from autotest.results.identity import FatalCall, Identity, death_of, known_as
+from autotest.results.identity import FatalCall, Identity, death_of, identity_name
 from autotest.results.tasks import (
     Conditions,
     DiagnoseDeath,
     ExpectedDeath,
-    Found,
+    FindingRecord,
     Where,
 )
 from autotest.results.verification import State, Verification
@@ -37,7 +37,7 @@ from autotest.running.attempts import Attempt, attempts
 from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
 from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep, latest
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.trial import COMPARED_AT_ONCE
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from autotest.diagnosis.crashing import SmallestCrash
 
 
-def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | ExpectedDeath:
+def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> FindingRecord | ExpectedDeath:
     """Store the finding for the death in `task`. A thorough diagnosis may find another death, or one that is known.
 
     There are three steps, each a task of its own. The first uses only the breadcrumb file. The second runs the trial
@@ -54,7 +54,7 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fou
     longer than the available time.
     """
 
-    def kept(finding: Finding) -> Found:
+    def kept(finding: Finding) -> FindingRecord:
         return keep(finding, task.where, conditions.directory)
 
     if not task.thorough:
@@ -126,7 +126,7 @@ def pair_of(conditions: Conditions) -> Pair:
 def task_of(position: Position, pair: Pair) -> DiagnoseDeath:
     """Return the task for the breadcrumb file of a dead process. Repeating the trial shows how the process died."""
     operator = position.operator or "tensor"
-    own = known_as(pair.candidate.name)
+    own = identity_name(pair.candidate.name)
     identity = Identity(operator, "crash", position.stage, position.side, "left a trail", "", own)
     where = Where(position.file, position.test, position.base_seed)
     message = f"{operator}: the process ended in the middle of trial {position.index}"
@@ -347,7 +347,7 @@ def _shrunk(
     return "Shrunk:     not at all, since its program alone survives" if smaller is None else smaller
 
 
-def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, Found] | Verification:
+def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, FindingRecord] | Verification:
     """Diagnose the death of the process that left the breadcrumb file at `path`, and store the finding.
 
     Args:

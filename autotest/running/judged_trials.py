@@ -29,7 +29,7 @@ from autotest.trials.judgement import (
     Vacuous,
     judge,
 )
-from autotest.trials.memory import free, holds_much
+from autotest.trials.memory import free, holds_large_arrays
 from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, compare_outcomes
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ __unittest = True
 HELD_AT_MOST = 1 << 18
 
 
-class Planned(NamedTuple):
+class PlannedTrial(NamedTuple):
     """A trial to run: its base seed, its index, its seed, and whether it is a stored failure."""
 
     base: int
@@ -60,7 +60,7 @@ class JudgedTrials:
     context: RunContext
     tally: Tally
     store: Store
-    waiting: list[tuple[Planned, Outcome]] = dataclasses.field(default_factory=list)
+    waiting: list[tuple[PlannedTrial, Outcome]] = dataclasses.field(default_factory=list)
     #: Number of elements of the reference's tensors that wait for the comparison.
     held: int = 0
     graphed: list[tuple[int, int, Outcome]] = dataclasses.field(default_factory=list)
@@ -79,7 +79,7 @@ class JudgedTrials:
         """Whether enough trials were accepted. Trials that the candidate has no name for count, too."""
         return self.tally.accepted + self.tally.absent.total() >= self.needed
 
-    def add(self, planned: Planned, outcome: Outcome) -> None:
+    def add(self, planned: PlannedTrial, outcome: Outcome) -> None:
         """Add a finished trial, and judge the waiting trials if it is time. Raises the failures that they show."""
         self.waiting.append((planned, outcome))
         if self._is_time(planned, outcome):
@@ -115,7 +115,7 @@ class JudgedTrials:
             if stale:
                 raise StaleLedgerEntry(self.test.id, text.stale_entries(stale))
 
-    def _is_time(self, planned: Planned, latest: Outcome) -> bool:
+    def _is_time(self, planned: PlannedTrial, latest: Outcome) -> bool:
         """Return whether the waiting trials must be compared before another trial runs."""
         if not self.context.pair.candidate.asynchronous:
             return True
@@ -139,10 +139,10 @@ class JudgedTrials:
                 compare_outcomes([outcome], self.test.settings)
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
-            if holds_much(outcome.recorder):
+            if holds_large_arrays(outcome.recorder):
                 self._held_much = True
 
-    def _judge(self, planned: Planned, outcome: Outcome) -> None:
+    def _judge(self, planned: PlannedTrial, outcome: Outcome) -> None:
         test, tally = self.test, self.tally
         judgement = self._judged(outcome)
         match judgement:

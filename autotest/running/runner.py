@@ -17,9 +17,9 @@ from autotest.results.divergence import Divergence
 from autotest.results.identity import DEADLY
 from autotest.running import run_hooks
 from autotest.running.earlier_deaths import earlier_deaths
-from autotest.running.judged_trials import JudgedTrials, Planned
+from autotest.running.judged_trials import JudgedTrials, PlannedTrial
 from autotest.running.tally import Tally
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.returned import check_equal_default_dtypes
@@ -66,7 +66,7 @@ def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
     tally = Tally()
     run_hooks.begins(test, context, tally)
     store = Store(context.options.directory)
-    lethal = _outlive(test, context, tally, store)
+    lethal = _report_earlier_deaths(test, context, tally, store)
     return JudgedTrials(test, context, tally, store), lethal
 
 
@@ -74,17 +74,17 @@ def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
 def leaving_breadcrumb(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
     """Yield the breadcrumb file that tells where the process was if it dies inside the block, or None without one."""
     crumb = breadcrumb.own(options.directory, os.getpid())
-    before = _collect_rarely()
+    before = _rarer_gc()
     try:
         with contextlib.nullcontext() if crumb is None else notifying(crumb):
             yield crumb
     finally:
-        _collect_as_before(before)
+        _restore_gc_threshold(before)
         if crumb is not None:
             crumb.idle()
 
 
-def _collect_rarely() -> tuple[int, int, int]:
+def _rarer_gc() -> tuple[int, int, int]:
     """Make the garbage collector run less often, unless it is off or rarer already. Returns the old thresholds."""
     usual = gc.get_threshold()
     if 0 < usual[0] < BEFORE_COLLECTION:
@@ -92,12 +92,12 @@ def _collect_rarely() -> tuple[int, int, int]:
     return usual
 
 
-def _collect_as_before(usual: tuple[int, int, int]) -> None:
+def _restore_gc_threshold(usual: tuple[int, int, int]) -> None:
     if gc.get_threshold()[0] == BEFORE_COLLECTION:  # otherwise the test set its own threshold
         gc.set_threshold(*usual)
 
 
-def _outlive(test: Test, context: RunContext, tally: Tally, store: Store) -> set[int]:
+def _report_earlier_deaths(test: Test, context: RunContext, tally: Tally, store: Store) -> set[int]:
     """Report the deaths of earlier processes in this test, and return the seeds of their trials, to avoid them.
 
     A trial that dies in this process cannot report its death.
@@ -121,7 +121,7 @@ def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | 
     for planned in not_lethal(crumb, test, plan(test, context.options, judged.store, schedule), lethal):
         outcome = run_planned(test, planned, context, judged.judge_waiting)
         if not planned.stored:
-            schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
+            schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
         judged.add(planned, outcome)
         if judged.enough:
             break
@@ -131,8 +131,8 @@ def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | 
 
 
 def not_lethal(
-    crumb: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[Planned], lethal: Set[int]
-) -> Iterator[Planned]:
+    crumb: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[PlannedTrial], lethal: Set[int]
+) -> Iterator[PlannedTrial]:
     """Yield the trials whose seeds are not in `lethal`, and write each to the breadcrumb file before it runs."""
     base: int | None = None
     for planned in trials:
@@ -146,7 +146,7 @@ def not_lethal(
         yield planned
 
 
-def run_planned(test: Test, planned: Planned, context: RunContext, first: Callable[[], None]) -> Outcome:
+def run_planned(test: Test, planned: PlannedTrial, context: RunContext, first: Callable[[], None]) -> Outcome:
     """Run one trial, without the comparison. `first` reports the findings of earlier trials if the body raises."""
     try:
         return run_next_without_comparison(test, planned.seed, context.pair)
@@ -159,19 +159,19 @@ def run_planned(test: Test, planned: Planned, context: RunContext, first: Callab
         raise
 
 
-def plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iterator[Planned]:
+def plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iterator[PlannedTrial]:
     """Yield pinned trials and stored failures, then the trials of `schedule`, until the caller has enough.
 
     This generator does not run the trials, because it would turn a `StopIteration` of the test body into another error.
     """
     base = options.seed
     if options.trial is not None:
-        yield Planned(base, options.trial, trial_seed(base, test.id, options.trial), stored=False)
+        yield PlannedTrial(base, options.trial, trial_seed(base, test.id, options.trial), stored=False)
         return
     for pinned, index in test.settings.pinned:
-        yield Planned(pinned, index, trial_seed(pinned, test.id, index), stored=True)
+        yield PlannedTrial(pinned, index, trial_seed(pinned, test.id, index), stored=True)
     for record in store.for_test(test.id) if options.replays_failures else ():
         if record.finding.first.symptom not in DEADLY:
-            yield Planned(record.finding.base_seed, record.index, record.seed, stored=True)
+            yield PlannedTrial(record.finding.base_seed, record.index, record.seed, stored=True)
     for index in schedule:
-        yield Planned(base, index, trial_seed(base, test.id, index), stored=False)
+        yield PlannedTrial(base, index, trial_seed(base, test.id, index), stored=False)

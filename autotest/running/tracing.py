@@ -33,10 +33,10 @@ from autotest.program import Call, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.call_observer import notifying
 from autotest.recording.recorder import Recorder
-from autotest.results.tasks import Conditions, Ran, Where
+from autotest.results.tasks import Conditions, RanTrials, Where
 from autotest.running.attempts import Attempt
 from autotest.sources import collection
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.trials.context import RunContext
 from autotest.trials.driver import driven_by
 from autotest.trials.trial import Test, run_trial
@@ -93,7 +93,7 @@ def trace(
         OSError: no process can be started.
     """
     where = where._replace(file=where.file.absolute())
-    return server.tried(lambda: _traced(where, attempt, conditions, server, hangs=hangs))
+    return server.retried(lambda: _traced(where, attempt, conditions, server, hangs=hangs))
 
 
 def _traced(where: Where, attempt: Attempt, conditions: Conditions, server: Server, *, hangs: bool) -> TracedTrial:
@@ -256,7 +256,7 @@ def _run(
         (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
 
 
-def _run_part(number: int, part: Ran, attempt: Attempt, conditions: Conditions, writer: _Writer) -> None:
+def _run_part(number: int, part: RanTrials, attempt: Attempt, conditions: Conditions, writer: _Writer) -> None:
     where, indices = part
     folder, last = writer.folder, number == len(attempt.before)
 

@@ -17,9 +17,9 @@ from typing import Any
 from autotest.base.errors import SkipsItself, UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
-from autotest.sources.called_tests import CollectedName, collected_as, labels, leads_to
 from autotest.sources.importing import load
 from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark
+from autotest.sources.test_names import CollectedName, collected_as, labels, leads_to
 from autotest.sources.with_fixtures import call_with_fixtures
 
 _PATTERNS = ("test_*.py", "*_test.py")

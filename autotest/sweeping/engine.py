@@ -34,7 +34,7 @@ _WITHOUT_DATABASES: Final = ("autotest.sweeping.worker",)
 #: Reason for samples left out because the sweep ran out of time.
 NO_TIME: Final = "no time for the rest of its samples"
 #: Called with a unit, the outcome of some of its samples, and whether these were the last.
-OnCell = Callable[[Unit, Cell, bool], None]
+ReportCell = Callable[[Unit, Cell, bool], None]
 
 
 _NO_UNIT: Final = Unit(-1, "", CellKey("", "", ""), "sample", 0)
@@ -95,7 +95,7 @@ class SweepEngine:
         self._made = 0
         self._died_before = False
         #: database, cell -> why its ordinary samples could not be generated
-        self._unmade: dict[tuple[str, CellKey], str] = {}
+        self._ungenerated: dict[tuple[str, CellKey], str] = {}
         #: operator, without its variant -> summaries of arguments that ended processes, with counts
         self._deadly: dict[str, collections.Counter[str]] = {}
 
@@ -133,7 +133,7 @@ class SweepEngine:
         listed: SweepListing = answer
         return listed
 
-    def run(self, units: Iterable[Unit], report: OnCell, stop: Callable[[], bool] = lambda: False) -> None:
+    def run(self, units: Iterable[Unit], report: ReportCell, stop: Callable[[], bool] = lambda: False) -> None:
         """Judge all `units`; take each from the iterator only when a worker is free.
 
         Args:
@@ -149,8 +149,8 @@ class SweepEngine:
                 unit = again.popleft() if again else next(fresh, None)
                 if unit is None:
                     more = False
-                elif unmade := self._unmade_of(unit):
-                    self._count_as_left_out(unit, unmade, report)
+                elif ungenerated := self._why_ungenerated(unit):
+                    self._count_as_left_out(unit, ungenerated, report)
                 else:
                     self._begin(unit)
             if not self._workers:
@@ -169,14 +169,14 @@ class SweepEngine:
                     worker.given_up = patience
                     worker.process.kill()
 
-    def _unmade_of(self, unit: Unit) -> str:
+    def _why_ungenerated(self, unit: Unit) -> str:
         """Return why the samples of `unit` cannot be generated; empty if they may, or are known to have been."""
         if unit.stop or unit.kind not in OF_ORDINARY:
             return ""
-        return self._unmade.get((unit.database, unit.key), "")
+        return self._ungenerated.get((unit.database, unit.key), "")
 
     @staticmethod
-    def _count_as_left_out(unit: Unit, why: str, report: OnCell, *, done: bool = True) -> None:
+    def _count_as_left_out(unit: Unit, why: str, report: ReportCell, *, done: bool = True) -> None:
         """Count the rest of a unit as not judged."""
         cell = Cell()
         cell.left_out[why] += 1
@@ -216,7 +216,7 @@ class SweepEngine:
         connections = [worker.process.connection for worker in self._workers.values()]
         return [by_connection[id(ready)] for ready in wait(connections, timeout=0.5)]
 
-    def _receive(self, worker: _Worker, report: OnCell) -> Unit | None:
+    def _receive(self, worker: _Worker, report: ReportCell) -> Unit | None:
         """Process a worker's message; return the rest of its unit if it died during the unit."""
         try:
             part: JudgedPart = worker.process.connection.recv()
@@ -238,7 +238,7 @@ class SweepEngine:
         if position.unit != worker.unit.number:
             # The worker is still starting up.
             return now - worker.given, START_UP
-        if position.making:
+        if position.generating:
             return now - position.began, self._timeouts.generation_timeout(worker.unit)
         # It runs a sample, or handles one that ended a process before.
         running = position.running
@@ -256,19 +256,19 @@ class SweepEngine:
             late += begun and time.monotonic() - position.began > self._timeouts.usual_duration(worker.unit)
         return min(late, self._jobs)
 
-    def _died(self, worker: _Worker, report: OnCell) -> Unit | None:
+    def _died(self, worker: _Worker, report: ReportCell) -> Unit | None:
         del self._workers[worker.number]
         self._died_before = True
         position, unit, ended = worker_position.read(worker.position_path), worker.unit, self._ended(worker)
         worker.process.close()
-        endless = ended.hung and position.making
+        endless = ended.hung and position.generating
         nothing = endless or position.running is Running.NOTHING
         if position.unit != unit.number or nothing or was_counted(unit, position.sample):
             # Not during a sample: while generating samples, or during the worker's own start.
             why = f"its samples could not be made: {ended.how} {ended.words}".strip()
             if endless:
                 self._timeouts.record_slow_generation(unit)
-                self._unmade[unit.database, unit.key] = why
+                self._ungenerated[unit.database, unit.key] = why
             # Samples that were judged but not reported are judged again.
             lost = endless and position.sample >= worker.upto
             self._count_as_left_out(unit, why, report, done=not lost)

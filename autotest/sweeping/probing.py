@@ -21,7 +21,7 @@ from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping.backward import results, tensors_in
 from autotest.sweeping.judgement import SampleJudgement
-from autotest.sweeping.surroundings import reads_out_of_bounds
+from autotest.sweeping.out_of_bounds_reads import reads_out_of_bounds
 
 #: Elements of the largest result that is written into to detect shared memory.
 _LARGEST: Final = 4096

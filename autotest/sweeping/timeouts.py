@@ -12,9 +12,9 @@ from autotest.sweeping.worker_position import Running
 _AT_LEAST: Final = 3.0
 _TIMES: Final = 20.0
 #: Samples of an operator, over all of its cells, that may use up the whole deadline.
-_IN_VAIN: Final = 4
+_MAX_HANGS: Final = 4
 #: Seconds for generating the next sample of a unit. The longest search takes about five on an idle machine.
-_MAKING: Final = 30.0
+_GENERATION_SECONDS: Final = 30.0
 
 
 class TimeoutPolicy:
@@ -31,9 +31,9 @@ class TimeoutPolicy:
         self.deadline = deadline
         #: operator, without its variant -> seconds of its slowest sample so far
         self._slowest: dict[str, float] = {}
-        self._in_vain: collections.Counter[str] = collections.Counter()
+        self._hangs: collections.Counter[str] = collections.Counter()
         #: Operators for which generating a sample took too long.
-        self._unmade: set[str] = set()
+        self._ungenerated: set[str] = set()
         #: Operators that hang in a fork of a process that has run other samples.
         self._unforked: set[str] = set()
 
@@ -44,11 +44,11 @@ class TimeoutPolicy:
 
     def record_slow_generation(self, unit: Unit) -> None:
         """Record that the next sample of `unit` was not generated in time."""
-        self._unmade.add(unit.key.name)
+        self._ungenerated.add(unit.key.name)
 
     def generation_timeout(self, unit: Unit) -> float:
         """Return the seconds that generating the next sample of `unit` may take."""
-        return _AT_LEAST if unit.key.name in self._unmade else _MAKING
+        return _AT_LEAST if unit.key.name in self._ungenerated else _GENERATION_SECONDS
 
     def record_timeout(self, unit: Unit, ended: Ended, seconds: float) -> Ended:
         """Record that a sample of `unit` did not answer within `seconds`; return how it is to be counted."""
@@ -57,7 +57,7 @@ class TimeoutPolicy:
         if unit.in_forks:
             self._unforked.add(unit.key.name)
         elif seconds >= self.deadline:
-            self._in_vain[unit.key.name] += 1
+            self._hangs[unit.key.name] += 1
         if seconds >= self.deadline:
             return ended
         why = f"not waited for longer, since others of its operator gave none in {self.deadline:g} s"
@@ -79,6 +79,6 @@ class TimeoutPolicy:
         there is a finding already.
         """
         found = any(ended.hung and ended.running is not Running.REFERENCE for ended in unit.ended.values())
-        in_vain = found or self._in_vain[unit.key.name] >= _IN_VAIN
-        brief = running is Running.REFERENCE or unit.in_forks or in_vain
+        enough_hangs = found or self._hangs[unit.key.name] >= _MAX_HANGS
+        brief = running is Running.REFERENCE or unit.in_forks or enough_hangs
         return self.usual_duration(unit) if brief else self.deadline

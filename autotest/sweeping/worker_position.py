@@ -34,7 +34,7 @@ class WorkerPosition(NamedTuple):
     #: Start of the sample, or of the current step, in seconds of `time.monotonic`.
     began: float
     #: Whether it generates the next sample. `sample` is then the previous one.
-    making: bool
+    generating: bool
 
 
 class PositionFile:
@@ -93,5 +93,5 @@ def read(path: Path) -> WorkerPosition:
 
 
 def _position(written: bytes | mmap.mmap) -> WorkerPosition:
-    unit, sample, running, began, making = _STATE.unpack_from(written)
-    return WorkerPosition(unit, sample, Running(running), began, bool(making))
+    unit, sample, running, began, generating = _STATE.unpack_from(written)
+    return WorkerPosition(unit, sample, Running(running), began, bool(generating))

@@ -111,7 +111,7 @@ def judge(
 
 def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> LedgerEntry | None:
     """Return the ledger's entry for the mismatch that gives the trial its name, or None."""
-    return ledger.expects(test.id, leading(outcome), identity_of_trial(outcome).operator)
+    return ledger.expects(test.id, naming_mismatch(outcome), identity_of_trial(outcome).operator)
 
 
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
@@ -121,7 +121,7 @@ def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
-def leading(outcome: Outcome) -> Mismatch:
+def naming_mismatch(outcome: Outcome) -> Mismatch:
     """Return the mismatch that gives a failure its name: an accepted call if any, since it explains later changes."""
     return next((mismatch for mismatch in outcome.mismatches if mismatch.symptom == "accepted"), outcome.mismatches[0])
 
@@ -129,6 +129,6 @@ def leading(outcome: Outcome) -> Mismatch:
 def identity_of_trial(outcome: Outcome) -> Identity:
     """Return the identity of the failure that a trial with mismatches shows."""
     program = outcome.recorder.snapshot() if outcome.repaired_program is None else outcome.repaired_program
-    first = leading(outcome)
+    first = naming_mismatch(outcome)
     pair = outcome.recorder.pair
     return identity_of(first, operator_of_mismatch(program, first, pair) or first.name, program, pair.candidate.name)

@@ -213,7 +213,7 @@ def _run_once(run: _TrialRun) -> Outcome:
     if recorder.rejection is not None and not recorder.mismatches:
         return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
     try:
-        return to_compare(seed, recorder, source.choices, source.features)
+        return uncompared_outcome(seed, recorder, source.choices, source.features)
     except CandidateDied as error:
         return _of_death(seed, recorder, source, error)
 
@@ -224,7 +224,7 @@ def _of_death(seed: int, recorder: Recorder, source: generators.Source, error: C
     return Outcome(seed, recorder, source.choices, source.features, mismatches=mismatches)
 
 
-def to_compare(
+def uncompared_outcome(
     seed: int, recorder: Recorder, choices: Sequence[generators.Choice], features: Mapping[Any, int]
 ) -> Outcome:
     """Return the outcome of a finished trial that is not compared yet."""
@@ -265,7 +265,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
     try:
         found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
     except CandidateDied:  # in one of the trials: each is replayed on its own
-        found = list(_each_once_more(open_ones, settings))
+        found = list(_replayed_one_by_one(open_ones, settings))
     for outcome, mismatches in zip(open_ones, found, strict=False):
         outcome.pending = None
         outcome.mismatches = mark_special(outcome.recorder, mismatches, settings) if mismatches else []
@@ -276,7 +276,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
         if not mismatches:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
             if settings.check_grad in ("numeric", "forward"):
-                _hold_against_numbers(outcome, settings)
+                _check_numerically(outcome, settings)
         # A tolerance set by the test decides, although it is coarser than a comparison of single steps.
         if may_be_of_a_step(outcome.recorder, outcome.mismatches) and not settings.gives_tolerance:
             from autotest.replaying.updates import check_updates
@@ -285,7 +285,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
             outcome.mismatches = [*([outcome.update.mismatch] if outcome.update else []), *outcome.mismatches]
 
 
-def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator[list[Mismatch]]:
+def _replayed_one_by_one(outcomes: Sequence[Outcome], settings: Settings) -> Iterator[list[Mismatch]]:
     """Replay each trial after the candidate died, and yield its mismatches, up to the first one that hangs."""
     for outcome in outcomes:
         record, candidate, run = outcome.recorder, outcome.recorder.pair.candidate, 0
@@ -308,10 +308,10 @@ def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator
                 return
 
 
-def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
-    from autotest.gradients.numeric_check import held_against_numbers
+def _check_numerically(outcome: Outcome, settings: Settings) -> None:
+    from autotest.gradients.numeric_check import check_numerically
 
-    found = held_against_numbers(outcome.recorder, settings)
+    found = check_numerically(outcome.recorder, settings)
     outcome.mismatches, outcome.numeric_pairs, outcome.too_small_inputs = found.mismatches, found.pairs, found.small
     if found.unchecked and not (found.mismatches or settings.skip_grad):
         asked = f"check_grad={settings.check_grad!r} was asked for and cannot be met: {found.unchecked}"
@@ -334,5 +334,5 @@ __all__ = [
     "run_next_without_comparison",
     "run_trial",
     "run_without_comparison",
-    "to_compare",
+    "uncompared_outcome",
 ]

@@ -15,7 +15,7 @@ from autotest.clusters import cluster as cluster_module
 from autotest.clusters.cluster import Cluster
 from autotest.clusters.messages import ExplainTask, Report, SentResult
 from autotest.clusters.packing import package
-from autotest.clusters.sweeps_and_gradients import SweepOnCluster, dealt
+from autotest.clusters.sweeps_and_gradients import SweepOnCluster, run_on_groups
 from autotest.program import Program
 from autotest.results.identity import Identity
 from autotest.results.sweep_findings import SweepFinding
@@ -310,7 +310,7 @@ def test_a_group_whose_machines_are_gone_does_not_keep_the_others_from_working(t
 
 
 def test_units_are_dealt_to_every_group_and_come_back_with_its_name(two_groups):
-    done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
+    done = [(group, task.indices[0]) for group, task, _ in run_on_groups(two_groups, tasks(7))]
     assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))
 
 
@@ -348,7 +348,7 @@ def test_a_group_whose_first_machine_comes_late_does_all_tasks_too(tmp_path, mon
     with contextlib.closing(Cluster(threads, given, tmp_path, each=True)) as executor:
         executor.prepare()
         threads.there["late"] = (2, lambda: _Sets(came))
-        done = [(group, task.indices[0]) for group, task, _ in dealt(executor, tasks(7))]
+        done = [(group, task.indices[0]) for group, task, _ in run_on_groups(executor, tasks(7))]
         assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))
         assert executor.machines() == [
             f"1 worker on 1 machine of the cluster: {Idle.GROUP}",
@@ -362,7 +362,7 @@ def test_a_group_whose_machines_are_gone_is_told_when_the_others_have_done_every
     for handle, agent in list(two_groups._agents.items()):
         if agent.group == OTHER:
             two_groups._lose(handle, "switched off")
-    done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
+    done = [(group, task.indices[0]) for group, task, _ in run_on_groups(two_groups, tasks(7))]
     assert sorted(done) == [(Idle.GROUP, number) for number in range(7)]
     assert two_groups.machines_left_out()[0].startswith(f"given up: nobody works on the cluster with {OTHER}: ")
 

@@ -15,7 +15,7 @@ from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.replaying.native_code import as_native_code
-from tests.support import otherwise
+from tests.support import block_framework
 
 FLOATS = {"requires_grad": True, "device": "cpu"}
 CONSTANT = {"requires_grad": False, "device": "cpu"}
@@ -51,7 +51,7 @@ def ran(lines, result, names):
 
 
 def test_functions_are_called_by_their_own_names():
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     terms = as_native_code(program(*TANH, shapes=((2, 3), (2,))), adapter, 3)
     assert terms.lines[-2:] == (
         "v2 = other.hyperbolic_tangent(x0)",
@@ -62,7 +62,7 @@ def test_functions_are_called_by_their_own_names():
 
 
 def test_gradients_are_those_of_one_function():
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     terms = as_native_code(program(*TANH, BACKWARD, shapes=((2, 3), (2,))), adapter, 0, ".grad")
     text = "\n".join(terms.lines)
     assert "def forward(x0):\n    v2 = other.hyperbolic_tangent(x0)" in text
@@ -72,7 +72,7 @@ def test_gradients_are_those_of_one_function():
 
 
 def test_what_is_written_in_place_becomes_another_value():
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     calls = (
         ("method", "clone", (Ref(0),), {}),
         ("operator", "setitem", (Ref(1), (0, slice(None, None, 2)), 9.0), {}),
@@ -83,13 +83,13 @@ def test_what_is_written_in_place_becomes_another_value():
 
 
 def test_what_nobody_looks_at_is_left_out():
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     calls = (("function", "exp", (Ref(0),), {}), ("function", "tanh", (Ref(0),), {}))
     assert not any("exponential" in line for line in as_native_code(program(*calls), adapter, 2).lines)
 
 
 def test_a_parameter_of_a_numbered_layer_is_read_by_its_whole_name():
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     calls = (("function", "nn.Linear", (3, 2), {}), ("function", "nn.Sequential", (Ref(1),), {}))
     made = program(*calls)
     state = Call("load_state", "", (Ref(2), {"0.weight": Captured(1)}), {}, 3)
@@ -103,7 +103,7 @@ def test_a_framework_that_speaks_torch_needs_none_of_this():
 
 def test_what_is_too_large_for_a_line_has_another_script():
     with pytest.raises(NotReplayable, match="too large"):
-        as_native_code(program(("function", "tanh", (Ref(0),), {}), shapes=((70, 70),)), otherwise.framework(), 1)
+        as_native_code(program(("function", "tanh", (Ref(0),), {}), shapes=((70, 70),)), block_framework.framework(), 1)
 
 
 def asked(**changes):

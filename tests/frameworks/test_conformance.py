@@ -14,7 +14,7 @@ from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Root
 from autotest.running.conformance import conformance
-from tests.support import otherwise
+from tests.support import block_framework
 
 
 def planted(**methods):
@@ -171,7 +171,7 @@ def test_a_planted_fault_is_found(adapter, check):
     assert any(check in name for name in wrong), wrong
 
 
-@pytest.mark.parametrize("adapter", [framework("torch"), otherwise.framework()], ids=lambda it: it.name)
+@pytest.mark.parametrize("adapter", [framework("torch"), block_framework.framework()], ids=lambda it: it.name)
 def test_nothing_is_found_in_a_right_adapter(adapter):
     assert [item for item in conformance(adapter) if item.outcome == "WRONG"] == []
 

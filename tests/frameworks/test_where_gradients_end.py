@@ -13,7 +13,7 @@ from autotest.emission import names
 from autotest.frameworks.torch import TorchFramework
 from autotest.replaying.native_code import as_native_code
 from autotest.replaying.replay import run_call
-from tests.support import otherwise, running
+from tests.support import block_framework, running
 
 tensor = functools.partial(random_tensor, shape=(2, 3))
 
@@ -125,7 +125,7 @@ def each(bodies):
 
 @each(BODIES)
 def test_in_trials(body):
-    outcome = running.trial(body, otherwise.framework())
+    outcome = running.trial(body, block_framework.framework())
     assert running.agrees(outcome)
     assert outcome.gradients
 
@@ -144,7 +144,7 @@ def gradients(program):
 
 @each(BODIES)
 def test_in_scripts(body):
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     program = running.trial(body, adapter).recorder.snapshot()
     for slot, expected in gradients(program).items():
         terms = as_native_code(program, adapter, slot, ".grad")
@@ -216,12 +216,12 @@ def other_data():
 
 @each([*WRITTEN, a_detached_row_of_what_is_written_later, a_row_written_without_gradients, other_data])
 def test_what_is_written_past_the_tape_changes_the_contents_alone(body):
-    assert running.agrees(running.trial(body, otherwise.framework()))
+    assert running.agrees(running.trial(body, block_framework.framework()))
 
 
 @each([written_without_gradients, a_detached_row_written])
 def test_a_script_of_functions_does_not_pretend_to_such_gradients(body):
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     program = running.trial(body, adapter).recorder.snapshot()
     (slot,) = gradients(program)
     with pytest.raises(NotReplayable, match="changed without its gradient"):
@@ -235,7 +235,7 @@ def test_the_gradient_of_a_result_in_between_has_no_script():
         y.retain_grad()
         return y * x
 
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     program = running.trial(body, adapter).recorder.snapshot()
     slot = next(call.slot for call in program.calls if call.target == "mul")
     with pytest.raises(NotReplayable, match="not written down"):
@@ -249,4 +249,4 @@ def test_what_requires_a_gradient_is_not_written_into_what_is_detached():
         copy.mul_(tensor())
         return copy * x
 
-    assert running.trial(body, otherwise.framework()).rejection.type == "Absent"
+    assert running.trial(body, block_framework.framework()).rejection.type == "Absent"

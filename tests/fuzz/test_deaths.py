@@ -22,7 +22,7 @@ from autotest.processes.endings import death_from_status, last_words, timeout_de
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import FatalCall, Identity, death_of
 from autotest.results.ledger import Ledger
-from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, Found, Where
+from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, FindingRecord, Where
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
 from autotest.running.attempts import Attempt
@@ -78,7 +78,7 @@ def settle(tmp_path, monkeypatch, against):
         assert deaths.diagnose(task, conditions, server).identity == LEFT
         later = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=True, shrink=False)
         settled = deaths.diagnose(later, conditions, server)
-        if isinstance(settled, Found) and not settled.verified.tried:
+        if isinstance(settled, FindingRecord) and not settled.verified.tried:
             proof = dataclasses.replace(later, identity=settled.identity, verify=True)
             settled = deaths.diagnose(proof, conditions, server)
         return settled, [entry.key for entry in Store(tmp_path / "kept").list()]
@@ -88,7 +88,7 @@ def settle(tmp_path, monkeypatch, against):
 
 def test_it_is_kept_as_the_death_that_it_was_and_no_more_as_what_the_trail_said(settle):
     found, keys = settle(DIED)
-    assert isinstance(found, Found)
+    assert isinstance(found, FindingRecord)
     assert found.identity == Identity("sinh", "crash", "forward", "candidate", "SIGABRT: N == N", "", "torch")
     assert keys == [found.key]
     assert found.verified.holds
@@ -144,7 +144,7 @@ def test_one_that_the_ledger_expects_under_its_own_name_is_known_and_nothing_is_
 
 def test_one_that_does_not_happen_again_is_still_told(settle):
     found, keys = settle(LIVED)
-    assert isinstance(found, Found)
+    assert isinstance(found, FindingRecord)
     assert (found.identity, found.verified) == (LEFT, Verification(State.SURVIVED))
     assert keys == [found.key]
 
@@ -204,7 +204,7 @@ def test_what_hangs_is_shown_by_an_interpreter_since_a_fork_may_hang_by_itself(s
 
 def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle):
     found, keys = settle(TracedTrial(None, None, "", raised="UsageError: expected a candidate\nin two lines"))
-    assert isinstance(found, Found)
+    assert isinstance(found, FindingRecord)
     assert (found.identity, found.message) == (LEFT, "sum: the candidate dies")
     assert str(found.verified) == "its trial cannot be run again: UsageError: expected a candidate"
     assert keys == [found.key]

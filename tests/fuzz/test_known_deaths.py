@@ -72,7 +72,7 @@ def test_a_fork_that_hangs_may_lack_a_thread(run_in_fork, monkeypatch):
 
 @pytest.mark.parametrize("reason", ["no death is known", "another task", "cannot be forked"])
 def test_nothing_else_is_asked_of_a_fork(run_in_fork, monkeypatch, reason):
-    monkeypatch.setattr(known_deaths, "_asked", lambda *arguments: pytest.fail("a fork was asked"))
+    monkeypatch.setattr(known_deaths, "_result_of_fork", lambda *arguments: pytest.fail("a fork was asked"))
     candidate = six()
     candidate.forkable = reason != "cannot be forked"
     ledger = ENTRY.replace("crash", "value") if reason == "no death is known" else ENTRY

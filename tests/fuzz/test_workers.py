@@ -20,15 +20,15 @@ from autotest.campaigns.workers import (
     _STALE,
     DIAGNOSIS,
     Workers,
+    _append_trials,
     _forget_killed,
-    _with,
     _Worker,
 )
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server, ServerLost
 from autotest.processes.endings import death_from_status
 from autotest.results.identity import Identity
-from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Ran, Where
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, RanTrials, Where
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def losing(tmp_path, monkeypatch):
 def lose(pool, *, after_a_start=True):
     if after_a_start:
         pool._has_started(pool._workers[0], "")
-    return list(pool._begin_again(ServerLost("killed")))
+    return list(pool._restart_all(ServerLost("killed")))
 
 
 def test_what_was_being_done_is_done_again_when_the_server_is_lost_however_much_that_was(losing):
@@ -258,13 +258,13 @@ def test_the_next_trial_has_the_time_of_its_own_again(waiting, tmp_path):
 
 def test_a_death_is_told_with_what_its_worker_had_run_before_of_whatever_tests(tmp_path):
     def ran(name, start, stop):
-        return Ran(Where(tmp_path / "t.py", name, 0), range(start, stop))
+        return RanTrials(Where(tmp_path / "t.py", name, 0), range(start, stop))
 
     pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 1)
     worker = _Worker(Silent(), tmp_path / "log", ready=True)
     for name, aside, done in (("a", (), 3), ("b", (), 0), ("b", ("relu",), 5), ("a", (), 2)):
         task = Explore(Where(tmp_path / "t.py", name, 0), range(10, 20), 0.4, set_aside=frozenset(aside))
-        worker.ran = _with(worker.ran, task, done)
+        worker.ran = _append_trials(worker.ran, task, done)
     assert worker.ran == (ran("a", 10, 13), ran("a", 10, 12)), "not what left out calls that kill"
     pool._new = lambda: worker
     pool._workers[0] = worker

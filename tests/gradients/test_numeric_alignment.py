@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch as real
 
-from autotest.sources.called_tests import trial_seed
 from autotest.sources.collection import collect
+from autotest.sources.test_names import trial_seed
 from autotest.trials.driver import driven_by
 from autotest.trials.trial import run_trial
 

@@ -355,7 +355,7 @@ def test_without_its_gate_a_test_that_compares_no_gradient_passes(against, monke
 
 ACCUSED = {
     "shared random numbers": (
-        replaced(Recorder, "_settle_contents", lambda self, slot, contents: None),
+        replaced(Recorder, "_copy_contents", lambda self, slot, contents: None),
         lambda: torch.randn(3) + 1,
         None,
     ),

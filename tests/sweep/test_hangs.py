@@ -154,7 +154,7 @@ def test_samples_that_cannot_be_made_in_time_cost_one_wait_for_all_units_of_thei
     monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
-    monkeypatch.setattr("autotest.sweeping.timeouts._MAKING", 2.0)
+    monkeypatch.setattr("autotest.sweeping.timeouts._GENERATION_SECONDS", 2.0)
     database = Unending()
     unmade = list(units(database.entries(), lambda key: True, 0))
     cells = {unit.kind: Cell() for unit in unmade}

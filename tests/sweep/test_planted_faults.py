@@ -14,8 +14,8 @@ from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.results.sweep import Cell
 from autotest.sweeping.judging import Judge
+from autotest.sweeping.out_of_bounds_reads import reads_out_of_bounds
 from autotest.sweeping.probing import is_nondeterministic
-from autotest.sweeping.surroundings import reads_out_of_bounds
 from tests.support.faulty import FaultyTorch
 from tests.sweep.planted import FAULTS, TORCH, failing, fault, other_every_time, swept
 

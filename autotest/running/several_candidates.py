@@ -13,7 +13,7 @@ from autotest.report import candidates as report
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.running import runner
-from autotest.running.judged_trials import JudgedTrials, Planned
+from autotest.running.judged_trials import JudgedTrials, PlannedTrial
 from autotest.running.run_hooks import run_hook
 from autotest.running.tally import Tally
 from autotest.storage.store import Store
@@ -40,7 +40,7 @@ class _Candidate:
     def name(self) -> str:
         return self.judged.context.pair.candidate.name
 
-    def take(self, planned: Planned, outcome: Outcome) -> None:
+    def take(self, planned: PlannedTrial, outcome: Outcome) -> None:
         self.attempt(lambda: self.judged.add(planned, outcome))
         self.done = self.done or self.judged.enough
 
@@ -85,7 +85,7 @@ def run_against_several(test: Test, context: RunContext) -> None:
                     break
             for candidate in candidates:
                 candidate.finish()
-    _tell(candidates)
+    _raise_joint_failure(candidates)
 
 
 def against_each(test: Test, context: RunContext, run: Callable[[Test, RunContext], None]) -> None:
@@ -99,16 +99,16 @@ def against_each(test: Test, context: RunContext, run: Callable[[Test, RunContex
             candidate.judged.tally = tallies[-1] if tallies else candidate.judged.tally
             tallies.clear()
             candidates.append(candidate)
-    _tell(candidates)
+    _raise_joint_failure(candidates)
 
 
-def _one_trial(test: Test, planned: Planned, candidates: list[_Candidate], schedule: Schedule) -> None:
+def _one_trial(test: Test, planned: PlannedTrial, candidates: list[_Candidate], schedule: Schedule) -> None:
     """Run one trial with the first candidate that is not done, and replay it on the others."""
     first, *others = [candidate for candidate in candidates if not candidate.done]
     context = first.judged.context
     outcome = runner.run_planned(test, planned, context, lambda: _judge_waiting(candidates))
     if not planned.stored:
-        schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
+        schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
     replayed = [(candidate, on_another(outcome, candidate.judged.context.pair)) for candidate in others]
     first.take(planned, outcome)
     for candidate, another in replayed:
@@ -138,7 +138,7 @@ def _against(ended: Exception) -> str:
     return ended.said if isinstance(ended, TrialsFailed) else str(ended)
 
 
-def _tell(candidates: list[_Candidate]) -> None:
+def _raise_joint_failure(candidates: list[_Candidate]) -> None:
     """Raise the joint failure of all candidates, if there is one."""
     lines = report.lines([_result(each) for each in candidates])
     found = [each.ended for each in candidates if isinstance(each.ended, Divergence)]

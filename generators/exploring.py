@@ -23,7 +23,7 @@ from generators.related_numbers import RELATED, converted, related, sharing, wit
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import are_plain, as_generator
-from generators.values import REACH, WHOLE_REACH, Open
+from generators.values import REACH, WHOLE_REACH, LevelContents
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -91,7 +91,7 @@ def explored_array(
     if low is not None or high is not None:
         _check_bounds(low, high)
     if contents is None:
-        filling: Any = Open(exploration.level("values", number), low, high, exploration.turn("values"))
+        filling: Any = LevelContents(exploration.level("values", number), low, high, exploration.turn("values"))
     else:
         filling = check_contents(contents)
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling
@@ -115,7 +115,7 @@ def explored_array(
             times = sizes[dim]
             sizes = (*sizes[:dim], 1, *sizes[dim + 1 :])
         if contents is None:
-            values = _open_values(exploration, sizes, name, filling, seed)
+            values = _level_values(exploration, sizes, name, filling, seed)
         else:
             values = array_from(Spec(sizes, name, least, greatest, filling), seed)
             first = exploration.first_of(name, values)
@@ -126,7 +126,7 @@ def explored_array(
         raise type(error)(f"random_tensor at {location(call_site())}: {error}") from None
 
 
-def _open_values(exploration: Exploration, shape: Shape, dtype: str, numbers: Open, seed: int) -> Array:
+def _level_values(exploration: Exploration, shape: Shape, dtype: str, numbers: LevelContents, seed: int) -> Array:
     """Return an array of `numbers`, related to the earlier arrays of the trial so that together they reveal more."""
     values = numbers.fill(Bits(seed), Spec(shape, dtype))
     first = exploration.first_of(dtype, values)

@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     entries = [] if arguments.ledger is None else ledger.read(arguments.ledger)
     sweep_files.check(arguments)
     environment = options.from_environment()
-    place = journal.place(environment.directory, arguments.shard)
+    place = journal.journal_path(environment.directory, arguments.shard)
     done: Mapping[str, Sequence[Cell]] = {}
     if arguments.resume:
         done = _resumed(arguments, place)

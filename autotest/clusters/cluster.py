@@ -23,7 +23,7 @@ from autotest.report.plural import several
 #: Seconds that an agent waits for a result before it answers and can get further tasks.
 POLL = 0.25
 #: Seconds after the first agent is ready in which others may join, before their groups are compared.
-GATHERING = 10.0
+JOIN_SECONDS = 10.0
 #: Seconds without an answer after which an agent is given up, and seconds without any agent after which the campaign
 #: ends.
 SILENT, ALONE = 60.0, 120.0
@@ -84,7 +84,7 @@ class Cluster:
         self._engine.connect()
         begin, first = time.monotonic(), 0.0
         # With `each`, a group must not be left out of the results because its machines are slower to start.
-        gathering = START_UP if self.each else GATHERING
+        gathering = START_UP if self.each else JOIN_SECONDS
         while not first or (time.monotonic() < first + gathering and any(not one.facts for one in self._all())):
             self._start_agents()
             if not self._agents and (self._machines.refused or time.monotonic() > begin + SILENT):

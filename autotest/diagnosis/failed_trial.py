@@ -20,7 +20,7 @@ from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
 from autotest.diagnosis.reproducibility import unrepeatable
 from autotest.diagnosis.scripted_finding import scripted
-from autotest.diagnosis.shrunk_trial import WholeTrial, failure_of, with_opinion
+from autotest.diagnosis.shrunk_trial import UnshrunkTrial, failure_of, with_opinion
 from autotest.diagnosis.unexpected_mismatches import find_unexpected
 from autotest.diagnosis.verdict import HARMLESS, Verdict
 from autotest.diagnosis.verification import interpreter_started_early
@@ -272,7 +272,7 @@ class FailedTrial:
             return with_opinion(finding, agreement, opinion, pair)
         failure = failure_of(agreement, opinion, pair, settings)
         test = dataclasses.replace(self.test, settings=settings)
-        return WholeTrial(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)
+        return UnshrunkTrial(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)
 
     def _with_intermediate_gradients(self) -> tuple[Sequence[Call], Sequence[Mismatch]]:
         """Return the calls and mismatches of the trial; if only gradients differ, of a repetition that keeps all."""

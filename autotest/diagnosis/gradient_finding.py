@@ -10,7 +10,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Judging, with_fitting_cotangents
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, ProgramJudge, with_fitting_cotangents
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
@@ -46,7 +46,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         # A smaller program must not move to the edge of a domain, where a gradient is NaN, unless the original did.
         for finite in (True, False):
             for started, judge in _starts(finding, pair, framework, settings, finite):
-                smaller = _shrunk(finding, started, Judging(pair, settings, judge), options.shrink)
+                smaller = _shrunk(finding, started, ProgramJudge(pair, settings, judge), options.shrink)
                 return _scripted(smaller, pair, framework, options)
         return dataclasses.replace(
             finding, verified=Verification.lacking("it does not show along this trial's cotangents")
@@ -111,7 +111,7 @@ def _mismatch(wrong: WrongElement, framework: Framework, side: Side) -> Mismatch
     return Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=place)
 
 
-def _shrunk(finding: Finding, start: Agreement, judging: Judging, seconds: float) -> Finding:
+def _shrunk(finding: Finding, start: Agreement, judging: ProgramJudge, seconds: float) -> Finding:
     """Return `finding` about the smallest program found that fails in the same way."""
     first = start.mismatches[0]
     # The wrong gradient of a leaf does not say which call between the result and the leaf is wrong.

@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree, place_of
 from autotest.diagnosis.double_precision import DoublePrecision
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Judging
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs
@@ -45,7 +45,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         if not found.mismatches:
             why = "no script: the program alone agrees, or cannot be run again"
             return dataclasses.replace(finding, verified=Verification.lacking(why))
-        judging = Judging(pair, settings, judge)
+        judging = ProgramJudge(pair, settings, judge)
         finding, found = shrunk(finding, found, _failure(found), judging, options.shrink)
         told = (*finding.verdict[:1], *_three_ways(found, pair))
         finding = dataclasses.replace(finding, verdict=told, blame="candidate")

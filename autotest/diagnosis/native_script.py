@@ -38,7 +38,7 @@ def native_script(finding: Finding, pair: Pair) -> str | None:
             first.symptom,
             name,
             first.statistics,
-            candidate.place if isinstance(candidate, Interpreter) else "",
+            candidate.absolute_path if isinstance(candidate, Interpreter) else "",
         )
         return script(program, reference, other, terms, asked)
     except Exception:  # noqa: BLE001 - if this script cannot be written, the general one is used

@@ -102,7 +102,7 @@ class Shrunk:
     complete: bool = True
 
 
-class Judging(NamedTuple):
+class ProgramJudge(NamedTuple):
     """How programs are judged: the two sides, the settings, and the functions that decide."""
 
     pair: Pair
@@ -125,7 +125,7 @@ class Shrinker:
         self,
         start: Agreement,
         failure: FailureSignature,
-        judging: Judging,
+        judging: ProgramJudge,
         seconds: float,
         limit: int = EXECUTIONS,
     ) -> None:
@@ -343,7 +343,7 @@ def _push_with_fitting_cotangents(program: Program, push: Call, framework: Frame
 
 __all__ = [
     "FailureSignature",
-    "Judging",
+    "ProgramJudge",
     "Shrinker",
     "Shrunk",
     "differs_widely",

@@ -9,7 +9,7 @@ from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.decisive_features import OutOfTime, decisive_features
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import scout
-from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker
 from autotest.program.inputs import inputs_of, with_inputs
 from autotest.results.finding import Finding
 
@@ -18,7 +18,7 @@ def shrunk(
     finding: Finding,
     start: Agreement,
     failure: FailureSignature,
-    judging: Judging,
+    judging: ProgramJudge,
     seconds: float,
     *,
     features: bool = True,
@@ -46,7 +46,7 @@ def shrunk(
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found
 
 
-def _laid_out_at_once(found: Agreement, shrinker: Shrinker, judging: Judging) -> Agreement:
+def _laid_out_at_once(found: Agreement, shrinker: Shrinker, judging: ProgramJudge) -> Agreement:
     """Return `found` with each input created with its content, not filled later, if the program still fails alike.
 
     This leaves inputs as they are if their memory layout does not allow it.

@@ -14,7 +14,7 @@ from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain, shrunk_line
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, may_be_rounding
-from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker, differs_widely, message_of
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker, differs_widely, message_of
 from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
@@ -38,7 +38,7 @@ def _acceptable_blames(verdict: Verdict) -> tuple[Blame, ...]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class WholeTrial:
+class UnshrunkTrial:
     """A failed trial before shrinking, with its diagnosis."""
 
     finding: Finding
@@ -58,7 +58,7 @@ class WholeTrial:
         with doing("shrinking"), scout(self.pair, self.agreement.program) as survives:
             return self._with_ordinary_numbers()._shrunk(seconds, survives)
 
-    def _with_ordinary_numbers(self) -> WholeTrial:
+    def _with_ordinary_numbers(self) -> UnshrunkTrial:
         """Return this trial with ordinary numbers in place of special ones that its failure does not need.
 
         A failure that ordinary numbers show must not turn into one that only NaN or an infinity shows. In a program
@@ -86,7 +86,7 @@ class WholeTrial:
         begin = time.monotonic()
         start, tried = self._plainer(seconds / 2)
         left = max(1.0, seconds - (time.monotonic() - begin))
-        judging = Judging(pair, settings, self._judged, survives)
+        judging = ProgramJudge(pair, settings, self._judged, survives)
         shrinker = Shrinker(start, self.failure, judging, left)
         shrunk = shrinker.shrink([alone.program] if alone is not None else [])
         smallest, final = self._judged_alike(shrunk.history)
@@ -171,4 +171,4 @@ def with_opinion(finding: Finding, agreement: Agreement, opinion: Opinion, pair:
     )
 
 
-__all__ = ["WholeTrial", "failure_of", "with_opinion"]
+__all__ = ["UnshrunkTrial", "failure_of", "with_opinion"]

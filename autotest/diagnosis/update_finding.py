@@ -7,7 +7,7 @@ import dataclasses
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.shrinking import FailureSignature, Judging
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.frameworks import Pair
 from autotest.program import Program
@@ -37,7 +37,7 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
         return finding
     first = agreement.mismatches[0]
     failure = FailureSignature(first.symptom, first.stage, first.side, "", "")
-    judging = Judging(pair, judged, _in_double)
+    judging = ProgramJudge(pair, judged, _in_double)
     finding, agreement = shrunk(finding, agreement, failure, judging, context.options.shrink, features=False)
     steps = [call.slot for call in agreement.program.calls if is_step(call)]
     return dataclasses.replace(finding, divergent=steps[-1] if steps else None, settings=dataclasses.asdict(judged))

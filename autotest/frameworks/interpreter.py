@@ -38,7 +38,7 @@ class Interpreter(RemoteFramework):
         self._declared: dict[tuple[str, bool], bool] = {}
 
     @property
-    def place(self) -> str:
+    def absolute_path(self) -> str:
         """The absolute path of the interpreter, valid in any working directory; its name if it is found on PATH."""
         return str(Path(self.python).absolute()) if os.sep in self.python else self.python
 

@@ -104,7 +104,7 @@ class Session:
         def listen(test: Test, context: RunContext, tally: Tally) -> None:
             tallies.append((test.id, context, tally))
 
-        with run_hook(listen), self._where_it_runs(item), self._as_it_is_called(item), self._shown():
+        with run_hook(listen), self._isolated_if_needed(item), self._collected_name(item), self._shown():
             yield
         if tallies:
             from autotest.pytest_plugin import summaries
@@ -133,7 +133,7 @@ class Session:
             yield
 
     @contextlib.contextmanager
-    def _as_it_is_called(self, item: pytest.Item) -> Iterator[None]:
+    def _collected_name(self, item: pytest.Item) -> Iterator[None]:
         called = self._names.get(item.nodeid)
         if called is None:
             yield
@@ -144,7 +144,7 @@ class Session:
             yield
 
     @contextlib.contextmanager
-    def _where_it_runs(self, item: pytest.Item) -> Iterator[None]:
+    def _isolated_if_needed(self, item: pytest.Item) -> Iterator[None]:
         """Run an autotest's trials in a worker process, which sets up its own fixtures, with `--autotest-isolate`."""
         if not self._config.getoption("autotest_isolate") or not is_autotest(item):
             yield

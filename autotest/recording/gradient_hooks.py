@@ -32,7 +32,7 @@ class GradientHook(Protocol):
     """Something that reads or changes gradients as a backward passes certain tensors."""
 
     @property
-    def place(self) -> tuple[int, int]:
+    def order_key(self) -> tuple[int, int]:
         """Sort key: hooks run in descending order, the last part of the forward first."""
 
     @property
@@ -64,7 +64,7 @@ class GradientHooks:
             asked_for = [one for hook in self.all for one in hook.tensors if _is_leaf(recorder, one)]
             push = Push(recorder, _roots(recorder, given, owner), asked_for, bool(given.get("create_graph")))
             before = len(push.roots)
-            for hook in sorted(self.all, key=lambda one: one.place, reverse=True):
+            for hook in sorted(self.all, key=lambda one: one.order_key, reverse=True):
                 push.add(hook.run(push))
         finally:
             self.busy = False
@@ -161,7 +161,7 @@ class TensorHooks:
         return [self.tensor]
 
     @property
-    def place(self) -> tuple[int, int]:
+    def order_key(self) -> tuple[int, int]:
         # The gradient of a leaf is complete only after all other hooks have run, whatever its slot is.
         return (-1, 0) if self.is_leaf else (self.tensor._slot, 2)
 
@@ -195,7 +195,7 @@ class ModuleHooks:
         return self.inputs
 
     @property
-    def place(self) -> tuple[int, int]:
+    def order_key(self) -> tuple[int, int]:
         return max(one._slot for one in self.outputs), 1
 
     def run(self, push: Push) -> Iterable[PushedGradient]:

@@ -28,5 +28,5 @@ def stop_at_large(record: LiveRecord, target: str, expected: Any) -> None:
             count = reference.numel([item])
             if count > MOST_ELEMENTS:
                 said = f"a result of {count} elements, from sizes that were drawn large; {MOST_ELEMENTS} are enough"
-                record.rejection = Rejection(target, TOO_LARGE, said, refusals.place(record.pair.packages))
+                record.rejection = Rejection(target, TOO_LARGE, said, refusals.calling_line(record.pair.packages))
                 raise TrialEnd

@@ -24,7 +24,7 @@ from autotest.program.semantics import give_gradients, gives_gradients, is_backw
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.record import Record, stage_of
-from autotest.recording.special_values import marked, wanted
+from autotest.recording.special_values import counted_mismatches, marked_special
 
 
 @dataclasses.dataclass(slots=True)
@@ -52,7 +52,7 @@ _expected, _actual = operator.attrgetter("expected"), operator.attrgetter("actua
 
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
     """Compare both sides of `record`; return the mismatches that count under `settings`."""
-    return wanted(compare([observe(record)], settings)[0], settings)
+    return counted_mismatches(compare([observe(record)], settings)[0], settings)
 
 
 def observe(record: Record) -> Observed:
@@ -167,7 +167,7 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
         )
         found += compare_values(named[pairing.slot], expected[index], actual[index], how)
     found = [_of_operand(record, item) if item.stage == "backward" else item for item in found]
-    return _ordered(record, [*record.mismatches, *marked(record, found)])
+    return _ordered(record, [*record.mismatches, *marked_special(record, found)])
 
 
 def _of_operand(record: Record, mismatch: Mismatch) -> Mismatch:

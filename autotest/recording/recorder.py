@@ -370,7 +370,9 @@ class Recorder(LiveRecord):
             # A call of a module is reported under the name of its class.
             owner = self.calls[call.args[0].slot] if is_module_call(call) and type(call.args[0]) is Ref else call
             operator = owner.target if is_class(owner) else target
-            self.rejection = Rejection(operator, type(error).__name__, str(error), refusals.place(self.pair.packages))
+            self.rejection = Rejection(
+                operator, type(error).__name__, str(error), refusals.calling_line(self.pair.packages)
+            )
             if not self.check_errors:
                 return
         self.before_call(self, "candidate", call)

@@ -66,7 +66,7 @@ def not_for_a_report() -> None:
         frame = frame.f_back
 
 
-def place(packages: Collection[str]) -> str:
+def calling_line(packages: Collection[str]) -> str:
     """Return the line of the test that makes the call, as ``test_x.py:12 (`y = x.item()`)``; empty if there is none.
 
     Frames of `packages` and of the standard library are skipped. If the line is in a `try` or a ``suppress`` block, a

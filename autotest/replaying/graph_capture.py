@@ -139,7 +139,7 @@ def divide(record: Record, *, backward: bool = True) -> DividedProgram:
     division = _Division(divided)
     with Contexts(framework) as entered:
         for call in record.calls:
-            division.place(call, entered)
+            division.assign(call, entered)
     if not divided.inside:
         raise CannotDivide("nothing is left to build")
     division.finish()
@@ -192,7 +192,7 @@ class _Division:
         #: Number of `with` blocks that are open.
         self._depth = 0
 
-    def place(self, call: Call, entered: Contexts) -> None:
+    def assign(self, call: Call, entered: Contexts) -> None:
         """Assign `call` to a part, and make it now if it is outside of the graph. Raises `CannotDivide`."""
         divided, slot = self._divided, call.slot
         part = self._part(call)

@@ -17,7 +17,7 @@ from autotest.running.judged_trials import JudgedTrials, PlannedTrial
 from autotest.running.run_hooks import run_hook
 from autotest.running.tally import Tally
 from autotest.storage.store import Store
-from autotest.trials.another_candidate import on_another
+from autotest.trials.another_candidate import outcome_on
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, Test, run_next_without_comparison
 from generators import Schedule
@@ -109,7 +109,7 @@ def _one_trial(test: Test, planned: PlannedTrial, candidates: list[_Candidate], 
     outcome = runner.run_planned(test, planned, context, lambda: _judge_waiting(candidates))
     if not planned.stored:
         schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
-    replayed = [(candidate, on_another(outcome, candidate.judged.context.pair)) for candidate in others]
+    replayed = [(candidate, outcome_on(outcome, candidate.judged.context.pair)) for candidate in others]
     first.take(planned, outcome)
     for candidate, another in replayed:
         pair = candidate.judged.context.pair

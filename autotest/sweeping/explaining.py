@@ -18,7 +18,7 @@ from autotest.comparison import Mismatch, Symptom
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.native_script import native_script
 from autotest.diagnosis.referee import examine
-from autotest.diagnosis.shrinking import Judging, Shrinker
+from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
 from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.emission import emit, program_text
 from autotest.emission.checker import ONCE
@@ -121,7 +121,7 @@ def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings)
     if pair.candidate.fragile and len(agreement.program.calls) <= 4:
         return agreement
     failure = failure_of(agreement, opinion, pair, settings)
-    return Shrinker(agreement, failure, Judging(pair, settings), _SHRINK).shrink().agreement
+    return Shrinker(agreement, failure, ProgramJudge(pair, settings), _SHRINK).shrink().agreement
 
 
 def _finding(question: Question, program: Program, mismatches: tuple[Mismatch, ...], pair: Pair) -> Finding:

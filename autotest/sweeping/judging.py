@@ -19,7 +19,7 @@ from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
-from autotest.recording.special_values import wanted
+from autotest.recording.special_values import counted_mismatches
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
@@ -157,7 +157,7 @@ class Judge:
         if actual.error is not None and not (unlike and program.calls[len(actual.values)].kind == "load_state"):
             record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
         observed = observe(record)
-        mismatches = wanted(compare([observed], self._settings)[0], self._settings)
+        mismatches = counted_mismatches(compare([observed], self._settings)[0], self._settings)
         if mismatches:
             if self._is_nondeterministic(program, mismatches[0]):
                 found.left_out = f"{self._pair.sides[0]} does not agree with itself"

@@ -14,7 +14,7 @@ _SHARED = (
 )
 
 
-def on_another(outcome: Outcome, pair: Pair) -> Outcome | None:
+def outcome_on(outcome: Outcome, pair: Pair) -> Outcome | None:
     """Return the outcome that a trial would have had with the candidate of `pair`. `outcome` is not compared yet.
 
     Returns None if a replay cannot tell: the trial ended early, its program cannot be replayed, or this candidate fails

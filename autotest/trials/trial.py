@@ -24,7 +24,7 @@ from autotest.replaying.replay import Replayed, replay
 from autotest.results.ledger import LedgerEntry
 from autotest.trials import body_generators
 from autotest.trials.backward import run_backward, unused_results
-from autotest.trials.body_errors import explained, own_lines
+from autotest.trials.body_errors import explained, traceback_of_test
 from autotest.trials.body_generators import BodyGenerators
 from autotest.trials.intermediate_gradients import keep_gradients
 from autotest.trials.returned import check_equal_default_dtypes, check_modes_of_both_sides, returned_tensors
@@ -251,7 +251,7 @@ def _returned(body: Callable[[], Any], pair: Pair) -> Any:
         if not getattr(error, "is_test_mistake", False):
             raise
         between = {*pair.packages, "copy"}  # packages whose frames are between lines of the body
-        raise error.with_traceback(own_lines(error.__traceback__, between))  # noqa: B904 - it is the same one
+        raise error.with_traceback(traceback_of_test(error.__traceback__, between))  # noqa: B904 - it is the same one
 
 
 def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:

@@ -15,7 +15,7 @@ from autotest.diagnosis import shrinking
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.double_precision import RUNS, DoublePrecision
 from autotest.diagnosis.referee import cleared
-from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref, reduction
@@ -49,7 +49,7 @@ def shrinker(monkeypatch):
         monkeypatch.setattr(shrinking, "_LARGE", large)
         pair, settings = Pair(TorchFramework(), FaultyTorch({"exp": fault})), Settings()
         start = agree(program(64, 64), pair, settings)
-        return Shrinker(start, FAILURE, Judging(pair, settings, judge), seconds=0.0), ran
+        return Shrinker(start, FAILURE, ProgramJudge(pair, settings, judge), seconds=0.0), ran
 
     return make
 

@@ -22,7 +22,7 @@ DOUBTFUL = 2
 class Schedule:
     """Iterator over the indices of a test's trials.
 
-    The caller reports the result of each trial with `tell`. A feature whose trials were all refused counts as new
+    The caller reports the result of each trial with `record`. A feature whose trials were all refused counts as new
     again: a trial that has it, and whose other features make it likely to be accepted, is preferred to a trial that has
     only new features.
     """

@@ -55,7 +55,7 @@ class FailedTrial:
 
     @property
     def _settings(self) -> Settings:
-        """The settings of the test, without the differences that `beyond_known` found to be known in this trial."""
+        """The settings of the test, without the differences that `unexpected_mismatches` found to be known."""
         return dataclasses.replace(self.test.settings, set_aside=self.outcome.ignored_differences)
 
     def _replayed(self) -> Agreement:

@@ -1,6 +1,7 @@
 """The differentiable operators of ``tests/alignment/``, one trial each, held against differences on torch itself.
 
-What torch means to be no derivative, and `redefined_gradients` does not know, is named here, and must go when it becomes one.
+What torch means to be no derivative, and `redefined_gradients` does not know, is named here, and must go when it
+becomes one.
 """
 
 from __future__ import annotations

@@ -20,15 +20,15 @@ from autotest.base.errors import FrameworkMissing, GradientNotCompared, NotDual,
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
-from autotest.frameworks import Pair, all_chosen
+from autotest.frameworks import Pair, chosen_pairs
 from autotest.frameworks.registry import takes_own
 from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
-from autotest.running.several import against_each, run_against_several
-from autotest.sources.called_tests import current_name, owner_of, path_of
+from autotest.running.several_candidates import against_each, run_against_several
 from autotest.sources.hypothesis_examples import Example, example_now, options_for
 from autotest.sources.source_locations import redefinition_warning, return_location, source_location
+from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
@@ -159,7 +159,7 @@ def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:
 
 def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callable[[], Pair | tuple[Pair, ...]]:
     if given is None:
-        return lambda: all_chosen(candidate)
+        return lambda: chosen_pairs(candidate)
     if isinstance(given, Pair):
         return lambda: given
     if not callable(given):
@@ -170,7 +170,7 @@ def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callabl
 def decorate(
     function: F,
     settings: Settings,
-    pair: Callable[[], Pair | tuple[Pair, ...]] = all_chosen,
+    pair: Callable[[], Pair | tuple[Pair, ...]] = chosen_pairs,
     asked: Callable[[], Options] = from_environment,
 ) -> F:
     """Return a test that runs `function` as trials.

@@ -12,7 +12,19 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import cluster, deaths, elsewhere, harvesting, machine, networks, parts, revisions, tell, trials, whole
+from benchmarks import (
+    cluster,
+    deaths,
+    elsewhere,
+    harvesting,
+    machine,
+    networks,
+    parts,
+    report,
+    revisions,
+    trials,
+    whole,
+)
 from benchmarks.contenders import Contenders
 from benchmarks.results import Row
 
@@ -53,13 +65,13 @@ def main() -> int:
             chosen.groups or GROUPS, chosen.rounds, chosen.only, chosen.beside and chosen.beside.absolute()
         ):
             if not rows or rows[-1].section != row.section:
-                print(tell.heading(row.section))
+                print(report.heading(row.section))
             rows.append(row)
-            print(tell.line(row), flush=True)
+            print(report.line(row), flush=True)
     chosen.output.mkdir(parents=True, exist_ok=True)
-    tell.write_json(chosen.output / "results.json", rows, about)
-    (chosen.output / "results.md").write_text(tell.markdown(rows, about), encoding="utf-8")
-    if not tell.draw(chosen.output / "trials.svg", rows):
+    report.write_json(chosen.output / "results.json", rows, about)
+    (chosen.output / "results.md").write_text(report.markdown(rows, about), encoding="utf-8")
+    if not report.draw(chosen.output / "trials.svg", rows):
         print("\nno chart: it needs Matplotlib (the dependency group `bench`) and timed trials", file=sys.stderr)
     short = [row for row in rows if row.holds is False]
     print(f"\n{len(rows)} measures, {len(short)} fall short. Files are in {chosen.output}")
@@ -89,10 +101,10 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str, beside
     if "processes" in groups:
         # Six minutes on an idle machine, and four more for another checkout.
         yield from deaths.replacing(3)
-        yield from deaths.proving(2)
+        yield from deaths.script_seconds(2)
         for root in filter(None, (deaths.ROOT, beside)):
             yield from deaths.reporting(2, root)
-        for measure, seconds in ((deaths.looking, 30.0), (deaths.six, 60.0), (deaths.campaign, 60.0)):
+        for measure, seconds in ((deaths.diagnosis_rate, 30.0), (deaths.six, 60.0), (deaths.campaign, 60.0)):
             for root in filter(None, (deaths.ROOT, beside)):
                 yield from measure(seconds, root)
         yield from whole.isolation(1000, 4000, 3)

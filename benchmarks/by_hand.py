@@ -30,7 +30,7 @@ class ByHand:
         expected = self.torch.tensor(array, requires_grad=requires_grad)
         return expected, self.flow.tensor(array, requires_grad=requires_grad)
 
-    def push_back(self, expected: Any, actual: Any) -> None:
+    def backward(self, expected: Any, actual: Any) -> None:
         cotangent = self.rng.uniform(-1, 1, tuple(expected.shape)).astype(np.float32)
         expected.backward(self.torch.tensor(cotangent))
         actual.backward(self.flow.tensor(cotangent))
@@ -52,7 +52,7 @@ class ByHand:
 def relu(hand: ByHand, size: int | None) -> None:
     x, u = hand.leaves(hand.dim(size), hand.dim(size))
     y, v = hand.torch.relu(x), hand.flow.relu(u)
-    hand.push_back(y, v)
+    hand.backward(y, v)
     hand.same(y, v)
     hand.same(x.grad, u.grad)
 
@@ -62,7 +62,7 @@ def matmul(hand: ByHand, size: int | None) -> None:
     x, u = hand.leaves(hand.dim(size), inner)
     y, v = hand.leaves(inner, hand.dim(size))
     z, w = hand.torch.matmul(x, y), hand.flow.matmul(u, v)
-    hand.push_back(z, w)
+    hand.backward(z, w)
     hand.same(z, w)
     hand.same(x.grad, u.grad)
     hand.same(y.grad, v.grad)
@@ -73,7 +73,7 @@ def add_broadcasting(hand: ByHand, size: int | None) -> None:
     x, u = hand.leaves(hand.dim(size), columns)
     y, v = hand.leaves(1, columns)
     z, w = x + y, u + v
-    hand.push_back(z, w)
+    hand.backward(z, w)
     hand.same(z, w)
     hand.same(x.grad, u.grad)
     hand.same(y.grad, v.grad)
@@ -87,7 +87,7 @@ def conv2d_module(hand: ByHand, size: int | None) -> None:
     side = hand.dim(size, 4, 8)
     x, u = hand.leaves(1, channels, side, side)
     y, v = m(x), n(u)
-    hand.push_back(y, v)
+    hand.backward(y, v)
     hand.same(y, v)
     hand.same(x.grad, u.grad)
     hand.same_parameters(m, n)
@@ -98,7 +98,7 @@ def layer_norm(hand: ByHand, size: int | None) -> None:
     x, u = hand.leaves(hand.dim(size), columns)
     y = hand.torch.nn.functional.layer_norm(x, (columns,))
     v = hand.flow.nn.functional.layer_norm(u, (columns,))
-    hand.push_back(y, v)
+    hand.backward(y, v)
     hand.same(y, v)
     hand.same(x.grad, u.grad)
 
@@ -107,7 +107,7 @@ def chain(hand: ByHand, size: int | None) -> None:
     x, u = hand.leaves(hand.dim(size), hand.dim(size))
     y = _chain(hand.torch, x)
     v = _chain(hand.flow, u)
-    hand.push_back(y[-1], v[-1])
+    hand.backward(y[-1], v[-1])
     for expected, actual in zip(y, v, strict=True):
         hand.same(expected, actual)
     hand.same(x.grad, u.grad)
@@ -133,7 +133,7 @@ def cross_entropy(hand: ByHand, size: int | None) -> None:
     target = hand.rng.integers(0, classes, rows)
     y = hand.torch.nn.functional.cross_entropy(x, hand.torch.tensor(target))
     v = hand.flow.nn.functional.cross_entropy(u, hand.flow.tensor(target))
-    hand.push_back(y, v)
+    hand.backward(y, v)
     hand.same(y, v)
     hand.same(x.grad, u.grad)
 
@@ -152,7 +152,7 @@ def lstm_cell(hand: ByHand, size: int | None) -> None:
     h, i = hand.leaves(rows, hidden)
     c, d = hand.leaves(rows, hidden)
     (y, state), (v, other) = m(x, (h, c)), n(u, (i, d))
-    hand.push_back(y, v)
+    hand.backward(y, v)
     hand.same(y, v)
     hand.same(state, other)
     for expected, actual in ((x, u), (h, i), (c, d)):

@@ -26,7 +26,7 @@ from autotest.clusters.engine import Engine, Lost, Machine
 from autotest.clusters.packing import package
 from autotest.clusters.ray_engine import RayEngine
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
+from autotest.results.tasks import Conditions, Explore, Explored, FindingRecord, Result, Task, Where
 from benchmarks.interleave import Spread
 from benchmarks.results import Row
 from benchmarks.sessions import processor_time, taken_below
@@ -53,7 +53,7 @@ _TESTS = """
 """
 
 
-class Nothing(Idle):
+class InstantAgent(Idle):
     """An agent that runs no task and returns a typical result for each."""
 
     def result(self, task: Task) -> Result:
@@ -64,7 +64,7 @@ class Nothing(Idle):
         return Explored(done, done, operators=operators, arguments=arguments, compared=9 * done, seconds=0.04 * done)
 
 
-class _Paced(Nothing):
+class _Paced(InstantAgent):
     """A worker that waits for each task, so that `WORKERS` workers together request `PACE` tasks per second."""
 
     WORKERS = 64
@@ -77,12 +77,12 @@ class _Paced256(_Paced):
     WORKERS = 256
 
 
-class _AtOnce:
+class _InstantEngine:
     """An engine whose agents run in this thread and answer all messages when `answers` is called."""
 
     def __init__(self, workers: int, agents: int) -> None:
-        self._workers, self._agents, self._one = workers, agents, Nothing()
-        self._there: list[Nothing] = []
+        self._workers, self._agents, self._one = workers, agents, InstantAgent()
+        self._there: list[InstantAgent] = []
         self._asked: list[tuple[int, bytes]] = []
         #: Processor seconds used by the agents.
         self.theirs = 0.0
@@ -115,7 +115,7 @@ class _AtOnce:
         pass
 
 
-class _Shared(RayEngine):
+class _SplitCluster(RayEngine):
     """A Ray cluster of one machine that is presented as several."""
 
     def machines(self) -> Sequence[Machine]:
@@ -129,13 +129,13 @@ class _Shared(RayEngine):
         return super().start(machine._replace(id=machine.id.partition("/")[0]), slots)
 
 
-class _Silent:
+class _SilentDisplay:
     """A display that shows nothing."""
 
     def changed(self, progress: CampaignProgress) -> None:
         pass
 
-    def found(self, found: Found) -> None:
+    def found(self, found: FindingRecord) -> None:
         pass
 
 
@@ -148,10 +148,10 @@ def coordination(seconds: float) -> Iterator[Row]:
         }
         engines: dict[str, Engine] = {
             "threads": Threads(machines),
-            "Ray actors": _Shared(processors=workers, agent=agent),
+            "Ray actors": _SplitCluster(processors=workers, agent=agent),
         }
         for kind, engine in engines.items():
-            tasks, took, busy, others, grown = _dealt(engine, seconds)
+            tasks, took, busy, others, grown = _measured(engine, seconds)
             name = f"{workers} workers in {AGENTS} {kind}"
             yield Row("cluster", f"{name}: tasks a second (asked for: {PACE:.0f})", Spread.of([tasks / took]), "/s")
             yield Row("cluster", f"{name}: driver's processor time a task", Spread.of([1e3 * busy / tasks]), "ms", 2.0)
@@ -164,8 +164,8 @@ def coordination(seconds: float) -> Iterator[Row]:
 def by_itself(seconds: float) -> Iterator[Row]:
     """Yield the tasks per processor second of the driver, and its memory, with agents that answer immediately."""
     for workers in (64, 256, 1000):
-        engine = _AtOnce(workers, AGENTS if workers < 1000 else 125)
-        tasks, took, busy, _, grown = _dealt(engine, seconds)
+        engine = _InstantEngine(workers, AGENTS if workers < 1000 else 125)
+        tasks, took, busy, _, grown = _measured(engine, seconds)
         own = busy - engine.theirs
         name = f"{workers} workers, driver by itself"
         yield Row(
@@ -176,7 +176,7 @@ def by_itself(seconds: float) -> Iterator[Row]:
         yield Row("cluster", f"{name}: memory, grown by", Spread.of([grown / 1024]), "MB")
 
 
-def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float, float]:
+def _measured(engine: Engine, seconds: float) -> tuple[int, float, float, float, float]:
     """Run one campaign on `engine` for `seconds` seconds and measure it.
 
     Returns:
@@ -190,17 +190,17 @@ def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float, fl
         progress = CampaignProgress(0, tests)
         executor.prepare()
         try:
-            counted = _Counted(executor)
+            counted = _CountingExecutor(executor)
             memory, clock = _memory(), time.perf_counter()
             busy, below = time.process_time(), taken_below(os.getpid())
-            Campaign(progress, Plan(0, seconds), counted, _Silent()).run()
+            Campaign(progress, Plan(0, seconds), counted, _SilentDisplay()).run()
             took, busy = time.perf_counter() - clock, time.process_time() - busy
             return counted.tasks, took, busy, taken_below(os.getpid()) - below, _memory() - memory
         finally:
             executor.close()
 
 
-class _Counted:
+class _CountingExecutor:
     """Wraps an executor and counts its finished tasks."""
 
     def __init__(self, executor: Cluster) -> None:
@@ -251,7 +251,7 @@ def beside_local(seconds: float, times: int) -> Iterator[Row]:
     )
 
 
-class _Came(NamedTuple):
+class _CampaignCost(NamedTuple):
     """The trials of a campaign, its wall-clock seconds, and the processor seconds of its processes except workers."""
 
     trials: int
@@ -259,16 +259,16 @@ class _Came(NamedTuple):
     others: float
 
 
-def _beyond_starting(file: Path, where: str, seconds: float, seed: int) -> _Came:
+def _beyond_starting(file: Path, where: str, seconds: float, seed: int) -> _CampaignCost:
     short, long = (_campaign(file, where, time, seed) for time in (seconds / 5, seconds))
-    return _Came(long.trials - short.trials, long.seconds - short.seconds, long.others - short.others)
+    return _CampaignCost(long.trials - short.trials, long.seconds - short.seconds, long.others - short.others)
 
 
-def _campaign(file: Path, where: str, seconds: float, seed: int) -> _Came:
+def _campaign(file: Path, where: str, seconds: float, seed: int) -> _CampaignCost:
     summary = file.parent / "summary.json"
     summary.unlink(missing_ok=True)
     options = f"--time {seconds}s --jobs 2 --executor {where} --seed {seed} --json {summary}"
     command = [sys.executable, "-m", "autotest", "fuzz", str(file), *options.split()]
     others = processor_time(command, file.parent, environment(), without="autotest.processes.server")
     told = json.loads(summary.read_text(encoding="utf-8"))
-    return _Came(int(told["trials"]), float(told["seconds"]), others)
+    return _CampaignCost(int(told["trials"]), float(told["seconds"]), others)

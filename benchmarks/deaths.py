@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from autotest.emission import compact
-from autotest.emission.about import About
 from autotest.emission.checker import Runs
-from autotest.frameworks import chosen
+from autotest.emission.script_subject import ScriptSubject
+from autotest.frameworks import chosen_pair
 from autotest.processes.client import Server
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
@@ -37,8 +37,8 @@ from benchmarks.results import Row
 ROOT = Path(__file__).parent.parent
 
 _FRESH = """
-    from autotest.frameworks import chosen
-    for side in (chosen().reference, chosen().candidate):
+    from autotest.frameworks import chosen_pair
+    for side in (chosen_pair().reference, chosen_pair().candidate):
         side.version
 """
 #: OneFlow 0.9.0 crashes in a product of a vector and matrices, has no gradient of lgamma, and computes relu correctly.
@@ -87,20 +87,20 @@ def _forked(server: Server) -> float:
 
 
 def _ready(connection: Connection, server: socket.socket) -> None:
-    pair = chosen()
+    pair = chosen_pair()
     connection.send([side.version for side in (pair.reference, pair.candidate)])
 
 
-def proving(times: int) -> Iterator[Row]:
+def script_seconds(times: int) -> Iterator[Row]:
     """Yield the time to run the script of a crash: one that crashes in a fork, and one in another interpreter."""
     taken: dict[bool, list[float]] = {True: [], False: []}
     data = [Array(np.zeros(shape, "float32"), "float32") for shape in ((1,), (1, 1, 1))]
     tensors = [tensor_call(slot, slot, array, requires_grad=False) for slot, array in enumerate(data)]
     program = Program((*tensors, Call("function", "matmul", (Ref(0), Ref(1)), {}, 2)), tuple(data))
-    sides = chosen().scripts(program)
+    sides = chosen_pair().scripts(program)
     with tempfile.TemporaryDirectory() as folder:
         for _, (forked, seconds) in itertools.product(range(times), taken.items()):
-            text = compact.dying_candidate(About(program, sides, "matmul", []), Runs(forked=forked))
+            text = compact.dying_candidate(ScriptSubject(program, sides, "matmul", []), Runs(forked=forked))
             assert text is not None
             script = Path(folder) / "repro.py"
             script.write_text(text, encoding="utf-8")
@@ -141,7 +141,7 @@ def campaign(seconds: float, root: Path = ROOT) -> Iterator[Row]:
     yield _row(root, "seconds that it takes beyond its time, with its start", beyond, "s", 25.0)
 
 
-def looking(seconds: float, root: Path = ROOT) -> Iterator[Row]:
+def diagnosis_rate(seconds: float, root: Path = ROOT) -> Iterator[Row]:
     """Yield the crashes that a campaign diagnoses per minute. About forty of its tests crash, none is in a ledger."""
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder) / "test_edges.py"

@@ -10,8 +10,8 @@ import numpy as np
 from autotest import random_tensor
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.frameworks import chosen
-from autotest.trials.trial import Outcome, perform, settle
+from autotest.frameworks import chosen_pair
+from autotest.trials.trial import Outcome, compare_outcomes, run_without_comparison
 from benchmarks.interleave import Trials, interleaved
 from benchmarks.results import Row
 from tests.networks.models import MODELS
@@ -32,7 +32,7 @@ def trained(lib: Any, model: Any, x: Any) -> Any:
 
 
 def _by_hand(name: str, shape: tuple[int, ...]) -> Callable[[], None]:
-    pair = chosen()
+    pair = chosen_pair()
     libraries = pair.reference.resolve, pair.candidate.resolve
 
     def once() -> None:
@@ -65,14 +65,14 @@ class _Library:
 
 
 def _dual(name: str, shape: tuple[int, ...]) -> Trials:
-    pair, settings = chosen(), Settings(rtol=1e-3, atol=1e-4)
+    pair, settings = chosen_pair(), Settings(rtol=1e-3, atol=1e-4)
 
     def body() -> Any:
         return trained(dual, MODELS[name](dual), random_tensor(shape=shape, low=-1, high=1, requires_grad=False))
 
     def trials(count: int) -> None:
-        outcomes: list[Outcome] = [perform(body, seed, settings, pair) for seed in range(count)]
-        settle(outcomes, settings)
+        outcomes: list[Outcome] = [run_without_comparison(body, seed, settings, pair) for seed in range(count)]
+        compare_outcomes(outcomes, settings)
         if any(outcome.mismatches or outcome.rejection for outcome in outcomes):
             raise AssertionError(f"{name}: the two frameworks differ")
 
@@ -81,7 +81,7 @@ def _dual(name: str, shape: tuple[int, ...]) -> Trials:
 
 def networks(rounds: int, only: str) -> Iterator[Row]:
     """Yield the relative time of forward, backward and update for each network. Each trial builds a new one."""
-    with chosen().around_trials():
+    with chosen_pair().around_trials():
         for title, (name, shape) in CASES.items():
             if only not in title:
                 continue

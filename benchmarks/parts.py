@@ -17,7 +17,7 @@ import generators
 from autotest import comparison, emission, random_tensor
 from autotest import torch as dual
 from autotest.base.settings import Settings, Tolerance
-from autotest.frameworks import chosen
+from autotest.frameworks import chosen_pair
 from autotest.recording.recorder import Recorder, recording
 from autotest.trials.trial import run_trial
 from benchmarks.interleave import Spread, Trials, interleaved
@@ -103,7 +103,7 @@ def _theirs(strategy: Any) -> Trials:
 
 def dual_call(rounds: int) -> Iterator[Row]:
     """Yield the time that a call of the dual `torch` adds to the two plain calls that it makes."""
-    pair = chosen()
+    pair = chosen_pair()
     both = pair.resolve("relu")
 
     def duals(count: int) -> None:
@@ -151,7 +151,7 @@ def emitting(rounds: int) -> Iterator[Row]:
             x = getattr(dual, name)(x)
         return x
 
-    program = run_trial(body, 0, Settings(), chosen()).program
+    program = run_trial(body, 0, Settings(), chosen_pair()).program
     timed = interleaved(
         {"emit": _repeated(lambda: emission.program_text(program))}, rounds, turn=0.01, clock=time.thread_time
     )

@@ -41,7 +41,7 @@ def folded(name: str) -> str:
     return _PACKAGES.sub("", name).replace("_", "").lower()
 
 
-def spelt(name: str) -> tuple[str, str]:
+def cell_names(name: str) -> tuple[str, str]:
     """Return the names that a cell about `name` may have: that of the module and that of the function."""
     last = name.rpartition(".")[2]
     return last, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", last).lower().rstrip("_")
@@ -190,7 +190,7 @@ def main() -> int:
     chosen = parser.parse_args()
     entries = [known(entry, chosen.ledger.parent) for entry in ledger.read(chosen.ledger)]
     if not chosen.maps:
-        names = sorted({name for about in entries for own in about.operators for name in spelt(own)})
+        names = sorted({name for about in entries for own in about.operators for name in cell_names(own)})
         print(" or ".join(f"{name}/ or {name}:" for name in names))
         return 0
     maps = [json.loads(place.read_text(encoding="utf-8")) for place in chosen.maps]

@@ -115,7 +115,10 @@ def isolation(few: int, many: int, times: int) -> Iterator[Row]:
 
 def _marginal(file: Path, jobs: int, few: int, many: int, seed: int) -> float:
     trials, seconds = zip(
-        *(told(file, f"--trials {count} --jobs {jobs} --seed {seed} --no-error-parity") for count in (few, many)),
+        *(
+            run_and_count(file, f"--trials {count} --jobs {jobs} --seed {seed} --no-error-parity")
+            for count in (few, many)
+        ),
         strict=True,
     )
     return float((seconds[1] - seconds[0]) / (trials[1] - trials[0]))
@@ -123,23 +126,23 @@ def _marginal(file: Path, jobs: int, few: int, many: int, seed: int) -> float:
 
 def _campaign(file: Path, jobs: int, seconds: float, seed: int) -> float:
     """Return the trials per second of one campaign."""
-    trials, took = told(file, f"--time {seconds}s --jobs {jobs} --seed {seed}")
+    trials, took = run_and_count(file, f"--time {seconds}s --jobs {jobs} --seed {seed}")
     return trials / took
 
 
-def told(file: Path, options: str) -> tuple[int, float]:
+def run_and_count(file: Path, options: str) -> tuple[int, float]:
     """Run one campaign with these options, and return the number of its trials and its seconds."""
-    told = file.parent / "summary.json"
-    told.unlink(missing_ok=True)
+    report = file.parent / "summary.json"
+    report.unlink(missing_ok=True)
     # The exit status reports findings, which do not matter here.
     subprocess.run(
-        [sys.executable, "-m", "autotest", "fuzz", str(file), *options.split(), "--json", str(told)],
+        [sys.executable, "-m", "autotest", "fuzz", str(file), *options.split(), "--json", str(report)],
         env=environment(),
         cwd=file.parent,
         capture_output=True,
         check=False,
     )
-    summary = json.loads(told.read_text(encoding="utf-8"))
+    summary = json.loads(report.read_text(encoding="utf-8"))
     return int(summary["trials"]), float(summary["seconds"])
 
 

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from generators.annotations import INT
+from generators.code_position import call_site, location
 from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Annotation, Generator
 from generators.dtypes import INTEGRAL, Array, cast, dtype_name
 from generators.entropy import Bits
-from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.layouts import check_layout, expanded_dim, fitting
 from generators.shapes import drawn_shape, given_shape, random_shape
 from generators.source import Source, current
-from generators.where import here, text
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 
 @dataclasses.dataclass(slots=True, eq=False)  # not frozen: there is one per drawn array, and this halves its cost
@@ -75,7 +75,7 @@ class random_array(Generator):
         layout: Any = "contiguous",
         allow_zero: bool = False,
     ) -> None:
-        self._where = here()
+        self._where = call_site()
         if shape is None:
             self._shape: Generator = random_shape(ndim, dims, allow_zero=allow_zero)
         elif ndim is not None or dims:
@@ -103,7 +103,8 @@ class random_array(Generator):
         except TypeError:
             pass
         raise BadBounds(
-            f"random_array(low={low!r}, high={high!r}) at {text(self._where)}: expected finite numbers with low < high"
+            f"random_array(low={low!r}, high={high!r}) at {location(self._where)}: expected finite numbers with low "
+            "< high"
         )
 
     def _draw(self, source: Source, annotation: Annotation) -> Drawn:
@@ -133,7 +134,7 @@ class random_array(Generator):
                     return Drawn(np.repeat(once, shape[dim], axis=dim), dtype, layout)
             return Drawn(array_from(Spec(shape, dtype, low, high, contents), seed), dtype, layout)
         except GeneratorError as error:
-            raise type(error)(f"random_array at {text(self._where)}: {error}") from None
+            raise type(error)(f"random_array at {location(self._where)}: {error}") from None
 
     def __repr__(self) -> str:
         return f"random_array({self._shape!r}, dtype={self._dtype!r})"
@@ -205,7 +206,7 @@ class choice_array(Generator):
     __slots__ = ("_a", "_p", "_replace", "_shape", "_where", "dtype")
 
     def __init__(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int) -> None:
-        self._where = here()
+        self._where = call_site()
         self._a = a
         self._shape = given_shape(() if size is None else size)
         self._replace = bool(replace)
@@ -256,7 +257,7 @@ class choice_array(Generator):
         return Drawn(cast(pool[places], self.dtype).reshape(shape), self.dtype)
 
     def _bad(self, why: str) -> GeneratorError:
-        return GeneratorError(f"choice_array at {text(self._where)}: {why}")
+        return GeneratorError(f"choice_array at {location(self._where)}: {why}")
 
     def __repr__(self) -> str:
         return f"choice_array({self._a!r}, {self._shape!r}, replace={self._replace}, dtype={self.dtype!r})"

@@ -94,20 +94,20 @@ def _planned(source: Source, count: int, weights: tuple[float, ...] | None) -> i
 def planned_alternative(index: int, column: Column) -> int | None:
     """Return the alternative that trial `index` takes at the last choice of `column`, or None if it is random."""
     block, place = divmod(index, BLOCK)
-    dealt = _dealt(like(block), column)
+    dealt = _assigned(like(block), column)
     return None if dealt is None else dealt[place]
 
 
 @lru_cache(maxsize=4096)
-def _dealt(block: int, column: Column) -> tuple[int, ...] | None:
+def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
     """Return the alternative of each row of `block`, or None if the choice is random.
 
     Each alternative is used in its share of rows, and preferably in those where it forms most new pairs.
     """
-    left = _dues(*column[-1], turned=block + len(column))
+    left = _quotas(*column[-1], turned=block + len(column))
     if left is None:
         return None
-    earlier = [_dealt(block, column[:length]) for length in range(1, len(column))]
+    earlier = [_assigned(block, column[:length]) for length in range(1, len(column))]
     had: Counter[tuple[int, _Beside]] = Counter()
     dealt: list[int] = []
     for place in range(BLOCK):
@@ -116,18 +116,22 @@ def _dealt(block: int, column: Column) -> tuple[int, ...] | None:
         twos = [*itertools.combinations(choices[:_MOST_IN_THREES], 2)]
         alike = [_AMONG_NOT_FINITE] if features[_VALUES][1] in _NOT_FINITE else []
 
-        def worth(
+        def score(
             level: int,
             place: int = place,
-            news: tuple[tuple[float, Sequence[_Beside]], ...] = ((1.0, features), (_OF_THREE, twos), (_OF_FEW, alike)),
+            new_pairs: tuple[tuple[float, Sequence[_Beside]], ...] = (
+                (1.0, features),
+                (_OF_THREE, twos),
+                (_OF_FEW, alike),
+            ),
             choices: list[_Level] = choices,
         ) -> float:
-            gain = sum(value for value, besides in news for beside in besides if not had[level, beside])
+            gain = sum(value for value, besides in new_pairs for beside in besides if not had[level, beside])
             # Pairs of the test's own choices come before pairs with features that the test does not mention.
             gain += sum(_OF_CHOICES / (1 + had[level, beside]) for beside in choices)
             return gain + left[level] / BLOCK + (place * 7 + level * 3 + len(column)) % 5 * 1e-3
 
-        chosen = max((level for level, due in enumerate(left) if due > 0), key=worth)
+        chosen = max((level for level, quota in enumerate(left) if quota > 0), key=score)
         left[chosen] -= 1
         if block or place:  # the very first trial does not use the plan: its choices are random
             besides: list[_Beside] = [*features, *choices, *twos, *alike]
@@ -136,16 +140,16 @@ def _dealt(block: int, column: Column) -> tuple[int, ...] | None:
     return tuple(dealt)
 
 
-def _dues(count: int, weights: Sequence[float] | None, *, turned: int) -> list[int] | None:
+def _quotas(count: int, weights: Sequence[float] | None, *, turned: int) -> list[int] | None:
     """Return the number of rows in a block for each alternative, or None if one is too rare to have a row."""
     chances = [1.0] * count if weights is None else [*weights]
     shares = [chance * BLOCK / sum(chances) for chance in chances]
     if any(0 < share < _RARE for share in shares):
         return None
-    dues = [max(1, int(share)) if share else 0 for share in shares]
-    order = [place for place in range(count) if dues[place]]
-    for step in range(BLOCK - sum(dues)):  # the alternatives that get one row more change from block to block
-        dues[order[(turned + step) % len(order)]] += 1
-    while sum(dues) > BLOCK:
-        dues[max(order, key=lambda place: dues[place])] -= 1
-    return dues
+    quotas = [max(1, int(share)) if share else 0 for share in shares]
+    order = [place for place in range(count) if quotas[place]]
+    for step in range(BLOCK - sum(quotas)):  # the alternatives that get one row more change from block to block
+        quotas[order[(turned + step) % len(order)]] += 1
+    while sum(quotas) > BLOCK:
+        quotas[max(order, key=lambda place: quotas[place])] -= 1
+    return quotas

@@ -13,12 +13,12 @@ from typing import Any, Final
 from generators import annotations as kinds
 from generators.choosing import choose
 from generators.core import Annotation, Generator
-from generators.errors import GeneratorError, of_the_test
+from generators.errors import GeneratorError, is_test_mistake
 from generators.source import Source
 from generators.strategies import as_generator
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 
 class Nothing(enum.Enum):

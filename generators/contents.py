@@ -12,15 +12,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from generators.annotations import SIZE
+from generators.code_position import call_site, location
 from generators.core import Generator
 from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integer_range, numpy_dtype, part_dtype
 from generators.entropy import Bits
-from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.source import Source
-from generators.where import here, text
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 
 class Spec(NamedTuple):
@@ -96,7 +96,7 @@ def _filler(contents: Any) -> Callable[[Bits, Spec], Array]:
         function: Callable[[Bits, Spec], Array] = contents
         return function
     raise GeneratorError(
-        f"contents={contents!r} at {text(here())}: expected one of {', '.join(CONTENTS)}, or contents such as "
+        f"contents={contents!r} at {location(call_site())}: expected one of {', '.join(CONTENTS)}, or contents such as "
         "indices(bound)"
     )
 

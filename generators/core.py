@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from generators.errors import NotAValue, of_the_test
+from generators.errors import NotAValue, is_test_mistake
 from generators.source import Source, current
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: An annotation: a type, a typing construct, or its text as in a stub file.
 Annotation = Any

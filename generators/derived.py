@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from generators import combinators
+from generators.code_position import call_site, location
 from generators.core import Annotation, Generator
-from generators.errors import GeneratorError, Unsatisfiable, of_the_test
+from generators.errors import GeneratorError, Unsatisfiable, is_test_mistake
 from generators.source import Source
-from generators.where import here, text
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: Maximum number of values that a filter refuses in one draw before it fails. A filter that accepts only one value in a
 #: hundred fails once in 20,000 draws.
@@ -77,7 +77,7 @@ class Filtered(Generator):
         _must_be_callable(child, "filter", accepts)
         self.children = (child,)
         self._accepts = accepts
-        self._where = here()
+        self._where = call_site()
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         child = self.children[0]
@@ -106,8 +106,8 @@ class Filtered(Generator):
 
     def _unsatisfiable(self, value: Any, why: str) -> Unsatisfiable:
         return Unsatisfiable(
-            f"{self!r} at {text(self._where)}: expected some value to be accepted, but {value!r} was refused, {why}; "
-            "draw from a wider range, or draw the filtered generator before the generators that it uses"
+            f"{self!r} at {location(self._where)}: expected some value to be accepted, but {value!r} was refused, {why}"
+            "; draw from a wider range, or draw the filtered generator before the generators that it uses"
         )
 
     def size(self) -> int:

@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from generators.errors import BadBounds, GeneratorError, of_the_test
-from generators.where import here, text
+from generators.code_position import call_site, location
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -49,7 +49,7 @@ def dtype_name(dtype: Any) -> str:
             name = np.dtype(dtype).name
     if name not in _CARRIERS:
         expected = f"expected one of {', '.join(DTYPES)}, or float, int, bool, complex"
-        raise GeneratorError(f"dtype={dtype!r} at {text(here())}: {expected}")
+        raise GeneratorError(f"dtype={dtype!r} at {location(call_site())}: {expected}")
     return name
 
 

@@ -9,12 +9,12 @@ class GeneratorError(ValueError):
     """A generator was built or used wrongly; the message names the expected value and the line that built it."""
 
     #: Marks the error as a mistake in the test, not in the library: tracebacks then omit the library's frames.
-    of_the_test = True
+    is_test_mistake = True
 
 
-def of_the_test(raised: Any) -> bool:
+def is_test_mistake(raised: Any) -> bool:
     """Return whether `raised`, pytest's ``ExceptionInfo``, is a mistake in the test; for ``__tracebackhide__``."""
-    return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
+    return bool(getattr(getattr(raised, "value", None), "is_test_mistake", False))
 
 
 class BadBounds(GeneratorError):

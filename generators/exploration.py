@@ -8,17 +8,17 @@ from types import MappingProxyType
 from typing import Any
 
 from generators.annotations import DIMENSION, SIZE
+from generators.code_position import call_site, location
 from generators.core import Generator
 from generators.dtypes import Array
-from generators.errors import GeneratorError, of_the_test
+from generators.errors import GeneratorError, is_test_mistake
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, THOROUGHLY, USUAL, row, turns
 from generators.related_numbers import RELATED
 from generators.shapes import Shape, checked_size
 from generators.source import Source, trial_of
-from generators.where import here, text
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: Range of the number of elements in a large array: more than a vectorised or threaded loop processes in one step.
 LARGE = (4100, 6200)
@@ -147,7 +147,7 @@ class Exploration:
         except TypeError:  # an argument is not hashable, such as a list
             names = ("ndim", *(f"dim{at}" for at in range(len(dims))))
             name, size = next(pair for pair in zip(names, key, strict=True) if not isinstance(pair[1], Hashable))
-            raise GeneratorError(f"{name}={size!r} at {text(here())}: expected a whole number >= 0") from None
+            raise GeneratorError(f"{name}={size!r} at {location(call_site())}: expected a whole number >= 0") from None
         if known:
             return self._partner(key, ndim, dims, number)
         rank = self._rank(ndim, dims)
@@ -245,7 +245,7 @@ class Exploration:
         rank = ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim
         if type(rank) is int and rank >= 0:
             return rank
-        raise GeneratorError(f"ndim={rank!r} at {text(here())}: expected a whole number >= 0")
+        raise GeneratorError(f"ndim={rank!r} at {location(call_site())}: expected a whole number >= 0")
 
     def _sizes(self, rank: int, dims: Sequence[Any], level: str) -> Shape:
         source = self._source
@@ -366,7 +366,7 @@ def _drawn(size: Any, source: Source, axis: int) -> int:
     drawn = size.draw_in(source, DIMENSION) if isinstance(size, Generator) else size
     if type(drawn) is int and drawn >= 0:
         return drawn
-    return checked_size(f"dim{axis}", drawn, here())
+    return checked_size(f"dim{axis}", drawn, call_site())
 
 
 def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:

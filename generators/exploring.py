@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 
 from generators.arrays import Drawn
+from generators.code_position import call_site, location
 from generators.contents import Filling, Spec, array_from, check_contents, indices
 from generators.core import Generator
 from generators.dtypes import INTEGRAL, Array, dtype_name, float_range
 from generators.entropy import Bits
-from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
-from generators.related_numbers import RELATED, converted, related, sharing, with_telling_ends, without_overflow
+from generators.related_numbers import RELATED, converted, related, sharing, with_revealing_row_ends, without_overflow
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import are_plain, as_generator
-from generators.values import REACH, WHOLE_REACH, Open
-from generators.where import here, text
+from generators.values import REACH, WHOLE_REACH, LevelContents
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 
 _OF_LEVEL = MappingProxyType({"single": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"})
@@ -91,14 +91,16 @@ def explored_array(
     if low is not None or high is not None:
         _check_bounds(low, high)
     if contents is None:
-        filling: Any = Open(exploration.level("values", number), low, high, exploration.turn("values"))
+        filling: Any = LevelContents(exploration.level("values", number), low, high, exploration.turn("values"))
     else:
         filling = check_contents(contents)
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling
         least, greatest = _range(name, low, high, math.prod(sizes))
     if layout is None:
         alone = contents is None and filling.level == "zeros" and filling.turn % 2  # all numbers are 0 but the last
-        layout = _lying(exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone)
+        layout = _layout_of_level(
+            exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone
+        )
         if layout == "transposed" and len(sizes) >= LEAST_RANK["channels_last"] and exploration.turn("layout") % 2:
             layout = "channels_last"
     if layout != "contiguous":
@@ -113,7 +115,7 @@ def explored_array(
             times = sizes[dim]
             sizes = (*sizes[:dim], 1, *sizes[dim + 1 :])
         if contents is None:
-            values = _open_values(exploration, sizes, name, filling, seed)
+            values = _level_values(exploration, sizes, name, filling, seed)
         else:
             values = array_from(Spec(sizes, name, least, greatest, filling), seed)
             first = exploration.first_of(name, values)
@@ -121,10 +123,10 @@ def explored_array(
                 values = sharing(values, first, name, low, high, seed)
         return Drawn(values.repeat(times, axis=dim) if layout == "expanded" else values, name, layout)
     except GeneratorError as error:
-        raise type(error)(f"random_tensor at {text(here())}: {error}") from None
+        raise type(error)(f"random_tensor at {location(call_site())}: {error}") from None
 
 
-def _open_values(exploration: Exploration, shape: Shape, dtype: str, numbers: Open, seed: int) -> Array:
+def _level_values(exploration: Exploration, shape: Shape, dtype: str, numbers: LevelContents, seed: int) -> Array:
     """Return an array of `numbers`, related to the earlier arrays of the trial so that together they reveal more."""
     values = numbers.fill(Bits(seed), Spec(shape, dtype))
     first = exploration.first_of(dtype, values)
@@ -132,7 +134,7 @@ def _open_values(exploration: Exploration, shape: Shape, dtype: str, numbers: Op
         values = related(values, first, dtype, numbers, seed)
     elif (other := exploration.first_of_another(dtype)) is not None:
         values = converted(values, other, numbers, seed)
-    values = with_telling_ends(values, dtype, numbers, seed)
+    values = with_revealing_row_ends(values, dtype, numbers, seed)
     return without_overflow(values, dtype, numbers, exploration.divided)
 
 
@@ -187,7 +189,7 @@ def _of_at_most(shape: Shape, dims: Sequence[Any], count: float) -> Shape:
     return tuple(sizes)
 
 
-def _lying(level: str, shape: Shape, *, repeats: bool) -> str:
+def _layout_of_level(level: str, shape: Shape, *, repeats: bool) -> str:
     """Return the layout at `level`, or ``"strided"`` if the rank or numbers that do not repeat rule it out."""
     odd = (level == "transposed" and len(shape) == 1) or (level == "expanded" and not repeats)
     return "strided" if odd else level
@@ -196,10 +198,11 @@ def _lying(level: str, shape: Shape, *, repeats: bool) -> str:
 def _check_bounds(low: Any, high: Any) -> None:
     for name, bound in (("low", low), ("high", high)):
         if bound is not None and not (isinstance(bound, (int, float, np.number)) and math.isfinite(bound)):
-            raise BadBounds(f"random_tensor({name}={bound!r}) at {text(here())}: expected a finite number")
+            raise BadBounds(f"random_tensor({name}={bound!r}) at {location(call_site())}: expected a finite number")
     if low is not None and high is not None and not low < high:
         raise BadBounds(
-            f"random_tensor(low={low!r}, high={high!r}) at {text(here())}: expected finite numbers with low < high"
+            f"random_tensor(low={low!r}, high={high!r}) at {location(call_site())}: expected finite numbers with low "
+            "< high"
         )
 
 
@@ -216,7 +219,7 @@ def _consistent(
     """Raise `GeneratorError` if one argument contradicts another. The last item of `dims`, if any, is not None."""
 
     def wrong(what: str, why: str) -> GeneratorError:
-        return GeneratorError(f"random_tensor({what}) at {text(here())}: {why}")
+        return GeneratorError(f"random_tensor({what}) at {location(call_site())}: {why}")
 
     if shape is not None and (ndim is not None or dims):
         other = "ndim" if ndim is not None else f"dim{next(at for at, size in enumerate(dims) if size is not None)}"
@@ -263,6 +266,6 @@ def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
     """
     if type(count) is not int or count < 1:
         raise GeneratorError(
-            f"broadcast_tensors({count!r}) at {text(here())}: expected a number of tensors, at least 1"
+            f"broadcast_tensors({count!r}) at {location(call_site())}: expected a number of tensors, at least 1"
         )
     return Exploration.of(current()).broadcasting(count, ndim)

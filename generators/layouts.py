@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from generators.code_position import call_site, location
 from generators.dtypes import Array
-from generators.errors import GeneratorError, of_the_test
-from generators.where import here, text
+from generators.errors import GeneratorError, is_test_mistake
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: A view operation: ``("transpose", dim0, dim1)``, ``("slice", dim, start, stop, step)`` with step > 0, or
 #: ``("expand", sizes)``.
@@ -32,7 +32,7 @@ _GAP: Final = 113
 def check_layout(layout: Any) -> str:
     """Return `layout` if it is a name from `LAYOUTS`; raise `GeneratorError` if not."""
     if layout not in LAYOUTS:
-        raise GeneratorError(f"layout={layout!r} at {text(here())}: expected one of {', '.join(LAYOUTS)}")
+        raise GeneratorError(f"layout={layout!r} at {location(call_site())}: expected one of {', '.join(LAYOUTS)}")
     return str(layout)
 
 

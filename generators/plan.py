@@ -157,7 +157,7 @@ def _block(number: int) -> tuple[tuple[Row, ...], Mapping[FactorPair, int]]:
     """
     before = 0 if number == _FIRST_THOROUGH else number - 1
     covered = Counter(_block(before)[1]) if number else Counter()
-    dealt = _dealt(covered, number)
+    dealt = _new_rows(covered, number)
     # Plain rows first: a mismatch in them can be reported without naming any features.
     ordered = sorted(dealt, key=_oddness) if number == 0 else dealt
     return tuple(_with_doubles_where_none_are(_with_layouts_that_show(ordered), number)), MappingProxyType(covered)
@@ -202,7 +202,7 @@ def _with_doubles_where_none_are(rows: list[Row], number: int) -> list[Row]:
     return found
 
 
-def _dealt(covered: Counter[FactorPair], number: int) -> list[Row]:
+def _new_rows(covered: Counter[FactorPair], number: int) -> list[Row]:
     """Return `BLOCK` rows in which every level has its number of rows, and add the pairs in them to `covered`."""
     factors = THOROUGH_FACTORS if number >= _FIRST_THOROUGH else FACTORS
     left = [[*levels.values()] for levels in factors.values()]
@@ -258,13 +258,13 @@ def _best_level(
         score = remaining / BLOCK + (place * 7 + level * 3 + factor) % 5 * 1e-3
         for other, taken in enumerate(chosen):
             if taken >= 0:
-                score += _worth(factor, level, other, taken, covered, place)
+                score += _pair_score(factor, level, other, taken, covered, place)
         if score > best_score:
             best, best_score = level, score
     return best, best_score
 
 
-def _worth(factor: int, level: int, other: int, taken: int, covered: Counter[FactorPair], place: int) -> float:
+def _pair_score(factor: int, level: int, other: int, taken: int, covered: Counter[FactorPair], place: int) -> float:
     one, two = (NAMES[factor], LEVELS[factor][level]), (NAMES[other], LEVELS[other][taken])
     if (taken and _hides(one, two)) or (level and _hides(two, one)) or (one in _HIDING and two in _HIDING):
         return -_COST_OF_USELESS

@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.dtypes import COMPLEX, INTEGRAL, Array, limits_of
 from generators.entropy import Bits
-from generators.values import Open, alone_at_the_end
+from generators.values import LevelContents, alone_at_the_end
 
 #: The levels of `values` at which arrays have numbers in common. For integers, these include the extreme levels.
 RELATED = frozenset(("ties", "whole"))
@@ -26,7 +26,7 @@ _BLOCK = 8
 _SINGLE, _DOUBLE = 2**24, 2**53
 
 
-def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -> Array:
+def related(values: Array, first: Array, dtype: str, numbers: LevelContents, seed: int) -> Array:
     """Return `values` (drawn as `numbers`) with a quarter replaced by numbers of `first` and a quarter by neighbours.
 
     Where `first` has NaN or infinities, some elements have the same. Where `first` has integers that a float rounds,
@@ -56,7 +56,7 @@ def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -
     return chosen
 
 
-def converted(values: Array, other: Array, numbers: Open, seed: int) -> Array:
+def converted(values: Array, other: Array, numbers: LevelContents, seed: int) -> Array:
     """Return `values` (drawn as `numbers`) with half replaced by numbers of `other` and by their neighbours.
 
     `other` is an array of another dtype. If one dtype represents numbers that the other rounds, comparisons of the two
@@ -168,7 +168,7 @@ def _rounded_alike(values: Array, theirs: Array) -> Array:
     return found
 
 
-def without_overflow(values: Array, dtype: str, numbers: Open, met: set[str]) -> Array:
+def without_overflow(values: Array, dtype: str, numbers: LevelContents, met: set[str]) -> Array:
     """Return `values` (drawn as `numbers`) changed so that a trial's arrays have the least integer or -1, not both.
 
     The least integer divided by -1 overflows, which kills the process. `met` records which of the two earlier arrays
@@ -191,7 +191,7 @@ def without_overflow(values: Array, dtype: str, numbers: Open, met: set[str]) ->
     return values
 
 
-def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Array:
+def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, seed: int) -> Array:
     """Return `values` (drawn as `numbers`) with half of the rows ending in their greatest or their least number.
 
     Rows are taken along the longest dimension, if that is longer than a block. If a loop over blocks omits the elements

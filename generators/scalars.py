@@ -12,15 +12,15 @@ from typing import Any
 
 from generators import annotations as kinds
 from generators.choosing import choose, whole_number
+from generators.code_position import call_site, location
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
-from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.plan import PLAIN_ROWS
 from generators.source import Source, trial_of
-from generators.where import here, text
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: Greatest length of a tuple for a parameter that takes any length.
 _LONGEST = 3
@@ -69,7 +69,7 @@ class random(Generator):
     __slots__ = ("_fixed", "_kind", "_open", "_where", "high", "low")
 
     def __init__(self, low: Any = None, high: Any = None) -> None:
-        self._where = here()
+        self._where = call_site()
         self._kind: kinds.Kind | None = None
         self._fixed: Annotation = None
         self.low: Any
@@ -91,7 +91,7 @@ class random(Generator):
             if type(high) is not int:
                 self.high = high = self._bound("high", high)
             if not children and not low < high:
-                raise BadBounds(f"{self!r} at {text(self._where)}: {_nothing_between(low, high)}")
+                raise BadBounds(f"{self!r} at {location(self._where)}: {_nothing_between(low, high)}")
         else:
             children = (*children, high)
         self.children = children
@@ -112,7 +112,7 @@ class random(Generator):
         if kind is None:
             raise GeneratorError(
                 f"{self!r}.to({_spell(annotation)}): expected a type to draw (int, float, bool, complex, a Literal, "
-                f"or tuples and unions of these); {self!r} was written at {text(self._where)}"
+                f"or tuples and unions of these); {self!r} was written at {location(self._where)}"
             )
         self._kind = kind
         self._fixed = annotation
@@ -193,11 +193,11 @@ class random(Generator):
             return float(bound)
         hint = ": fix the type of its generator with .to(int)" if isinstance(bound, builtins.tuple) else ""
         raise BadBounds(
-            f"random({name}={bound!r}) at {text(self._where)}: expected a finite number or a generator of one{hint}"
+            f"random({name}={bound!r}) at {location(self._where)}: expected a finite number or a generator of one{hint}"
         )
 
     def _bad(self, low: Any, high: Any, when: str = "") -> BadBounds:
-        return BadBounds(f"{self!r} at {text(self._where)}: {_nothing_between(low, high)}{when}")
+        return BadBounds(f"{self!r} at {location(self._where)}: {_nothing_between(low, high)}{when}")
 
 
 def open_bounds(source: Source, table: Sequence[builtins.tuple[Any, Any]]) -> builtins.tuple[Any, Any]:

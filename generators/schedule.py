@@ -22,7 +22,7 @@ DOUBTFUL = 2
 class Schedule:
     """Iterator over the indices of a test's trials.
 
-    The caller reports the result of each trial with `tell`. A feature whose trials were all refused counts as new
+    The caller reports the result of each trial with `record`. A feature whose trials were all refused counts as new
     again: a trial that has it, and whose other features make it likely to be accepted, is preferred to a trial that has
     only new features.
     """
@@ -65,7 +65,7 @@ class Schedule:
             self._window.pop(index, None)
             yield index
 
-    def tell(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
+    def record(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
         """Record the `features` that trial `index` drew, and whether the reference refused it."""
         counts = self._refused if refused else self._accepted
         for feature in features.items():

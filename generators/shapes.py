@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from generators.annotations import DIMENSION, SIZE
+from generators.code_position import CodePosition, call_site, location
 from generators.core import Annotation, Generator
-from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.source import Source
-from generators.where import CodePosition, here, text
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 Shape = tuple[int, ...]
 
@@ -46,7 +46,7 @@ class random_shape(Generator):
         max_size: int = LARGEST_SIZE,
         allow_zero: bool = False,
     ) -> None:
-        self._where = here()
+        self._where = call_site()
         self.ndim = ndim
         self.allow_zero = allow_zero
         self.max_size = checked_size("max_size", max_size, self._where)
@@ -164,7 +164,7 @@ class given_shape(Generator):
     __slots__ = ("_sizes", "_where")
 
     def __init__(self, shape: Any) -> None:
-        self._where = here()
+        self._where = call_site()
         self._sizes = shape if isinstance(shape, Generator) else _sizes(shape, self._where)
         parts = (shape,) if isinstance(shape, Generator) else self._sizes
         self.children = builtins.tuple([part for part in parts if isinstance(part, Generator)])
@@ -216,7 +216,7 @@ def checked_size(name: str, size: Any, where: CodePosition) -> int:
         whole = -1
     if whole < 0:
         raise GeneratorError(
-            f"{name}={size!r} of the shape at {text(where)}: expected a whole number >= 0"
+            f"{name}={size!r} of the shape at {location(where)}: expected a whole number >= 0"
             + ("; fix the type of its generator with .to(int)" if isinstance(size, (builtins.tuple, float)) else "")
         )
     return whole

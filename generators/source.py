@@ -9,10 +9,10 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from generators.entropy import bit_generator
-from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 ChoiceKind = Literal["integer", "uniform", "boolean", "index", "bits"]
 Primitive = int | float | bool

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from generators.core import Annotation, Generator
-from generators.errors import GeneratorError, Unsatisfiable, of_the_test
+from generators.errors import GeneratorError, Unsatisfiable, is_test_mistake
 from generators.source import Choice, Source
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: Number of examples that Hypothesis generates for one draw. One of them is picked at random, because the first
 #: examples are always the simplest.
@@ -35,7 +35,7 @@ class from_strategy(Generator):
         self._strategy = strategy
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
-        if isinstance(source, ChosenElsewhere):
+        if isinstance(source, ExternalSource):
             return source.of_strategy(self._strategy)
         word = source.bits()
         hypothesis = sys.modules["hypothesis"]
@@ -88,7 +88,7 @@ def are_plain(values: Iterable[Any]) -> bool:
 _PLAIN = frozenset((type(None), int, float, bool, str, type, tuple))
 
 
-class ChosenElsewhere(Source):
+class ExternalSource(Source):
     """A `Source` whose choices another library makes, which can then repeat and shrink them.
 
     Args:

@@ -78,7 +78,7 @@ _SHARES = MappingProxyType(
 
 
 @dataclasses.dataclass(slots=True, eq=False)  # not frozen: there is one per open array, and this halves its cost
-class Open(Filling):
+class LevelContents(Filling):
     """Contents of numbers of the kind `level`, within the test's bounds `low` and `high`; None means no bound.
 
     If there is a bound, all numbers satisfy it: NaN does not occur, and an infinity only at an open end.
@@ -279,7 +279,7 @@ def _wide(bits: Bits, count: int, dtype: str) -> Array:
     return cast(np.copysign(10.0**exponents, signs), dtype)
 
 
-def _bounded(bits: Bits, count: int, dtype: str, numbers: Open) -> Array:
+def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Array:
     """Return numbers within the bounds. If one bound is None, they reach up to infinity there. None of them is NaN."""
     level, low, high = numbers.level, numbers.low, numbers.high
     open_end = 0 if high is not None and low is not None else 1 if high is None else -1
@@ -320,7 +320,7 @@ def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) 
     return min(high - max(reach, abs(high) * reach * 0.5), -high), high
 
 
-def _whole(bits: Bits, count: int, dtype: str, numbers: Open, first: int | None, end: int | None) -> Array:
+def _whole(bits: Bits, count: int, dtype: str, numbers: LevelContents, first: int | None, end: int | None) -> Array:
     """Return integers from `first` to before `end`; a bound that is None is open."""
     level = numbers.level
     limits = limits_of(dtype)
@@ -362,7 +362,7 @@ def _reach(level: str) -> tuple[int, int]:
     return (-WHOLE_REACH, 0) if level == "tiny" else (-WHOLE_REACH, WHOLE_REACH + 1)
 
 
-def _extremes(bits: Bits, count: int, dtype: str, numbers: Open, least: int) -> Array:
+def _extremes(bits: Bits, count: int, dtype: str, numbers: LevelContents, least: int) -> Array:
     """Return ordinary integers mixed with the least and the greatest, or with integers that a float rounds."""
     limits = limits_of(dtype)
     start = max(least, limits.min, -WHOLE_REACH)

@@ -57,7 +57,14 @@ ASKS_THE_ENVIRONMENT: Final = (
     "autotest/sweeping/preload.py",
     "autotest/sweeping/worker.py",
 )
-ASKING: Final = ("chosen", "chosen_names", "all_chosen", "all_chosen_names", "from_environment", "environment_now")
+ASKING: Final = (
+    "chosen_pair",
+    "chosen_names",
+    "chosen_pairs",
+    "all_chosen_names",
+    "from_environment",
+    "environment_now",
+)
 
 #: What turns data into other data: NumPy at most, and no look at the world outside.
 PURE: Final = "program comparison emission".split()
@@ -386,7 +393,7 @@ PLANTED: Final = {
     "a candidate by its name": ("autotest/running/runner.py", "if name == 'oneflow':\n    pass", "names the candidate"),
     "a choice of frameworks below the doors": (
         "autotest/running/runner.py",
-        "from autotest.frameworks import chosen",
+        "from autotest.frameworks import chosen_pair",
         "by chosen",
     ),
     "options read below the doors": (

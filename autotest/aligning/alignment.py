@@ -17,7 +17,7 @@ from autotest.aligning.running import TrainingStep
 from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch
-from autotest.frameworks import Framework, Pair, chosen
+from autotest.frameworks import Framework, Pair, chosen_pair
 from autotest.program import Array
 from autotest.program.dtypes import is_floating
 from autotest.report.layers import aligned
@@ -114,7 +114,7 @@ def align(
             another argument is invalid; the message says which one, and what is expected.
     """
     validation.check_numbers(steps, rtol, atol, optimizer)
-    pair = _pair(chosen() if pair is None else pair, reference_model, candidate_model)
+    pair = _pair(chosen_pair() if pair is None else pair, reference_model, candidate_model)
     frameworks, models = (pair.reference, pair.candidate), (reference_model, candidate_model)
     for framework, side, model in zip(frameworks, pair.sides, models, strict=True):
         if framework.draws(model):
@@ -172,7 +172,7 @@ def _compared(
     for number, (own, other) in enumerate(zip(*runs, strict=True)):
         validation.check_returned(port.pair.sides[0], own)
         compared = compare_step(own, other, port, tolerance)
-        network = _network(compared, own, port, tolerance)
+        network = _locate(compared, own, port, tolerance)
         found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
         if compared.mismatches:
             break
@@ -181,7 +181,7 @@ def _compared(
     return found
 
 
-def _network(compared: StepComparison, own: TrainingStep, port: Port, tolerance: Tolerance) -> ByLayer:
+def _locate(compared: StepComparison, own: TrainingStep, port: Port, tolerance: Tolerance) -> ByLayer:
     """Locate the divergence of a step: the innermost module that differs when given the reference's inputs."""
     found = ByLayer(compared.path, bool(compared.path), compared.stage, compared.layers)
     if compared.call is None and not compared.suspects:
@@ -189,15 +189,15 @@ def _network(compared: StepComparison, own: TrainingStep, port: Port, tolerance:
         return found
     calls = {one.path: one for one in reversed(own.calls)}
     # If a module only passes on its inputs, the forward of a module that contains it is wrong.
-    tried = compared.suspects or tuple(calls[path] for path in _holders(compared.path) if path in calls)
-    with port.as_before(own):
+    tried = compared.suspects or tuple(calls[path] for path in _ancestors(compared.path) if path in calls)
+    with port.with_initial_weights(own):
         for call in tried:
             if call.path in port.paths and differs_alone(call, port, compared.stage, tolerance):
                 return dataclasses.replace(found, path=call.path, alone=True)
     return dataclasses.replace(found, alone=False)
 
 
-def _holders(path: str) -> Iterator[str]:
+def _ancestors(path: str) -> Iterator[str]:
     """Yield `path` and the paths of all modules that contain it, the innermost first."""
     while path:
         yield path

@@ -6,14 +6,14 @@ from autotest.aligning.port import Port
 from autotest.aligning.running import ModuleCall
 from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, Stage, compare_values
-from autotest.replaying.module_alone import call_alone
+from autotest.replaying.module_alone import call_module_alone
 
 
 def differs_alone(call: ModuleCall, port: Port, stage: Stage, tolerance: Tolerance) -> bool:
     """Whether the two modules of `call` differ on the reference's inputs; for `stage` backward, in their gradients."""
     try:
         own, other = (
-            call_alone(side, module, call.inputs, call.output_gradients, backward=stage == "backward")
+            call_module_alone(side, module, call.inputs, call.output_gradients, backward=stage == "backward")
             for side, module in zip(port.frameworks, port.modules_at(call.path), strict=True)
         )
     except Exception:  # noqa: BLE001 - the module may need arguments that are not tensors

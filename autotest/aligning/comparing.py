@@ -111,8 +111,8 @@ def _suspects(
 
     Modules without called submodules come first; of the others, the inner modules come before the outer.
     """
-    inner = [pair for pair in pairs if not _holds(pair[0].path, pairs)]
-    outer = [pair for pair in reversed(pairs) if _holds(pair[0].path, pairs)]
+    inner = [pair for pair in pairs if not _contains_called(pair[0].path, pairs)]
+    outer = [pair for pair in reversed(pairs) if _contains_called(pair[0].path, pairs)]
     outer.sort(key=lambda pair: pair[0].path.count(".") + bool(pair[0].path), reverse=True)
     for mine, theirs in [*reversed(inner), *outer]:
         if unlike("", "backward", mine.output_gradients, theirs.output_gradients):
@@ -127,7 +127,7 @@ def _suspects(
             yield mine
 
 
-def _holds(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) -> bool:
+def _contains_called(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) -> bool:
     """Whether a module inside the one at `path` was also called."""
     beginning = f"{path}." if path else ""
     return any(call.path != path and call.path.startswith(beginning) for call, _ in pairs)

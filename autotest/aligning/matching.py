@@ -65,13 +65,13 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
     for key, value in mapping.items():
         _check(key, value)
     renamed, axes = _renamed(reference, candidate, mapping)
-    said = _said(renamed, candidate, mapping)
+    mapped_names = _mapped_names(renamed, candidate, mapping)
     pairs: list[Match] = []
     taken: set[str] = set()
     left: list[str] = []
     for name, shape in reference.items():
         other = renamed.get(name, name)
-        if said.get(other, name) != name:  # the caller's mapping gives `other` to another name
+        if mapped_names.get(other, name) != name:  # the caller's mapping gives `other` to another name
             left.append(name)
             continue
         order = axes.get(name)
@@ -89,7 +89,9 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
     rest = [name for name in candidate if name not in taken]
     for name in [*left]:
         # Match the rest by shape and in order: the first of a shape on one side is the first of it on the other.
-        alike = [other for other in rest if candidate[other] == reference[name] and _may_be(name, other, reference)]
+        alike = [
+            other for other in rest if candidate[other] == reference[name] and _may_correspond(name, other, reference)
+        ]
         found = min(alike, key=lambda other: (_last(other) != _last(name), rest.index(other)), default=None)
         if found is not None:
             pairs.append(Match(name, found))
@@ -110,7 +112,7 @@ def _check(key: object, value: object) -> None:
         )
 
 
-def _said(renamed: Mapping[str, str], candidate: Mapping[str, Shape], mapping: NameMapping) -> dict[str, str]:
+def _mapped_names(renamed: Mapping[str, str], candidate: Mapping[str, Shape], mapping: NameMapping) -> dict[str, str]:
     """Return the reference's name for each of the candidate's names that `mapping` determines."""
     found: dict[str, str] = {}
     for name, other in renamed.items():
@@ -128,7 +130,7 @@ def _said(renamed: Mapping[str, str], candidate: Mapping[str, Shape], mapping: N
     return found
 
 
-def _may_be(name: str, other: str, reference: Mapping[str, Shape]) -> bool:
+def _may_correspond(name: str, other: str, reference: Mapping[str, Shape]) -> bool:
     """Whether `other` may be the candidate's word for `name`: ``running_mean`` is not one for ``bias``."""
     return _last(other) == _last(name) or _last(other) not in set(map(_last, reference))
 

@@ -45,24 +45,24 @@ class Port:
         reference, matched = self.pair.reference, self.matches.pairs
         live = reference.state(self.models[0])
         values = reference.values([live[one.reference] for one in matched])
-        self._carry({one.reference: value for one, value in zip(matched, values, strict=True)})
+        self._transfer_state({one.reference: value for one, value in zip(matched, values, strict=True)})
 
-    def _carry(self, state: Mapping[str, TensorValue]) -> None:
+    def _transfer_state(self, state: Mapping[str, TensorValue]) -> None:
         """Load the reference's `state` into the candidate's model."""
         carried = {one.candidate: one.to_candidate(state[one.reference]) for one in self.matches.pairs}
         self.pair.candidate.load_state(self.models[1], carried)
 
     @contextlib.contextmanager
-    def as_before(self, step: TrainingStep) -> Iterator[None]:
+    def with_initial_weights(self, step: TrainingStep) -> Iterator[None]:
         """Inside the block, give both models the weights that the reference's model had when `step` began."""
         after = [state_of(side, model) for side, model in zip(self.frameworks, self.models, strict=True)]
         try:
-            _put(self.pair.reference, self.models[0], step.before)
-            self._carry(step.before)
+            _load(self.pair.reference, self.models[0], step.before)
+            self._transfer_state(step.before)
             yield
         finally:
             for side, model, state in zip(self.frameworks, self.models, after, strict=True):
-                _put(side, model, state)
+                _load(side, model, state)
 
     def in_double_precision(self) -> Port | None:
         """Return copies of both models in double precision; None if they cannot be copied or converted."""
@@ -76,6 +76,6 @@ class Port:
         return dataclasses.replace(self, models=(own, other))
 
 
-def _put(framework: Framework, model: Any, state: Mapping[str, TensorValue]) -> None:
+def _load(framework: Framework, model: Any, state: Mapping[str, TensorValue]) -> None:
     """Load `state` into `model`."""
     framework.load_state(model, {name: value.as_array() for name, value in state.items()})

@@ -61,14 +61,14 @@ def run(
     """Train `model`, that of `side`, on `inputs`; yield each step as it ends."""
     _, loss, optimizer = training
     parameters = framework.parameters(model)
-    stepping = None if optimizer is None else _stepping(optimizer, framework, side, list(parameters.values()))
+    stepping = None if optimizer is None else _optimizer(optimizer, framework, side, list(parameters.values()))
     for _ in range(training.steps):
         for parameter in parameters.values():
             framework.forget_gradient(parameter)
         floating = [is_differentiable(array.dtype) for array in inputs]
         tensors = [framework.tensor(one, requires_grad=asks) for one, asks in zip(inputs, floating, strict=True)]
-        watched, before = _Watched(framework), state_of(framework, model)
-        with framework.calls_of_modules(model, watched.seen):
+        recorder, before = _ModuleCallRecorder(framework), state_of(framework, model)
+        with framework.calls_of_modules(model, recorder.record_call):
             try:
                 output = framework.invoke("method", "__call__", [model, *tensors], {})
             except Exception as error:
@@ -77,18 +77,18 @@ def run(
                     f"the {side} model raised {type(error).__name__} when it was called with {described}: "
                     f"{first_line(error)}"
                 ) from error
-        _push_back(framework, side, output, loss)
-        watched.pushed_back()
+        _backward(framework, side, output, loss)
+        recorder.record_gradients()
         gradients = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
-        returned = in_words(framework, output)
+        returned = describe_structure(framework, output)
         del tensors, output  # frees the graph before the other side runs and both are compared
-        yield TrainingStep(before, watched.calls, gradients, left, of_inputs, returned)
+        yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned)
 
 
-class _Watched:
+class _ModuleCallRecorder:
     """Records the calls of modules in one forward, and keeps their live tensors until they have gradients.
 
     The output of one module is the input of the next, and the output of the module around it, so it is copied once.
@@ -101,7 +101,7 @@ class _Watched:
         #: id of a tensor -> its last copy. The tensor is alive, so its id is unique.
         self._kept: dict[int, Any] = {}
 
-    def seen(self, path: str, module: Any, given: Any, result: Any) -> None:
+    def record_call(self, path: str, module: Any, given: Any, result: Any) -> None:
         framework = self._framework
         ends = flat(framework, given), flat(framework, result)
         frozen = [self._copies(end) for end in ends]
@@ -119,7 +119,7 @@ class _Watched:
                 self._kept[id(tensor)] = value.copied()
         return [self._kept[id(tensor)] for tensor in tensors]
 
-    def pushed_back(self) -> None:
+    def record_gradients(self) -> None:
         """Set the gradients of the inputs and outputs of each call, and release the tensors."""
         live = {id(tensor): tensor for ends in self._live for end in ends for tensor in end}
         found = dict(zip(live, gradients_of(self._framework, [*live.values()]), strict=True))
@@ -129,9 +129,9 @@ class _Watched:
         self._live.clear()
 
 
-def _push_back(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:
+def _backward(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:
     if loss is not None:
-        value = _given("loss", loss, framework, side, output)
+        value = _call_user_function("loss", loss, framework, side, output)
         if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:
             shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
             raise UsageError(
@@ -148,8 +148,8 @@ def _push_back(framework: Framework, side: str, output: Any, loss: Callable[...,
         framework.invoke("function", "autograd.backward", [roots, cotangents], {})
 
 
-def _stepping(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:
-    made = _given("optimizer", optimizer, framework, side, parameters)
+def _optimizer(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:
+    made = _call_user_function("optimizer", optimizer, framework, side, parameters)
     if not framework.provides("method", "step", made):
         raise UsageError(
             f"align(optimizer=...): expected a function that returns an optimizer, got a {type(made).__name__} for "
@@ -164,7 +164,7 @@ def _stepping(optimizer: Callable[..., Any], framework: Framework, side: str, pa
     return made
 
 
-def _given(what: str, function: Callable[..., Any], framework: Framework, side: str, value: Any) -> Any:
+def _call_user_function(what: str, function: Callable[..., Any], framework: Framework, side: str, value: Any) -> Any:
     """Call a function of the caller on `value`; if it takes two arguments, the first is the namespace."""
     given = "output" if what == "loss" else "parameters"
     if not callable(function):
@@ -184,7 +184,7 @@ def _given(what: str, function: Callable[..., Any], framework: Framework, side: 
         )
     alone = len(positional) < 2
     try:
-        return function(value) if alone else function(_Names(framework), value)
+        return function(value) if alone else function(_TorchNamespace(framework), value)
     except Exception as error:
         example = "lib.nn.functional.relu(output).mean()" if what == "loss" else "lib.optim.SGD(parameters, lr=0.1)"
         hint = f": if it needs the framework, add a first argument for it, as in lambda lib, {given}: {example}"
@@ -194,7 +194,7 @@ def _given(what: str, function: Callable[..., Any], framework: Framework, side: 
         ) from error
 
 
-class _Names:
+class _TorchNamespace:
     """The namespace of a framework, as passed to functions of the caller."""
 
     def __init__(self, framework: Framework) -> None:
@@ -204,15 +204,15 @@ class _Names:
         return self._framework.resolve(name)
 
 
-def in_words(framework: Framework, value: Any) -> str:
+def describe_structure(framework: Framework, value: Any) -> str:
     """Describe the structure of `value`: ``"a dict (aux: a tensor, out: a tensor)"``."""
     if isinstance(value, framework.tensor_types):
         return "a tensor"
     kind, value = type(value).__name__, fields_of(value)
     if isinstance(value, Mapping):
-        inside = [f"{key}: {in_words(framework, value[key])}" for key in sorted(value, key=str)]
+        inside = [f"{key}: {describe_structure(framework, value[key])}" for key in sorted(value, key=str)]
     elif isinstance(value, (tuple, list)):
-        inside = [in_words(framework, item) for item in value]
+        inside = [describe_structure(framework, item) for item in value]
     else:
         return "None" if value is None else f"a {kind}"
     return f"a {kind} ({', '.join(inside)})"

@@ -93,7 +93,7 @@ def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, T
     for side, trains in ((sides[0], True), (sides[1], False)):
         if names := [path for path, mode in modes if mode is trains]:
             found.append(
-                f"in training mode in the {side} model only: {_the_whole_or(names)}; call .train() or .eval() on both"
+                f"in training mode in the {side} model only: {_all_or_listed(names)}; call .train() or .eval() on both"
             )
         if names := [name for name, asks in frozen if asks is trains]:
             found.append(f"requires a gradient in the {side} model only: {_listed(names)}")
@@ -117,7 +117,7 @@ def _mode(framework: Framework, module: Any) -> bool | None:
         return None
 
 
-def _the_whole_or(names: Sequence[str]) -> str:
+def _all_or_listed(names: Sequence[str]) -> str:
     return "all of it" if "" in names else _listed(names)
 
 

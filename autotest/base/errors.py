@@ -12,7 +12,7 @@ class AutotestError(Exception):
     """Base class of the exceptions that this library raises on purpose."""
 
     #: Whether a mistake in the test caused the error, so that tracebacks need not show frames of this library.
-    of_the_test = True
+    is_test_mistake = True
 
 
 class UsageError(AutotestError, ValueError):
@@ -105,17 +105,17 @@ class TrialNote(AutotestError):
     """Names the trial of an exception of a test body; used as its cause if the exception cannot have a note."""
 
 
-def of_the_test(raised: Any) -> bool:
+def is_test_mistake(raised: Any) -> bool:
     """Whether the test, not this library, caused the exception of `raised`, pytest's ``ExceptionInfo``.
 
     Modules use this function as their ``__tracebackhide__``.
     """
-    return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
+    return bool(getattr(getattr(raised, "value", None), "is_test_mistake", False))
 
 
-def made_by_the_test(error: Exception) -> Exception:
+def as_test_mistake(error: Exception) -> Exception:
     """Mark `error`, which a framework raised because of a mistake in the test, as caused by the test; return it."""
-    error.of_the_test = True  # type: ignore[attr-defined]
+    error.is_test_mistake = True  # type: ignore[attr-defined]
     return error
 
 

@@ -122,14 +122,14 @@ class Options:
     deadline: float = DEADLINE
     memory: int = MEMORY
     #: Fields set by the process's own variables, which take precedence over a test's arguments.
-    asked: frozenset[str] = frozenset()
+    explicit: frozenset[str] = frozenset()
 
     def of_test(self, settings: Settings) -> Options:
         """Return these options with the seed and deadline of `settings`, except those that the process sets."""
         if settings.seed is None and settings.deadline is None:
             return self
         own = {name: getattr(settings, name) for name in ("seed", "deadline")}
-        changed = {name: value for name, value in own.items() if value is not None and name not in self.asked}
+        changed = {name: value for name, value in own.items() if value is not None and name not in self.explicit}
         return dataclasses.replace(self, **changed) if changed else self
 
     def trials(self, own: int) -> int:
@@ -139,27 +139,27 @@ class Options:
         return self.n or max(1, math.ceil(own * self.times))
 
     @property
-    def usual(self) -> bool:
+    def runs_all_default_trials(self) -> bool:
         """Whether all trials of a test run with the default base seed, so that all known divergences must happen."""
         return not self.exploring and self.trial is None and self.n is None and self.times >= 1
 
 
 def from_environment(
-    environment: Mapping[str, str] | None = None, spelled: Callable[[str], str] = variable_of
+    environment: Mapping[str, str] | None = None, written_as: Callable[[str], str] = variable_of
 ) -> Options:
     """Return the options that `environment` sets.
 
     Args:
         environment: variables by name; by default those of the process, over the project's table.
-        spelled: returns how error messages write the name of an option.
+        written_as: returns how error messages write the name of an option.
 
     Raises:
         UsageError: a variable has a value that is not allowed.
     """
-    own, default = (_of_process(_OF_OPTIONS), in_force().variables) if environment is None else (environment, {})
-    options = _asked_for(tuple(own.items()), tuple(default.items()), spelled)
+    own, default = (_of_process(_OF_OPTIONS), active_project().variables) if environment is None else (environment, {})
+    options = _asked_for(tuple(own.items()), tuple(default.items()), written_as)
     if options.ledger is not None:
-        _Given({**default, **own}, spelled).must_be_file("ledger", "the ledger for all tests")
+        _Values({**default, **own}, written_as).must_be_file("ledger", "the ledger for all tests")
     if options.exploring and not options.seed:  # drawn here, outside the cached function, so that each call draws anew
         return dataclasses.replace(options, seed=secrets.randbits(32))
     return options
@@ -167,10 +167,10 @@ def from_environment(
 
 @functools.lru_cache(maxsize=16)  # every run of a test calls it
 def _asked_for(
-    own: tuple[tuple[str, str], ...], default: tuple[tuple[str, str], ...], spelled: Callable[[str], str]
+    own: tuple[tuple[str, str], ...], default: tuple[tuple[str, str], ...], written_as: Callable[[str], str]
 ) -> Options:
     """Return the options of the process's `own` variables over the project's `default` ones."""
-    given, asked = _Given(dict(default + own), spelled), dict(own)
+    given, explicit = _Values(dict(default + own), written_as), dict(own)
     drawn = given["seed"] == "random"
     seed = given.whole("seed", "a whole number, or random") if given["seed"] and not drawn else 0
     profile = given.profile()
@@ -190,7 +190,7 @@ def _asked_for(
         shrink=given.seconds("shrink", 0.0 if quick else profile.shrink),
         deadline=given.measured("deadline", duration, DEADLINE),
         memory=given.measured("memory", size, MEMORY),
-        asked=frozenset(name for name in ("seed", "deadline") if asked.get(variable_of(name))),
+        explicit=frozenset(name for name in ("seed", "deadline") if explicit.get(variable_of(name))),
     )
 
 
@@ -201,14 +201,14 @@ def from_project(found: project.Project) -> Options:
         UsageError: a key of the project's table has a value that is not allowed; the message names the table.
     """
     try:
-        return from_environment(found.variables, spelled=str)
+        return from_environment(found.variables, written_as=str)
     except UsageError as error:
         raise UsageError(f"[tool.autotest] of {found.file}: {error}") from None
 
 
 def environment_now() -> Mapping[str, str]:
     """Return the non-empty `VARIABLES` of the process, over the defaults of its project."""
-    return {**in_force().variables, **_of_process(VARIABLES)}
+    return {**active_project().variables, **_of_process(VARIABLES)}
 
 
 def _of_process(names: tuple[str, ...]) -> dict[str, str]:
@@ -216,18 +216,18 @@ def _of_process(names: tuple[str, ...]) -> dict[str, str]:
     return {name: value for name in names if name in environment and (value := environment[name])}
 
 
-def said(variable: str) -> str:
+def configured(variable: str) -> str:
     """Return the value of one of the `VARIABLES` in the process, or else in its project; empty if neither sets it."""
-    return os.environ.get(variable) or in_force().variables.get(variable, "")
+    return os.environ.get(variable) or active_project().variables.get(variable, "")
 
 
-def in_force() -> project.Project:
+def active_project() -> project.Project:
     """Return the project whose table applies: the one named by `PROJECT`, or that of the working directory."""
     named = os.environ.get(PROJECT)
-    return project.read(Path(named)) if named else here()
+    return project.read(Path(named)) if named else working_project()
 
 
-def here() -> project.Project:
+def working_project() -> project.Project:
     """Return the project of the working directory."""
     return project.of_folder(os.getcwd())  # noqa: PTH109 - every test asks, and a path of pathlib's is slow to look up
 
@@ -246,19 +246,19 @@ def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Given:
+class _Values:
     """The values of an environment by option name; "" for an option that is not set."""
 
     environment: Mapping[str, str]
     #: Returns how error messages write the name of an option.
-    spelled: Callable[[str], str]
+    written_as: Callable[[str], str]
 
     def __getitem__(self, name: str) -> str:
         return self.environment.get(variable_of(name), "")
 
     def shown(self, name: str) -> str:
         """Return the option and its value as error messages begin: ``AUTOTEST_SEED='soon'``."""
-        return f"{self.spelled(name)}={self[name]!r}"
+        return f"{self.written_as(name)}={self[name]!r}"
 
     def profile(self) -> Profile:
         name = self["profile"] or "ci"

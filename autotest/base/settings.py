@@ -97,7 +97,7 @@ class Settings:
         pinned: base seed and index of each trial that is run before any other.
         skip_grad: why the gradient gate accepts trials that compare no gradient; "" if it does not accept them.
         own_assertions: whether a trial may compare nothing, because the body has assertions of its own.
-        tolerance_is_law: whether given tolerances are deliberate and final, so that no mismatch is cleared as rounding.
+        tolerance_is_final: whether given tolerances are deliberate and final, so that nothing is cleared as rounding.
         set_aside: known differences that are ignored: ``"structure copy_"`` (symptom and operator), or
             ``"value sort [0]"`` for only one of its results or gradients.
 
@@ -156,7 +156,7 @@ class Settings:
 
     @property
     def gives_tolerance(self) -> bool:
-        """Whether the test gave a tolerance that is final, so that no mismatch is cleared as rounding."""
+        """Whether the test gave a tolerance that is final, so that nothing is cleared as rounding."""
         return self.tolerance_is_final and (self.tolerance.given or self.gradient_tolerance.given)
 
     def tolerance_at(self, stage: str) -> Tolerance:

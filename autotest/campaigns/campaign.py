@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Iterator
 
 from autotest.base.errors import StoreUnwritable
-from autotest.campaigns.coverage_gaps import COUNTED, WINDOW, CoverageGaps, taken
+from autotest.campaigns.coverage_gaps import COUNTED, WINDOW, CoverageGaps, pop_trial
 from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.campaigns.diagnosis_queue import Diagnosis, DiagnosisQueue
 from autotest.campaigns.executor import Executor, Observer, SaveProgress
@@ -26,7 +26,7 @@ from autotest.results.tasks import (
     ExpectedDeath,
     Explore,
     Explored,
-    Found,
+    FindingRecord,
     Result,
     Task,
     Where,
@@ -85,9 +85,9 @@ class Campaign:
         self._deadly = DeadlyCalls(progress, plan.deaths)
         #: The results of tracing deaths, which finds call and side better than the breadcrumb file: by the identity
         #: that the file gave, another identity, or the key of a ledger entry.
-        self._settled: dict[Identity, Identity | str] = {}
+        self._replaced_identities: dict[Identity, Identity | str] = {}
         for found in progress.found.values():
-            self._queue.resumed(found)
+            self._queue.add_resumed(found)
 
     def run(self) -> CampaignProgress:
         """Run until the plan is finished. Ctrl-C ends the campaign early without losing any finding."""
@@ -107,7 +107,7 @@ class Campaign:
             raise
         finally:
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
-        self._write_down()
+        self._save_progress()
 
     def _loop(self) -> Iterator[None]:
         while True:
@@ -134,12 +134,12 @@ class Campaign:
             self.progress.workers = self._executor.slots
             self._observer.changed(self.progress)
             if time.monotonic() >= self._next_record:
-                self._write_down()
-            if self._left < -LATEST:
+                self._save_progress()
+            if self._seconds_left < -LATEST:
                 return  # stored findings can be diagnosed later, and running trials are saved as unfinished
             yield
 
-    def _write_down(self) -> None:
+    def _save_progress(self) -> None:
         begun = time.monotonic()
         waiting: dict[Where, list[range]] = collections.defaultdict(list)
         for task, _ in self._exploring.values():
@@ -155,28 +155,28 @@ class Campaign:
     # -- what to do next --------------------------------------------------------------------------------
 
     def _next(self) -> Task | None:
-        urgent = self._queue.at_once()
+        urgent = self._queue.next_unstored()
         if urgent is not None:
             return urgent
         diagnosing = len(self._diagnosing)
-        if diagnosing < self._executor.diagnosis_slots and self._left > 0:
+        if diagnosing < self._executor.diagnosis_slots and self._seconds_left > 0:
             task = self._queue.next()
             if task is not None:
                 return task
         full = len(self._exploring) >= self._executor.slots
         if full and diagnosing >= self._executor.diagnosis_slots:
             return None
-        exploring = None if full or self._enough else self._explore()
-        if exploring is not None or self._left < -self._overtime:
+        exploring = None if full or self._must_stop_exploring else self._explore()
+        if exploring is not None or self._seconds_left < -self._overtime:
             return exploring
-        return self._queue.next() if self._left > 0 else self._queue.next_unshrunk()
+        return self._queue.next() if self._seconds_left > 0 else self._queue.next_unshrunk()
 
     @property
     def _capacity(self) -> int:
         return self._executor.slots + self._executor.diagnosis_slots
 
     @property
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         """Seconds left of the plan's time."""
         return float("inf") if self.plan.seconds is None else self.plan.seconds - (time.monotonic() - self._begin)
 
@@ -185,7 +185,7 @@ class Campaign:
         return 0.0 if self.plan.seconds is None else min(OVERTIME * self.plan.seconds, LONGEST_OVERTIME)
 
     @property
-    def _enough(self) -> bool:
+    def _must_stop_exploring(self) -> bool:
         """Whether exploring must stop, so that the findings can still be diagnosed within the time."""
         if self.plan.fail_fast and self.progress.seen:
             self.progress.stopped = self.progress.stopped or "at the first finding"
@@ -197,9 +197,9 @@ class Campaign:
         each = max([each, *(time.monotonic() - started for _, started in self._diagnosing.values())])
         waiting = len(self._queue)
         needed = (waiting + len(self._diagnosing)) * each
-        if not waiting or needed <= self._left * self._executor.diagnosis_slots:
-            return self._left <= 0  # the diagnosis slots alone have enough time for all findings
-        return self._left <= min(needed / self._capacity, self.plan.seconds / 2)
+        if not waiting or needed <= self._seconds_left * self._executor.diagnosis_slots:
+            return self._seconds_left <= 0  # the diagnosis slots alone have enough time for all findings
+        return self._seconds_left <= min(needed / self._capacity, self.plan.seconds / 2)
 
     def _explore(self) -> Explore | None:
         """Return a task with a pinned trial, or else with trials of the test that has received least of its share."""
@@ -213,7 +213,7 @@ class Campaign:
                 return None
             where, indices = chosen.where, self._indices(chosen)
         aside, watched = self._deadly.set_aside(where.test), self._deadly.watched()
-        return Explore(where, indices, self._length * TASK_SECONDS, aside, watched, self._counts(where))
+        return Explore(where, indices, self._length_factor * TASK_SECONDS, aside, watched, self._counts(where))
 
     @property
     def _prefers_gaps(self) -> bool:
@@ -224,22 +224,22 @@ class Campaign:
         return self.plan.coverage or (self._prefers_gaps and self._by_where[where].tried < COUNTED)
 
     @property
-    def _length(self) -> float:
+    def _length_factor(self) -> float:
         """Factor by which tasks are longer than usual, so that many workers ask for them seldom enough."""
         return max(1.0, self._executor.slots / (TASKS_A_SECOND * TASK_SECONDS))
 
     def _indices(self, test: TestProgress) -> range:
         """Return the next trials of `test`: one that may close a gap, or returned ones, or one task of new ones."""
         upcoming = self._range(range(test.next, test.next + WINDOW))
-        place = self._gaps.closed_by(test.where, [*test.returned, upcoming]) if self._prefers_gaps else None
+        place = self._gaps.best_trial(test.where, [*test.returned, upcoming]) if self._prefers_gaps else None
         if place is not None:
             new = max(0, place + 1 - sum(map(len, test.returned)))
             test.returned += [upcoming[:new]] if new else []
             test.next += new
-            return taken(test.returned, place)
+            return pop_trial(test.returned, place)
         if test.returned:
             return test.returned.pop()
-        pace, length = TASK_SECONDS / 10 if test.pace is None else test.pace, self._length
+        pace, length = TASK_SECONDS / 10 if test.pace is None else test.pace, self._length_factor
         fitting = int(length * TASK_SECONDS / max(pace, 1e-6))
         count = max(1, min(int(length * TASK_TRIALS), self._remaining(test), fitting))
         test.next += count
@@ -253,9 +253,9 @@ class Campaign:
         return not test.over and bool(test.returned or self._remaining(test) > 0)
 
     def _remaining(self, test: TestProgress) -> int:
-        return sys.maxsize if self.plan.trials is None else self._own(self.plan.trials) - test.next
+        return sys.maxsize if self.plan.trials is None else self._shard_size(self.plan.trials) - test.next
 
-    def _own(self, trials: int) -> int:
+    def _shard_size(self, trials: int) -> int:
         """Return how many of the first `trials` indices belong to this shard."""
         return len(range(self.plan.shard[0] - 1, trials, self.plan.shard[1]))
 
@@ -268,15 +268,15 @@ class Campaign:
         elif isinstance(result, ExpectedDeath):
             assert not isinstance(task, Explore)
             assert task.identity is not None
-            self._settle(task.identity, result.key)
-        elif isinstance(result, Found):
+            self._replace_identity(task.identity, result.key)
+        elif isinstance(result, FindingRecord):
             assert not isinstance(task, Explore)
             before = task.identity
             if before is not None and result.identity != before and result.identity.symptom in DEADLY:
-                self._settle(before, result.identity)
-            self._keep(result)
+                self._replace_identity(before, result.identity)
+            self._record_finding(result)
             self._diagnosed += [seconds] if task.thorough else []
-            self._queue.kept(task, result)
+            self._queue.add_next(task, result)
         elif isinstance(result, Death):
             self._died(task, result, seconds)
         elif not isinstance(task, Explore) and not task.thorough:
@@ -291,20 +291,20 @@ class Campaign:
         if test.idle >= IDLE_TRIALS and self.plan.trials is None:
             test.set_aside = "all it does was set aside"
         if result.done < len(task.indices) and not (result.broken or result.skips):
-            self._give_back(task, task.indices[result.done :])
+            self._requeue(task, task.indices[result.done :])
         self.progress.expected += result.expected
         self.progress.cleared += result.cleared
         # With `fail_fast`, findings after the first one of a task are left to the next run.
         for suspect in result.suspects[: 1 if self.plan.fail_fast else None]:
-            settled = self._settled.get(suspect.identity, suspect.identity)
+            settled = self._replaced_identities.get(suspect.identity, suspect.identity)
             if isinstance(settled, str):
                 self._expected_death(settled, 1)
                 continue
             self.progress.seen[settled] += 1
             if self.progress.seen[settled] == 1:
-                self._queue.seen(Diagnose(task.where, suspect.trial, thorough=False))
+                self._queue.add_failure(Diagnose(task.where, suspect.trial, thorough=False))
 
-    def _give_back(self, task: Explore, indices: range) -> None:
+    def _requeue(self, task: Explore, indices: range) -> None:
         """Queue those trials of `task` again that did not run, under the base seed that they had."""
         test = self._by_where[task.where]
         if task.where == test.where:
@@ -324,7 +324,7 @@ class Campaign:
             if test.mishaps > 2:
                 test.broken = f"the worker died outside of any trial ({death.how}) {death.last_words}"
             else:
-                self._give_back(task, task.indices)
+                self._requeue(task, task.indices)
         else:
             at = task.indices.index(death.index)
             test.returned += [part for part in (task.indices[:at], task.indices[at + 1 :]) if len(part)]
@@ -345,18 +345,18 @@ class Campaign:
         entry = ledger.find(where.file, self.plan.candidate, common=self.plan.ledger).expects(
             where.test, death.mismatch, operator
         )
-        settled = self._settled.get(identity, identity)
+        settled = self._replaced_identities.get(identity, identity)
         if entry is not None or isinstance(settled, str):
             self._expected_death(entry.key if entry is not None else str(settled), 1)
             return
         self.progress.seen[settled] += 1
         if self.progress.seen[settled] == 1:
             about = where, death.index, settled, death.mismatch.message
-            self._queue.seen(DiagnoseDeath(*about, thorough=False, back=death.back, before=death.before))
+            self._queue.add_failure(DiagnoseDeath(*about, thorough=False, back=death.back, before=death.before))
 
-    def _settle(self, before: Identity, after: Identity | str) -> None:
+    def _replace_identity(self, before: Identity, after: Identity | str) -> None:
         """Replace the identity that the breadcrumb file gave a death by the one from tracing, or by a ledger key."""
-        self._settled[before] = after
+        self._replaced_identities[before] = after
         times = self.progress.seen.pop(before, 1)
         kept = self.progress.found.pop(before, None)
         if kept is not None:
@@ -373,19 +373,19 @@ class Campaign:
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
         """Plan the next attempt after a diagnosis killed its worker. The finding is stored; shrinking is left out."""
         if isinstance(task, Diagnose) and task.thorough and task.shrink:
-            self._queue.again(dataclasses.replace(task, shrink=False))
+            self._queue.requeue(dataclasses.replace(task, shrink=False))
         elif isinstance(task, Diagnose) and death.index == task.index and death.symptom:
             self._fatal(task.where, death)  # when it was run again, the failed trial killed the process
         elif not task.thorough:
             self.progress.vanished.append((task.where, task.index))
 
-    def _keep(self, found: Found) -> None:
+    def _record_finding(self, found: FindingRecord) -> None:
         first = found.identity not in self.progress.found
         self.progress.found[found.identity] = found
         self.progress.seen[found.identity] = max(1, self.progress.seen[found.identity])
         if first:
             self._observer.found(found)
-            self._write_down()
+            self._save_progress()
 
 
 def progress_of(collected: Collection, base_seed: int) -> CampaignProgress:

@@ -41,7 +41,7 @@ class CoverageGaps:
         """Start from the counts in `covered`, and add to them in place."""
         self._covered = covered
         self._operators: dict[Where, frozenset[str]] = {}
-        self._sought: collections.Counter[tuple[Where, str]] = collections.Counter()
+        self._attempts: collections.Counter[tuple[Where, str]] = collections.Counter()
 
     def take(self, test: TestProgress, covered: Coverage) -> None:
         """Add the inputs that some trials of `test` gave. A test that closes a gap counts as finding something new."""
@@ -51,19 +51,19 @@ class CoverageGaps:
             test.unrewarded = 0
         self._operators[test.where] = self._operators.get(test.where, frozenset()) | covered.keys()
 
-    def closed_by(self, where: Where, waiting: Iterable[range]) -> int | None:
+    def best_trial(self, where: Where, waiting: Iterable[range]) -> int | None:
         """Return the position of the trial that may close most gaps of the operators of the test at `where`.
 
         The position counts through all ranges of `waiting`. Returns None if no trial may close a gap.
         """
         missing = {
-            gap for _, gap in self._lacking(self._operators.get(where, ())) if self._sought[where, gap] < ATTEMPTS
+            gap for _, gap in self._lacking(self._operators.get(where, ())) if self._attempts[where, gap] < ATTEMPTS
         }
         if not missing:
             return None
         closing = [[gap for gap in missing if closes_gap(index, gap)] for index in itertools.chain(*waiting)]
         best = max(closing, key=len, default=[])
-        self._sought.update((where, gap) for gap in best)
+        self._attempts.update((where, gap) for gap in best)
         return closing.index(best) if best else None
 
     def _lacking(self, operators: Iterable[str]) -> set[tuple[str, str]]:
@@ -77,7 +77,7 @@ def closes_gap(index: int, gap: str) -> bool:
     return row(index).level(factor) in levels
 
 
-def taken(waiting: list[range], place: int) -> range:
+def pop_trial(waiting: list[range], place: int) -> range:
     """Remove the trial at position `place` from `waiting`, in place, and return it."""
     for at, part in enumerate(waiting):
         if place < len(part):
@@ -87,4 +87,4 @@ def taken(waiting: list[range], place: int) -> range:
     raise IndexError(f"fewer than {place} more trials are waiting")
 
 
-__all__ = ["COUNTED", "WINDOW", "CoverageGaps", "closes_gap", "taken"]
+__all__ = ["COUNTED", "WINDOW", "CoverageGaps", "closes_gap", "pop_trial"]

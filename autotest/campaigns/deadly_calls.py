@@ -36,21 +36,21 @@ class DeadlyCalls:
         elif (test, call) in self._too_often():
             self._progress.set_aside.add(f"{call} in {test}")
         elif signature:
-            everywhere_so = len(self._killed_in()[signature]) > 1
+            everywhere_so = len(self._tests_by_signature()[signature]) > 1
             self._progress.set_aside.add(signature if everywhere_so else f"{signature} in {test}")
 
     def set_aside(self, test: str) -> frozenset[str]:
         """Return the calls that `test` must not make any more, some of them only with certain arguments."""
         calls = {call for name, call in self._too_often() if name == test} | self._everywhere()
         return frozenset(
-            calls | {known for known, tests in self._killed_in().items() if test in tests or len(tests) > 1}
+            calls | {known for known, tests in self._tests_by_signature().items() if test in tests or len(tests) > 1}
         )
 
     def watched(self) -> frozenset[str]:
         """Return the calls whose arguments are recorded before they are made: those that have killed a process."""
         return frozenset(call for _, call in self._progress.deaths)
 
-    def _killed_in(self) -> dict[str, set[str]]:
+    def _tests_by_signature(self) -> dict[str, set[str]]:
         """Return, for each signature, the tests in which a call with this signature killed a process."""
         found: dict[str, set[str]] = {}
         for (test, _), signatures in self._progress.fatal_arguments.items():
@@ -61,8 +61,8 @@ class DeadlyCalls:
     def _too_often(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         for place, times in self._progress.deaths.items():
-            told = len(self._progress.fatal_arguments.get(place, ()))
-            if times - told >= self._allowed or told >= max(_DIFFERENT, 2 * self._allowed):
+            distinct = len(self._progress.fatal_arguments.get(place, ()))
+            if times - distinct >= self._allowed or distinct >= max(_DIFFERENT, 2 * self._allowed):
                 found.append(place)
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from autotest.results.tasks import Diagnose, DiagnoseDeath, Found
+from autotest.results.tasks import Diagnose, DiagnoseDeath, FindingRecord
 
 Diagnosis = Diagnose | DiagnoseDeath
 
@@ -23,11 +23,11 @@ class DiagnosisQueue:
         """Return how many findings still lack a script that was run."""
         return len(self._dead) + len(self._kept) + len(self._large)
 
-    def seen(self, task: Diagnosis) -> None:
+    def add_failure(self, task: Diagnosis) -> None:
         """Queue `task`, which stores a failure that is not on disk yet."""
         self._seen.append(task)
 
-    def kept(self, task: Diagnosis, found: Found) -> None:
+    def add_next(self, task: Diagnosis, found: FindingRecord) -> None:
         """Queue the task that follows `task`, which stored `found`."""
         if not task.thorough:
             # A death has no script before it is examined; any other failure has one from the start.
@@ -38,11 +38,11 @@ class DiagnosisQueue:
         elif isinstance(task, DiagnoseDeath) and not task.verify and (found.verified.holds or not found.verified.tried):
             _queue(self._large, dataclasses.replace(task, identity=found.identity, shrink=True, verify=True))
 
-    def again(self, task: Diagnosis) -> None:
+    def requeue(self, task: Diagnosis) -> None:
         """Queue `task` once more, behind the others: its first attempt killed a worker."""
         self._kept.append(task)
 
-    def resumed(self, found: Found) -> None:
+    def add_resumed(self, found: FindingRecord) -> None:
         """Queue the next task for a finding that an earlier run stored but did not finish.
 
         The kind of task depends on the identity's class of shapes, which deaths do not have.
@@ -55,7 +55,7 @@ class DiagnosisQueue:
             message = found.message
             self._kept.append(DiagnoseDeath(found.where, found.index, found.identity, message, True, shrink=False))
 
-    def at_once(self) -> Diagnosis | None:
+    def next_unstored(self) -> Diagnosis | None:
         """Return the oldest task that stores a failure on disk, which must not wait; None if there is none."""
         return self._seen.popleft() if self._seen else None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from autotest.results.progress import CampaignProgress
-from autotest.results.tasks import DiagnoseDeath, Found, Result, Task, Where
+from autotest.results.tasks import DiagnoseDeath, FindingRecord, Result, Task, Where
 
 #: How many hangs may be diagnosed at a time in addition to the usual number of diagnoses.
 _HANGS: Final = 2
@@ -32,7 +32,7 @@ class Observer(Protocol):
 
     def changed(self, progress: CampaignProgress) -> None: ...
 
-    def found(self, found: Found) -> None: ...
+    def found(self, found: FindingRecord) -> None: ...
 
     def renamed(self, key: str, other: str) -> None:
         """Handle that diagnosis renamed the finding `key` to `other`: another finding, or an entry of the ledger."""
@@ -44,7 +44,7 @@ class NullObserver:
     def changed(self, progress: CampaignProgress) -> None:
         """Do nothing."""
 
-    def found(self, found: Found) -> None:
+    def found(self, found: FindingRecord) -> None:
         """Do nothing."""
 
     def renamed(self, key: str, other: str) -> None:

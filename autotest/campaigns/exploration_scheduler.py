@@ -15,7 +15,7 @@ from autotest.results.tasks import Where
 #: A test that still finds something new gets this many times the time of one that does not; every test gets some.
 REWARD_FACTOR = 4.0
 #: Number of tasks without anything new after which a test no longer counts as finding something.
-PATIENCE = 3
+MAX_UNREWARDED_TASKS = 3
 
 
 class ExplorationScheduler:
@@ -63,6 +63,6 @@ class ExplorationScheduler:
     def _enter(self, where: Where) -> None:
         test = self._tests[where]
         self._numbers[where] += 1
-        share = test.seconds / (REWARD_FACTOR if test.unrewarded < PATIENCE else 1.0)
+        share = test.seconds / (REWARD_FACTOR if test.unrewarded < MAX_UNREWARDED_TASKS else 1.0)
         entry = (self._running[where], share, self._ranks[where], self._numbers[where], where)
         heapq.heappush(self._heap, entry)

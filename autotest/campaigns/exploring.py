@@ -19,9 +19,9 @@ from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
 from autotest.processes.endings import room_to_judge
 from autotest.program import Call
-from autotest.recording.given import given
+from autotest.recording.call_observer import notifying
+from autotest.recording.input_features import features_of
 from autotest.recording.recorder import Recorder
-from autotest.recording.watching import watched
 from autotest.replaying import graph_check
 from autotest.results import coverage
 from autotest.results.finding import Finding
@@ -34,7 +34,7 @@ from autotest.results.tasks import (
     ExpectedDeath,
     Explore,
     Explored,
-    Found,
+    FindingRecord,
     Result,
     Suspect,
     Task,
@@ -44,9 +44,9 @@ from autotest.results.tasks import (
 )
 from autotest.running import deaths
 from autotest.sources import collection
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep
-from autotest.trials.body_errors import told_briefly
+from autotest.trials.body_errors import brief_traceback
 from autotest.trials.context import RunContext
 from autotest.trials.driver import Driver, driven_by
 from autotest.trials.judgement import (
@@ -57,7 +57,7 @@ from autotest.trials.judgement import (
     Judgement,
     identity_of_trial,
 )
-from autotest.trials.memory import free, holds_much
+from autotest.trials.memory import free, holds_large_arrays
 from autotest.trials.trial import Outcome, Test, run_trial
 
 _PLAIN = frozenset((type(None), bool, int, str))
@@ -65,20 +65,20 @@ _PLAIN = frozenset((type(None), bool, int, str))
 _MACHINERY = frozenset(("__call__", "backward", "autograd.backward", "requires_grad_"))
 
 
-def perform(task: Task, conditions: Conditions, trail: Breadcrumb | None, server: Server) -> Result:
+def run_task(task: Task, conditions: Conditions, crumb: Breadcrumb | None, server: Server) -> Result:
     """Perform one task and return its result. Errors of the test body are returned as text, not raised.
 
-    `trail` records the current trial and call, in case the process dies. `server` starts the processes in which deaths
+    `crumb` records the current trial and call, in case the process dies. `server` starts the processes in which deaths
     are diagnosed.
     """
     if isinstance(task, Explore):
-        return _explore(task, conditions, trail)
+        return _explore(task, conditions, crumb)
     if isinstance(task, Diagnose):
-        return _diagnose(task, conditions, trail)
+        return _diagnose(task, conditions, crumb)
     return deaths.diagnose(task, conditions, server)
 
 
-def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) -> Explored:
+def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) -> Explored:
     result = Explored()
     start = time.perf_counter()
 
@@ -86,14 +86,14 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
         test, pair = _strict(test, conditions), context.pair
         tally = _Tally(test, context, result, task.counted)
         agreeing: list[tuple[int, Outcome]] = []
-        with _watching(task.where, trail, conditions, task.set_aside, task.watched):
+        with _observing(task.where, crumb, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
-                outcome = _trial(test, pair, task.where, index, trail)
+                outcome = _trial(test, pair, task.where, index, crumb)
                 with _room_to_judge(outcome, conditions):
                     tally.add(outcome, index)
                 result.done += 1
-                large = holds_much(outcome.recorder)
-                if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
+                large = holds_large_arrays(outcome.recorder)
+                if _should_check_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
                 del outcome
                 if large:
@@ -101,7 +101,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                 if time.perf_counter() - start > task.seconds or len(agreeing) == graph_check.AT_ONCE:
                     break
             if agreeing:
-                _note_graph_trials(trail, task.where, conditions, pair, [index for index, _ in agreeing])
+                _note_graph_trials(crumb, task.where, conditions, pair, [index for index, _ in agreeing])
                 tally.add_graphs(agreeing)
 
     try:
@@ -138,7 +138,7 @@ class _Tally:
         result.accepted += 1
         if self.counted:
             special = self.context.options.special_values
-            coverage.add(result.covered, given(outcome.recorder, outcome.gradients, special_values=special))
+            coverage.add(result.covered, features_of(outcome.recorder, outcome.gradients, special_values=special))
         _count_calls(outcome.recorder.calls, result)
         if isinstance(judgement, GradientMissing):
             result.forgotten[judgement.complaint] += 1
@@ -179,20 +179,20 @@ class _Tally:
         return judgement
 
 
-def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
+def _should_check_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
     """Return whether a trial agreed in eager mode and is to be run again in the candidate's graph mode."""
     agrees = outcome.recorder.rejection is None and not outcome.mismatches
     return bool(agrees and pair.checks_graph(test.settings.check_graph))
 
 
 def _note_graph_trials(
-    trail: Breadcrumb | None, where: Where, conditions: Conditions, pair: Pair, indices: Sequence[int]
+    crumb: Breadcrumb | None, where: Where, conditions: Conditions, pair: Pair, indices: Sequence[int]
 ) -> None:
-    """Note on the trail that a death from here on is one of graph mode, in the last of these trials or one before."""
-    if trail is not None:
+    """Note in the breadcrumb file that a death is one of graph mode from now on, in one of these trials."""
+    if crumb is not None:
         graphs = (pair.candidate.graph_mode, indices[-1] - indices[0])
-        trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors, graph=graphs)
-        trail.trial(indices[-1])
+        crumb.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors, graph=graphs)
+        crumb.trial(indices[-1])
 
 
 def _count_calls(calls: Sequence[Call], result: Explored) -> None:
@@ -205,8 +205,10 @@ def _count_calls(calls: Sequence[Call], result: Explored) -> None:
                 result.arguments[f"{call.target} {place}={value!r:.40}"] += 1
 
 
-def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) -> Found | ExpectedDeath | Vanished:
-    found: list[Found | ExpectedDeath] = []
+def _diagnose(
+    task: Diagnose, conditions: Conditions, crumb: Breadcrumb | None
+) -> FindingRecord | ExpectedDeath | Vanished:
+    found: list[FindingRecord | ExpectedDeath] = []
     options = Options(
         seed=task.where.base_seed,
         exploring=True,
@@ -218,16 +220,16 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
     def drive(test: Test, context: RunContext) -> None:
         test, pair = _strict(test, conditions), context.pair
         context = dataclasses.replace(context, options=options)
-        with _watching(task.where, trail, conditions):
-            outcome = _trial(test, pair, task.where, task.index, trail)
-            if _wants_graph(outcome, test, pair):
-                _note_graph_trials(trail, task.where, conditions, pair, [task.index])
+        with _observing(task.where, crumb, conditions):
+            outcome = _trial(test, pair, task.where, task.index, crumb)
+            if _should_check_graph(outcome, test, pair):
+                _note_graph_trials(crumb, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
             with _room_to_judge(outcome, conditions):
                 finding = _diagnosed(FailedTrial(test, outcome, pair), context, task)
             if finding is not None:
-                found.append(_kept(finding, task, context, conditions))
+                found.append(_stored(finding, task, context, conditions))
 
     with contextlib.suppress(SkipsItself):
         _call(task.where, drive)
@@ -262,7 +264,9 @@ def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Findi
     return finding
 
 
-def _kept(finding: Finding, task: Diagnose, context: RunContext, conditions: Conditions) -> Found | ExpectedDeath:
+def _stored(
+    finding: Finding, task: Diagnose, context: RunContext, conditions: Conditions
+) -> FindingRecord | ExpectedDeath:
     """Store `finding`, in place of the finding that the task had stored before.
 
     A death that the ledger expects is not stored.
@@ -281,52 +285,52 @@ def _strict(test: Test, conditions: Conditions) -> Test:
     return dataclasses.replace(test, settings=dataclasses.replace(test.settings, check_errors=True))
 
 
-def _trial(test: Test, pair: Pair, where: Where, index: int, trail: Breadcrumb | None) -> Outcome:
-    if trail is not None:
-        trail.trial(index)
+def _trial(test: Test, pair: Pair, where: Where, index: int, crumb: Breadcrumb | None) -> Outcome:
+    if crumb is not None:
+        crumb.trial(index)
     outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), test.settings, pair)
     # An asynchronous candidate may still be computing results that nothing has read. If that crashes, it must be in
     # this trial.
     pair.candidate.synchronize()
-    if trail is not None:
-        trail.judging()
+    if crumb is not None:
+        crumb.judging()
     return outcome
 
 
 @contextlib.contextmanager
-def _watching(
+def _observing(
     where: Where,
-    trail: Breadcrumb | None,
+    crumb: Breadcrumb | None,
     conditions: Conditions,
     set_aside: frozenset[str] = frozenset(),
     watched_calls: frozenset[str] = frozenset(),
 ) -> Iterator[None]:
-    if trail is None:
+    if crumb is None:
         yield
         return
-    trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
-    with watched(Guard(trail, set_aside, watched_calls) if set_aside or watched_calls else trail):
+    crumb.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
+    with notifying(Guard(crumb, set_aside, watched_calls) if set_aside or watched_calls else crumb):
         yield
-    trail.rest()
+    crumb.idle()
 
 
 class Guard:
-    """A `Watch` that ends a trial before a call that is set aside, and notes the arguments of watched calls."""
+    """A `CallObserver` that ends a trial before a call that is set aside, and notes the arguments of watched calls."""
 
-    def __init__(self, trail: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
-        self._trail, self._set_aside, self._watched = trail, set_aside, watched_calls
+    def __init__(self, crumb: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
+        self._crumb, self._set_aside, self._watched = crumb, set_aside, watched_calls
         self._all = EVERY_CALL in watched_calls
 
-    def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
-        self._may_pass(recorder, call, refused=side == "candidate" and recorder.rejection is not None)
-        self._trail.about_to(recorder, side, call)
+    def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
+        self._check_set_aside(recorder, call, refused=side == "candidate" and recorder.rejection is not None)
+        self._crumb.before_call(recorder, side, call)
 
-    def _may_pass(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
+    def _check_set_aside(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
         operator = called(recorder, call)
         fatal = fatal_call(operator, refused)
         if self._all or fatal in self._watched:
             known = signature(recorder, call, refused=refused)
-            self._trail.note(operator, known)
+            self._crumb.note(operator, known)
         else:
             known = ""
         if fatal not in self._set_aside and known not in self._set_aside:
@@ -353,7 +357,7 @@ def _call(where: Where, drive: Driver) -> str:
     except (FrameworkMissing, SkipsItself, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - a body may raise anything, also pytest's outcomes
-        return told_briefly(error, _RUNNERS)
+        return brief_traceback(error, _RUNNERS)
     return ""
 
 

@@ -15,12 +15,12 @@ from autotest.processes.breadcrumb import Breadcrumb
 from autotest.program import Call, operator_of, refs
 from autotest.program.rewriting import needed
 from autotest.program.semantics import OPERATIONS, in_place, pushes_gradients
+from autotest.recording.call_observer import notifying
 from autotest.recording.record import Record
-from autotest.recording.watching import watched
 from autotest.results.gradient_account import SMALL, GradientAccount, Use
 from autotest.results.ledger import Ledger
-from autotest.sources.called_tests import trial_seed
 from autotest.sources.collection import Collected
+from autotest.sources.test_names import trial_seed
 from autotest.trials.context import RunContext
 from autotest.trials.driver import driven_by
 from autotest.trials.judgement import Expected, judge
@@ -36,10 +36,10 @@ _MACHINERY = frozenset(
 )
 
 
-def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None = None) -> GradientAccount:
+def account_of(tests: Sequence[Collected], trials: int, crumb: Breadcrumb | None = None) -> GradientAccount:
     """Run at most `trials` trials of each of `tests`, the same trials that the test itself runs first.
 
-    `trail` records the current trial and call, in case the process dies.
+    `crumb` records the current trial and call, in case the process dies.
     """
     account = GradientAccount()
 
@@ -49,16 +49,16 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
             # Running it would only kill the process; the ledger already records this death.
             account.spared[test.id] = deadly[0].key
             return
-        if trail is not None:
-            trail.test(test.file, test.id, 0)
+        if crumb is not None:
+            crumb.test(test.file, test.id, 0)
         with context.pair.around_trials():
             keep(test, context)
 
     def keep(test: Test, context: RunContext) -> None:
         accepted = 0
         for index in range(20 * trials):
-            if trail is not None:
-                trail.trial(index)
+            if crumb is not None:
+                crumb.trial(index)
             outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, context.pair)
             if outcome.recorder.rejection is not None:
                 continue
@@ -71,7 +71,7 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
 
     for item in tests:
         try:
-            with driven_by(drive), contextlib.nullcontext() if trail is None else watched(trail):
+            with driven_by(drive), contextlib.nullcontext() if crumb is None else notifying(crumb):
                 item.call()
         except SkipsItself as error:  # noqa: PERF203 - once a test
             account.skips[item.id] = str(error)
@@ -106,7 +106,12 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
         if not in_place(call) and {id(result) for result in results} <= {id(operand) for operand in operands}:
             continue  # it returned its operand, as a dropout in eval mode does
         use = _use(
-            call, record, results, operands, settings, (call.slot in reached, bool(outcome.numeric), outcome.small)
+            call,
+            record,
+            results,
+            operands,
+            settings,
+            (call.slot in reached, bool(outcome.numeric_pairs), outcome.too_small_inputs),
         )
         if known and use.state == "missing":
             # The trial ended at the divergence; without it, it would have continued to the gradients.

@@ -27,12 +27,12 @@ PRELOADED = (__name__,)
 DEADLINE = 180.0
 
 
-class _Kept(NamedTuple):
+class _RunningAccount(NamedTuple):
     """A test whose account is being made."""
 
     test: Where
     process: Process
-    crumb: Path
+    crumb_path: Path
     overdue: float
 
 
@@ -62,7 +62,7 @@ def account_in_workers(
     """
     account = GradientAccount()
     waiting = list(reversed(tests))
-    running: dict[Connection, _Kept] = {}
+    running: dict[Connection, _RunningAccount] = {}
     with (
         contextlib.closing(Server(PRELOADED)) if server is None else contextlib.nullcontext(server) as forking,
         tempfile.TemporaryDirectory(prefix="autotest-") as folder,
@@ -70,10 +70,10 @@ def account_in_workers(
         while waiting or running:
             while waiting and len(running) < jobs:
                 test = waiting.pop()
-                crumb = Path(folder) / f"{len(waiting)}.crumb"
+                crumb_path = Path(folder) / f"{len(waiting)}.crumb"
                 where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
-                process = forking.process(_account_of_test, where.file.absolute(), where.test, trials, crumb)
-                running[process.connection] = _Kept(where, process, crumb, time.monotonic() + deadline)
+                process = forking.process(_account_of_test, where.file.absolute(), where.test, trials, crumb_path)
+                running[process.connection] = _RunningAccount(where, process, crumb_path, time.monotonic() + deadline)
             patience = min(under_way.overdue for under_way in running.values()) - time.monotonic()
             ready: list[Any] = wait(list(running), max(0.0, patience))
             late = [one for one, its in running.items() if its.overdue < time.monotonic() and one not in ready]
@@ -86,7 +86,7 @@ def account_in_workers(
     return account
 
 
-def _account_of(kept: _Kept, late: float | None) -> GradientAccount:
+def _account_of(kept: _RunningAccount, late: float | None) -> GradientAccount:
     """Return the account of a test that has ended.
 
     `late` is the number of seconds that the test was given if it has exceeded them, else None.
@@ -95,31 +95,31 @@ def _account_of(kept: _Kept, late: float | None) -> GradientAccount:
         how = f"no answer in {late:g} s"
     else:
         try:
-            told: GradientAccount | AutotestError = kept.process.connection.recv()
-            if isinstance(told, AutotestError):
-                raise told
-            return told
+            outcome: GradientAccount | AutotestError = kept.process.connection.recv()
+            if isinstance(outcome, AutotestError):
+                raise outcome
+            return outcome
         except (EOFError, ConnectionResetError):
             status = kept.process.status(10.0)
             how = f"its process died ({'unknown' if status is None else describe(status)})"
-    position = breadcrumb.read(kept.crumb)
+    position = breadcrumb.read(kept.crumb_path)
     if position is not None and position.index >= 0:
         how += f" in trial {position.index}, at {position.operator} ({position.stage})"
     return GradientAccount(died={kept.test.test: how})
 
 
 def _account_of_test(
-    connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb: Path
+    connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb_path: Path
 ) -> None:
     """Make the account of one test. Runs in the worker process."""
-    trail = breadcrumb.Breadcrumb(crumb)
+    crumb = breadcrumb.Breadcrumb(crumb_path)
     try:
-        told: GradientAccount | AutotestError = account_of([collection.find(file, test)], trials, trail)
+        outcome: GradientAccount | AutotestError = account_of([collection.find(file, test)], trials, crumb)
     except AutotestError as error:
-        told = error
+        outcome = error
     finally:
-        trail.close()
-    connection.send(told)
+        crumb.close()
+    connection.send(outcome)
 
 
 __all__ = ["PRELOADED", "account_in_workers"]

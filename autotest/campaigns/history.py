@@ -15,7 +15,7 @@ from pathlib import Path
 from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Found, Where
+from autotest.results.tasks import FindingRecord, Where
 from autotest.results.verification import Verification
 
 _SCHEMA = """
@@ -41,14 +41,14 @@ create table if not exists finding (
 """
 _TABLES = ("campaign", "test", "seen", "finding")
 #: Seconds to wait for another process that is writing.
-_PATIENCE = 30.0
+_LOCK_TIMEOUT = 30.0
 #: The kinds of rows in the table `seen`; each is also the name of the attribute of `TestProgress` with these counts.
 _KINDS = ("rejections", "avoided", "operators", "arguments", "expected", "forgotten")
 
 
-def _patiently(action: Callable[[], object]) -> None:
+def _retry_while_locked(action: Callable[[], object]) -> None:
     """Repeat `action` while the file is locked: SQLite itself does not wait when the journal mode is changed."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:
             action()
@@ -70,10 +70,10 @@ class History:
         self.path = directory / self.FILE
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            self._base = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            self._base = sqlite3.connect(self.path, timeout=_LOCK_TIMEOUT, isolation_level=None)
             # WAL lets other processes read meanwhile; NORMAL loses at most the last moments in a power cut, never the
             # file.
-            _patiently(lambda: self._base.execute("pragma journal_mode = wal"))
+            _retry_while_locked(lambda: self._base.execute("pragma journal_mode = wal"))
             self._base.execute("pragma synchronous = normal")
             self._base.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
@@ -221,14 +221,14 @@ class History:
             raise UsageError(f"--resume: {self.path} contains no campaign of shard {shard}; run without --resume")
         return str(row[0]), int(row[1])
 
-    def _found(self, campaign: str, base_seed: int) -> Iterator[tuple[Found, int]]:
+    def _found(self, campaign: str, base_seed: int) -> Iterator[tuple[FindingRecord, int]]:
         query = "select key, identity, file, test, trial, times, details from finding where campaign = ? order by found"
         for key, identity, file, test, trial, times, details in self._base.execute(query, (campaign,)):
             place, verified, verdict, message, happens, blame = json.loads(details)
             where = Where(Path(file), test, base_seed)
             known = Identity(*json.loads(identity))
             state = Verification.from_data(verified)
-            yield Found(key, known, where, trial, place, state, verdict, message, "", happens, blame), times
+            yield FindingRecord(key, known, where, trial, place, state, verdict, message, "", happens, blame), times
 
     def merge(self, other: Path) -> int:
         """Copy the campaigns of another history file, and return how many were new. Raises `UsageError`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from autotest.campaigns.exploring import perform
+from autotest.campaigns.exploring import run_task
 from autotest.frameworks import registry
 from autotest.processes import breadcrumb
 from autotest.processes.client import Server
@@ -31,8 +31,8 @@ class InProcess:
 
     def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
         tasks, self._waiting = self._waiting, []
-        trail = breadcrumb.own(self._conditions.directory, os.getpid())
-        return [(task, perform(task, self._conditions, trail, self._server)) for task in tasks]
+        crumb = breadcrumb.own(self._conditions.directory, os.getpid())
+        return [(task, run_task(task, self._conditions, crumb, self._server)) for task in tasks]
 
     def machines(self) -> list[str]:
         """Return an empty list: no other machine takes part."""

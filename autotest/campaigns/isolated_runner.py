@@ -25,11 +25,11 @@ from autotest.report.activity import doing
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Conditions, Found, Where
+from autotest.results.tasks import Conditions, FindingRecord, Where
 from autotest.running import run_hooks
 from autotest.running.runner import ATTEMPTS_PER_TRIAL
 from autotest.running.tally import Tally
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
@@ -135,7 +135,7 @@ class _Trials:
         if tally.accepted < needed:
             raise TooFewAccepted(test.id, text.too_few_accepted(tally.accepted, needed, tally.rejections, tally.places))
         stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True)
-        if options.usual and stale:
+        if options.runs_all_default_trials and stale:
             raise StaleLedgerEntry(test.id, text.stale_entries(stale))
 
     def _explore(self, base: int, indices: range, tally: Tally) -> int:
@@ -149,7 +149,7 @@ class _Trials:
         options, candidate = self.context.options, self.context.pair.candidate.name
         plan = Plan(base, None, indices.stop, fail_fast=True, deaths=1, candidate=candidate, coverage=options.coverage)
         with contextlib.ExitStack() as stack:
-            Campaign(progress, plan, self.workers, _Telling(stack)).run()
+            Campaign(progress, plan, self.workers, _DiagnosisDisplay(stack)).run()
         tally.rejections += one.rejections
         tally.places = {**one.places, **tally.places}
         tally.expected += progress.expected
@@ -175,13 +175,13 @@ class _Trials:
             raise NothingCompared(test.id, text.nothing_compared(seed, indices.start))
         return one.avoided.total()
 
-    def _finding(self, found: Found) -> Finding | None:
+    def _finding(self, found: FindingRecord) -> Finding | None:
         with contextlib.suppress(AutotestError):
             return latest(self.context.options.directory, found.key).finding
         return None
 
 
-class _Telling(NullObserver):
+class _DiagnosisDisplay(NullObserver):
     """An observer that shows on the terminal that a failure is being diagnosed, until the diagnosis has ended."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:

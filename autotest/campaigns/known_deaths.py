@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from autotest.base.errors import AutotestError
-from autotest.campaigns.exploring import perform
-from autotest.campaigns.worker_breadcrumbs import forget, read_death, trail_at
+from autotest.campaigns.exploring import run_task
+from autotest.campaigns.worker_breadcrumbs import breadcrumb_at, forget, read_death
 from autotest.frameworks import Pair, registry
 from autotest.processes.client import Server
 from autotest.processes.endings import death_from_status, killed_for_memory
@@ -25,13 +25,13 @@ from autotest.sources import collection
 from autotest.trials.context import ledger_of
 
 #: Seconds, added to those of the trials, after which the fork is given up: it may wait for threads that it lacks.
-PATIENCE = 3.0
+FORK_GRACE_SECONDS = 3.0
 
 
-def in_fork(task: Task, conditions: Conditions, crumb: Path) -> Explored | Death | None:
+def run_in_fork(task: Task, conditions: Conditions, crumb_path: Path) -> Explored | Death | None:
     """Run `task` in a fork of this process and return its result.
 
-    The fork writes its breadcrumb file beside `crumb`. Returns None if the task is not suited for a fork, or if the
+    The fork writes its breadcrumb file beside `crumb_path`. Returns None if the task does not suit a fork, or if the
     result of a fork cannot be trusted; the caller then runs the task itself.
     """
     if not isinstance(task, Explore):
@@ -40,7 +40,7 @@ def in_fork(task: Task, conditions: Conditions, crumb: Path) -> Explored | Death
     known = _ledger(task.where.file, conditions.frameworks, conditions.ledger)
     if not known.expects_death(task.where.test, error_parity=conditions.check_errors) or not _forkable(task, pair):
         return None
-    result = _asked(task, conditions, pair, crumb)
+    result = _result_of_fork(task, conditions, pair, crumb_path)
     return result if result is not None and _expected(result, task, known) else None
 
 
@@ -65,35 +65,35 @@ def _expected(result: Explored | Death, task: Explore, known: Ledger) -> bool:
     return result.index is not None and known.expects(task.where.test, result.mismatch, result.operator) is not None
 
 
-def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Explored | Death | None:
-    trail, log = crumb.with_suffix(".fork"), crumb.with_suffix(".fork.log")
+def _result_of_fork(task: Explore, conditions: Conditions, pair: Pair, crumb_path: Path) -> Explored | Death | None:
+    fork_path, log = crumb_path.with_suffix(".fork"), crumb_path.with_suffix(".fork.log")
     pair.candidate.synchronize()
     killed_before = killed_for_memory()
     with contextlib.closing(Server(frameworks=conditions.frameworks, fork=True)) as forks:
         try:
-            with contextlib.closing(forks.process(_explore, task, conditions, trail, log=log)) as process:
-                if not process.connection.poll(task.seconds + PATIENCE):
+            with contextlib.closing(forks.process(_explore, task, conditions, fork_path, log=log)) as process:
+                if not process.connection.poll(task.seconds + FORK_GRACE_SECONDS):
                     return None
                 with contextlib.suppress(EOFError, ConnectionResetError):
                     result: Explored = process.connection.recv()
                     return result
-                status = process.status(PATIENCE)
-                return read_death(trail, log, death_from_status(status, killed_before)) if status else None
+                status = process.status(FORK_GRACE_SECONDS)
+                return read_death(fork_path, log, death_from_status(status, killed_before)) if status else None
         except OSError:  # the system cannot start another process
             return None
         finally:
-            forget(trail, log)
+            forget(fork_path, log)
 
 
 def _explore(connection: Connection, server: socket.socket, task: Explore, conditions: Conditions, place: Path) -> None:
     """Run `task` in the fork, and send its result."""
     # Every call is watched, so that a death sets aside a call with its arguments and not the whole operator.
     task = dataclasses.replace(task, watched=frozenset((EVERY_CALL,)))
-    trail = trail_at(place)
+    crumb = breadcrumb_at(place)
     with contextlib.closing(Server(inherited=server)) as processes:
-        connection.send(perform(task, conditions, trail, processes))
-    if trail is not None:
-        trail.close()
+        connection.send(run_task(task, conditions, crumb, processes))
+    if crumb is not None:
+        crumb.close()
 
 
-__all__ = ["PATIENCE", "in_fork"]
+__all__ = ["FORK_GRACE_SECONDS", "run_in_fork"]

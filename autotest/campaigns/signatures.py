@@ -17,17 +17,17 @@ def signature(recorder: Recorder, call: Call, *, refused: bool) -> str:
 
     Calls that differ only in the numbers they are given have the same signature.
     """
-    told = [_told(recorder, operand) for operand in call.args]
-    told += [f"{name}={_told(recorder, operand)}" for name, operand in call.kwargs.items()]
-    return f"{called(recorder, call)}({', '.join(told)}){' refused' if refused else ''}"
+    operands = [_operand_text(recorder, operand) for operand in call.args]
+    operands += [f"{name}={_operand_text(recorder, operand)}" for name, operand in call.kwargs.items()]
+    return f"{called(recorder, call)}({', '.join(operands)}){' refused' if refused else ''}"
 
 
-def _told(recorder: Recorder, operand: Operand) -> str:
+def _operand_text(recorder: Recorder, operand: Operand) -> str:
     if isinstance(operand, (tuple, list)):
-        return f"[{', '.join(_told(recorder, item) for item in operand)}]"
+        return f"[{', '.join(_operand_text(recorder, item) for item in operand)}]"
     if type(operand) is Ref:
         return _value(recorder, recorder.expected[operand.slot], recorder.calls[operand.slot])
-    return plain_operands.told(operand)
+    return plain_operands.operand_text(operand)
 
 
 def _value(recorder: Recorder, value: Any, made_by: Call) -> str:
@@ -37,8 +37,8 @@ def _value(recorder: Recorder, value: Any, made_by: Call) -> str:
         return f"{framework.dtype_of(value)} {'empty' if 0 in shape else f'{len(shape)}-d'}"
     if isinstance(value, framework.module_types):
         # A module is described by its constructor's arguments, which are plain values.
-        given = [_told(recorder, item) for item in made_by.args]
-        given += [f"{name}={_told(recorder, item)}" for name, item in made_by.kwargs.items()]
+        given = [_operand_text(recorder, item) for item in made_by.args]
+        given += [f"{name}={_operand_text(recorder, item)}" for name, item in made_by.kwargs.items()]
         return f"{made_by.target}({', '.join(given)})"
     return type(value).__name__
 

@@ -13,44 +13,44 @@ from autotest.processes.endings import ProcessDeath, last_words
 from autotest.results.tasks import Death
 
 
-def elsewhere(place: Path) -> Path:
-    """Return the path used instead of `place` if there is no room for the breadcrumb file at `place`."""
-    return Path(tempfile.gettempdir()) / f"autotest-{place.parent.name}-{place.name}"
+def fallback_path(crumb_path: Path) -> Path:
+    """Return the path used instead of `crumb_path` if there is no room for the breadcrumb file at `crumb_path`."""
+    return Path(tempfile.gettempdir()) / f"autotest-{crumb_path.parent.name}-{crumb_path.name}"
 
 
-def trail_at(place: Path) -> Breadcrumb | None:
-    """Return the breadcrumb file of this process at `place`, or in the temporary folder if that disk is full.
+def breadcrumb_at(crumb_path: Path) -> Breadcrumb | None:
+    """Return the breadcrumb file of this process at `crumb_path`, or in the temporary folder if that disk is full.
 
     Returns None if neither has room.
     """
-    for path in (place, elsewhere(place)):
+    for path in (crumb_path, fallback_path(crumb_path)):
         with contextlib.suppress(OSError):
             return Breadcrumb(path)
     return None
 
 
-def doing(place: Path) -> Literal["preparing", "running", "judging"]:
-    """Return whether the process with the breadcrumb file at `place` prepares, runs a trial, or judges one."""
-    position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
+def current_activity(crumb_path: Path) -> Literal["preparing", "running", "judging"]:
+    """Return whether the process with the breadcrumb file at `crumb_path` prepares, runs a trial, or judges one."""
+    position = breadcrumb.read(crumb_path) or breadcrumb.read(fallback_path(crumb_path))
     if position is None or position.index < 0:
         return "preparing"
     return "judging" if position.judged else "running"
 
 
-def forget(place: Path, log: Path) -> None:
+def forget(crumb_path: Path, log: Path) -> None:
     """Remove the files that a process left."""
-    for file in (place, elsewhere(place), log):
+    for file in (crumb_path, fallback_path(crumb_path), log):
         with contextlib.suppress(OSError):
             file.unlink()
 
 
-def read_death(place: Path, log: Path, died: ProcessDeath) -> Death:
+def read_death(crumb_path: Path, log: Path, died: ProcessDeath) -> Death:
     """Return what the breadcrumb file and the log tell about a death, and remove both files."""
-    position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
+    position = breadcrumb.read(crumb_path) or breadcrumb.read(fallback_path(crumb_path))
     words = ""
     with contextlib.suppress(OSError):
         words = last_words(log.read_text(errors="replace"))
-    forget(place, log)
+    forget(crumb_path, log)
     if position is None or position.index < 0:
         return Death(died.symptom, died.how, words)
     mode, back = position.settings.get("graph", ("", 0))
@@ -71,4 +71,4 @@ def read_death(place: Path, log: Path, died: ProcessDeath) -> Death:
     )
 
 
-__all__ = ["doing", "forget", "read_death", "trail_at"]
+__all__ = ["breadcrumb_at", "current_activity", "forget", "read_death"]

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.executor import diagnosis_slots_for, is_of_hang
-from autotest.campaigns.exploring import perform
-from autotest.campaigns.known_deaths import in_fork
-from autotest.campaigns.worker_breadcrumbs import doing, read_death, trail_at
-from autotest.frameworks import chosen
+from autotest.campaigns.exploring import run_task
+from autotest.campaigns.known_deaths import run_in_fork
+from autotest.campaigns.worker_breadcrumbs import breadcrumb_at, current_activity, read_death
+from autotest.frameworks import chosen_pair
 from autotest.processes import breadcrumb
 from autotest.processes.abandoned import remove_old
 from autotest.processes.client import START_UP, Process, Server, ServerLost
@@ -34,7 +34,7 @@ from autotest.processes.endings import (
     limit_memory,
     timeout_death,
 )
-from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Ran, Result, Task
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, RanTrials, Result, Task
 from autotest.running.attempts import RAN_BEFORE, last
 
 #: Seconds for the diagnosis of one finding without shrinking: the referee, tracing, and running its reproducer; and the
@@ -68,7 +68,7 @@ class _Worker:
     ready: bool = False
     task: Task | None = None
     #: The last trials that it has run.
-    ran: tuple[Ran, ...] = ()
+    ran: tuple[RanTrials, ...] = ()
     #: Seconds that its task may take, and the monotonic time at which the task (or the start of the worker) began.
     seconds: float = 0.0
     begun: float = 0.0
@@ -181,12 +181,12 @@ class Workers:
         slot = next(slot for slot in itertools.count() if not self._busy(slot))
         while slot not in self._workers:
             self._try_new(slot)
-        self._hand_over(slot, task)
+        self._send_task(slot, task)
 
     def _busy(self, slot: int) -> bool:
         return slot in self._workers and self._workers[slot].task is not None
 
-    def _hand_over(self, slot: int, task: Task) -> None:
+    def _send_task(self, slot: int, task: Task) -> None:
         worker, conditions = self._workers[slot], self._conditions.of_test(task.where.test)
         if isinstance(task, Explore):
             worker.seconds = conditions.deadline + task.seconds
@@ -194,7 +194,7 @@ class Workers:
             worker.seconds = DIAGNOSIS + 4 * self._conditions.shrink + OFTEN * isinstance(task, DiagnoseDeath)
         worker.task, worker.begun = task, time.monotonic()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # noticed when its result is read
-            worker.process.connection.send((task, conditions, self._crumb(slot)))
+            worker.process.connection.send((task, conditions, self._crumb_path(slot)))
 
     def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
         busy = {worker.process.connection: slot for slot, worker in self._workers.items() if self._busy(slot)}
@@ -208,7 +208,7 @@ class Workers:
                 if self._busy(slot) and self._workers[slot].overdue < time.monotonic():
                     finished += self._handle_timeout(slot)
         except ServerLost as error:
-            finished += self._begin_again(error)
+            finished += self._restart_all(error)
         for task, _ in finished:
             self._lost_with.pop(id(task), None)
         return finished
@@ -224,13 +224,13 @@ class Workers:
             return
         if not worker.ready:
             self._has_started(worker, said)
-        elif isinstance(said, _Missing):
+        elif isinstance(said, _MissingFramework):
             raise FrameworkMissing(said.what)
         else:
             if isinstance(worker.task, Explore):
                 self._longest = max(self._longest, time.monotonic() - worker.begun)
                 # If a fork of the worker died, the worker itself has not run these trials.
-                worker.ran = _with(worker.ran, worker.task, said.done if isinstance(said, Explored) else 0)
+                worker.ran = _append_trials(worker.ran, worker.task, said.done if isinstance(said, Explored) else 0)
             yield worker.task, said
             worker.task = None
 
@@ -259,7 +259,7 @@ class Workers:
 
     def _allowed(self, slot: int, task: Task) -> float:
         """Return how many seconds a worker may take for `task`, after it has exceeded those for its trials."""
-        if not isinstance(task, Explore) or (now := doing(self._crumb(slot))) == "running":
+        if not isinstance(task, Explore) or (now := current_activity(self._crumb_path(slot))) == "running":
             return 0.0
         # A test's own deadline is for its trials only; importing its file and its set-up get the usual one.
         usual = self._conditions.deadline + task.seconds
@@ -270,9 +270,9 @@ class Workers:
         """Return the description of the death of the worker at `slot`, and put another worker in its place."""
         worker = self._workers.pop(slot)
         worker.process.close()
-        death = read_death(self._crumb(slot), worker.log, died)
+        death = read_death(self._crumb_path(slot), worker.log, died)
         if isinstance(worker.task, Explore) and death.index is not None and death.index in worker.task.indices:
-            ran = _with(worker.ran, worker.task, worker.task.indices.index(death.index))
+            ran = _append_trials(worker.ran, worker.task, worker.task.indices.index(death.index))
             death = dataclasses.replace(death, before=ran)
         spare, self._spare = self._spare, None
         with contextlib.suppress(ServerLost):  # `start` tries again
@@ -280,7 +280,7 @@ class Workers:
             self._spare = self._new()
         return death
 
-    def _begin_again(self, error: ServerLost) -> Iterator[tuple[Task, Result]]:
+    def _restart_all(self, error: ServerLost) -> Iterator[tuple[Task, Result]]:
         """Start all tasks again after the server ended with all workers, which the tasks have hardly caused."""
         self._count_loss(error)
         tasks = [worker.task for worker in self._workers.values() if worker.task is not None]
@@ -305,7 +305,7 @@ class Workers:
         if self._lost == _LOST:
             raise AutotestError(f"the process server ended {_LOST} times: {self._server.last_words()}") from error
 
-    def _crumb(self, slot: int) -> Path:
+    def _crumb_path(self, slot: int) -> Path:
         return self._folder / f"{slot}.crumb"
 
     def _forget_workers(self) -> None:
@@ -325,11 +325,11 @@ class Workers:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _with(ran: tuple[Ran, ...], task: Explore, done: int) -> tuple[Ran, ...]:
+def _append_trials(ran: tuple[RanTrials, ...], task: Explore, done: int) -> tuple[RanTrials, ...]:
     """Return `ran` followed by the first `done` trials of `task`, cut to the last ones that a diagnosis may need."""
     if task.set_aside or not done:
         return ran  # a later run would make the calls that this task left out because they crash
-    return last((*ran, Ran(task.where, task.indices[:done])), max(RAN_BEFORE))
+    return last((*ran, RanTrials(task.where, task.indices[:done])), max(RAN_BEFORE))
 
 
 def default_jobs() -> int:
@@ -340,7 +340,7 @@ def default_jobs() -> int:
 # -- in the worker ------------------------------------------------------------------------------------------
 
 
-class _Missing(NamedTuple):
+class _MissingFramework(NamedTuple):
     """The message of a worker that cannot import a framework."""
 
     what: str
@@ -350,7 +350,7 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
     """Report an error that keeps this worker from working, or "", and then run tasks."""
     trouble = ""
     try:
-        pair = chosen()
+        pair = chosen_pair()
         pair.load()
         if memory is not None:
             limit_memory(pair, memory)
@@ -359,32 +359,32 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
     connection.send(trouble)
     with contextlib.closing(Server(inherited=server)) as processes:
         while True:
-            task, conditions, crumb = connection.recv()
-            connection.send(_result(task, conditions, crumb, processes))
+            task, conditions, crumb_path = connection.recv()
+            connection.send(_result(task, conditions, crumb_path, processes))
 
 
-def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) -> Result | _Missing:
-    trail = trail_at(crumb)
+def _result(task: Task, conditions: Conditions, crumb_path: Path, processes: Server) -> Result | _MissingFramework:
+    crumb = breadcrumb_at(crumb_path)
     with contextlib.suppress(OSError):
         os.ftruncate(1, 0)  # empties the log: the output of earlier tasks must not count as last words
     try:
-        return in_fork(task, conditions, crumb) or perform(task, conditions, trail, processes)
+        return run_in_fork(task, conditions, crumb_path) or run_task(task, conditions, crumb, processes)
     except FrameworkMissing as error:
-        return _Missing(str(error))
+        return _MissingFramework(str(error))
     except ServerLost:
         raise  # this process ends with its server, and the task is started again
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any error ends only this task
         if isinstance(task, Explore):
             # For example, a test file was changed meanwhile. Other tests can continue.
-            return Explored(broken=_told(error))
+            return Explored(broken=_error_message(error))
         # The finding is already stored; an error in its diagnosis must not end the campaign.
         return Death(None, f"{type(error).__name__}: {error}", "")
     finally:
-        if trail is not None:
-            trail.close()
+        if crumb is not None:
+            crumb.close()
 
 
-def _told(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     if isinstance(error, AutotestError):
         return str(error)
     return "\n".join("".join(traceback.format_exception(error)).strip().splitlines()[-12:])

@@ -62,7 +62,7 @@ def _project_of(arguments: argparse.Namespace) -> contextlib.AbstractContextMana
     from autotest.base.environment import variables
 
     there = None if os.environ.get(options.PROJECT) else project.with_table(getattr(arguments, "paths", ()))
-    if there is None or there.file == options.here().file:
+    if there is None or there.file == options.working_project().file:
         return contextlib.nullcontext()
     return variables({options.PROJECT: str(there.file)})
 
@@ -71,7 +71,7 @@ def _check_project() -> None:
     """Raise an error for wrong settings of the project before anything is run; only warn about unknown keys."""
     from autotest.base import options, project
 
-    found = options.in_force()
+    found = options.active_project()
     options.from_project(found)
     for said in options.misspelt(os.environ):
         print(f"autotest: {said}", file=sys.stderr)
@@ -79,7 +79,7 @@ def _check_project() -> None:
         print(f"autotest: {project.unknown_key(key, found.file)}", file=sys.stderr)
 
 
-class _Whole(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
     """An argument parser that accepts no abbreviated options: `--n 3` would be taken for another option."""
 
     def __init__(self, **named: Any) -> None:
@@ -95,7 +95,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="autotest", description="Differential autotesting of two deep-learning frameworks."
     )
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Whole)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Parser)
     for part in (init, fuzz, sweep, harvest, stored, ledgers, gradients, verdicts, align, conformance):
         part.add_to(commands)
     given = sys.argv[1:] if arguments is None else arguments
@@ -105,11 +105,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     chosen, unknown = parser.parse_known_args(arguments)
     if unknown:
         part_of = commands.choices[chosen.subcommand]
-        part_of.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], part_of.format_help())}")
+        part_of.error(f"unrecognized arguments: {' '.join(unknown)}{_suggestion(unknown[0], part_of.format_help())}")
     return chosen
 
 
-def _meant(unknown: str, described: str) -> str:
+def _suggestion(unknown: str, described: str) -> str:
     """Return a suggestion for an unrecognized argument: a similar option, or `-k` for a name."""
     if unknown.startswith("-"):
         near = difflib.get_close_matches(unknown.strip("-"), re.findall(r"--([\w-]+)", described), 1, 0.65)

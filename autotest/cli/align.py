@@ -65,7 +65,7 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the subcommand and return the exit status."""
     from autotest.aligning.alignment import align
-    from autotest.frameworks import chosen
+    from autotest.frameworks import chosen_pair
 
     sys.path.insert(0, "")  # modules of the working directory can be named, as under `python -m`
     factories = [_factory(name) for name in (arguments.reference, arguments.candidate)]
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     for text in arguments.transpose:
         name, other = _renamed(text) if "=" in text else (text, text)
         mapping[name] = (other, "transpose")
-    pair = chosen()
+    pair = chosen_pair()
     pair.reference.seed(arguments.seed)
     reference, candidate = (
         _made(name, factory)

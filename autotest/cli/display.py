@@ -16,7 +16,7 @@ from autotest.report import campaign as report
 from autotest.report.colours import LineRole, pieces
 from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress
-from autotest.results.tasks import Found
+from autotest.results.tasks import FindingRecord
 from autotest.sources.collection import Collection
 
 
@@ -30,7 +30,7 @@ class Log:
         if self._pacing.is_due():
             print(report.progress_line(progress), flush=True)
 
-    def found(self, found: Found) -> None:
+    def found(self, found: FindingRecord) -> None:
         print(report.announcement(found), flush=True)
 
     def renamed(self, key: str, other: str) -> None:
@@ -60,7 +60,7 @@ class Live:
             findings=several(len(progress.found), "finding"),
         )
 
-    def found(self, found: Found) -> None:
+    def found(self, found: FindingRecord) -> None:
         self._progress.console.print(report.announcement(found), markup=False, highlight=False)
 
     def renamed(self, key: str, other: str) -> None:

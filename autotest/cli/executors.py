@@ -72,7 +72,7 @@ def add_executor(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen(arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path]) -> Prepared:
+def chosen_executor(arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path]) -> Prepared:
     """Return the executor that the arguments ask for; `files` are the test files. Raises `UsageError`."""
     found = cluster(arguments, conditions, files)
     if found is not None:
@@ -108,4 +108,4 @@ def cluster(
     return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group, each=arguments.each_group)
 
 
-__all__ = ["add_executor", "add_to", "chosen", "cluster"]
+__all__ = ["add_executor", "add_to", "chosen_executor", "cluster"]

@@ -28,7 +28,7 @@ from autotest.cli.collecting import tests_in
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
-from autotest.frameworks import all_chosen_names, chosen, chosen_names
+from autotest.frameworks import all_chosen_names, chosen_names, chosen_pair
 from autotest.report import campaign as report
 from autotest.report import campaign_json, github, junit, markdown, sweep_html
 from autotest.results import sweep_format
@@ -106,7 +106,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         arguments.trials,
         arguments.shard,
         arguments.fail_fast,
-        candidate=chosen().candidate.name,
+        candidate=chosen_pair().candidate.name,
         ledger=environment.ledger,
     )
     progress = progress_of(collected, base_seed)
@@ -122,7 +122,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         deadlines={} if arguments.deadline else _own_deadlines(collected, environment),
         memory=arguments.memory or environment.memory,
     )
-    executor = executors.chosen(arguments, conditions, {test.file for test in collected.tests})
+    executor = executors.chosen_executor(arguments, conditions, {test.file for test in collected.tests})
     failure: Exception | None = None
     with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
         executor.prepare()
@@ -136,7 +136,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
             failure = error
         progress.machines = executor.machines()
     for one in (progress, *progress.groups.values()):
-        _look_again(one)
+        _refresh_findings(one)
     # Neither too narrow for the report nor wider than is easy to read.
     print(report.summary(progress, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
     _write_reports(progress, arguments)
@@ -157,7 +157,7 @@ def _own_deadlines(collected: Collection, environment: options.Options) -> dict[
     return {test: seconds for test, seconds in found.items() if seconds != environment.deadline}
 
 
-def _look_again(progress: CampaignProgress) -> None:
+def _refresh_findings(progress: CampaignProgress) -> None:
     """Update findings for which a worker stored a script before it ran out of time."""
     for identity, found in progress.found.items():
         if found.verified.state is State.WAITING and (Path(found.place) / "repro.py").exists():
@@ -201,7 +201,7 @@ def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) ->
 
 def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
     """Return the page of the campaign, with the scripts, and with the trend of earlier campaigns."""
-    sides = chosen().sides
+    sides = chosen_pair().sides
     scripts, versions = {}, {}
     for found in progress.found.values():
         with contextlib.suppress(OSError):
@@ -213,5 +213,5 @@ def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
     command = shlex.join(["autotest", *sys.argv[1:]])
     swept, findings = campaign_map(progress, sides, versions, scripts, command, date)
     what = f"fuzz {shlex.join(map(str, arguments.paths))} -k {arguments.k!r} against {sides[1]}"
-    history = trends.noted(options.from_environment().directory, what, date, swept.counts())
+    history = trends.append_run(options.from_environment().directory, what, date, swept.counts())
     return sweep_html.page({**sweep_format.as_data(swept, findings), "rows": "test", "history": list(history)})

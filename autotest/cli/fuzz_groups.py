@@ -16,7 +16,7 @@ from autotest.clusters.cluster import Cluster
 from autotest.results.combined import combined
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress
-from autotest.results.tasks import Found
+from autotest.results.tasks import FindingRecord
 from autotest.sources.collection import Collection
 
 #: Seconds between two updates of the display with the sum over all groups.
@@ -58,7 +58,7 @@ class CampaignsOfHistory:
             return self._history.begin(progress, shard)  # a group that did not exist in the earlier run
 
 
-class _Shown:
+class _SharedDisplay:
     """An observer that shows the sum of all groups, and each finding once, when the first group has it."""
 
     def __init__(self, groups: Mapping[str, CampaignProgress], shown: Observer) -> None:
@@ -71,7 +71,7 @@ class _Shown:
             self._next = time.monotonic() + _SHOWN_EVERY
             self._shown.changed(combined(self._groups))
 
-    def found(self, found: Found) -> None:
+    def found(self, found: FindingRecord) -> None:
         if found.identity not in self._announced:
             self._announced.add(found.identity)
             self._shown.found(found)
@@ -89,7 +89,7 @@ def run(
     """
     assert isinstance(cluster, Cluster), "--each-group is refused without a cluster"
     groups: dict[str, CampaignProgress] = {}
-    everywhere = _Shown(groups, shown)
+    everywhere = _SharedDisplay(groups, shown)
     began = time.monotonic()
 
     def joined() -> dict[str, Campaign]:

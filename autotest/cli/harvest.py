@@ -58,19 +58,19 @@ def run(arguments: argparse.Namespace) -> int:
     if shutil.which(command[0]) is None and not Path(command[0]).exists():
         raise UsageError(f"{command[0]}: command not found; write it as you type it: python train.py")
     output: Path = arguments.output
-    with _earlier_kept(output):
+    with _previous_file_kept(output):
         harvesting.begin(output)
         try:
             status = _run(command, harvesting.environment(output, arguments.limit))
         except OSError as error:
             raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
-        print(f"autotest: {_told(output, command)}", file=sys.stderr)
+        print(f"autotest: {_summary(output, command)}", file=sys.stderr)
     # After a signal, the exit status is the one that a shell gives.
     return status if status >= 0 else 128 - status
 
 
 @contextlib.contextmanager
-def _earlier_kept(output: Path) -> Iterator[None]:
+def _previous_file_kept(output: Path) -> Iterator[None]:
     """Move an existing file at `output` aside; if nothing is recorded, move it back and print a message."""
     aside = output.with_name(f"{output.name}.earlier")
     there = output.is_file() and output.stat().st_size > 0
@@ -90,12 +90,12 @@ def _earlier_kept(output: Path) -> Iterator[None]:
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
     sys.stdout.flush()
-    with subprocess.Popen(command, env=environment) as process, _handing_on(process):
+    with subprocess.Popen(command, env=environment) as process, _forwarding_signals(process):
         return process.wait()
 
 
 @contextlib.contextmanager
-def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _forwarding_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """Ignore Ctrl-C, which the program receives itself and handles, and forward SIGTERM to the program."""
     before = {
         signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None),
@@ -108,7 +108,7 @@ def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _told(output: Path, command: list[str]) -> str:
+def _summary(output: Path, command: list[str]) -> str:
     if not output.stat().st_size:
         return (
             f"nothing was recorded. If no reason is given above, {command[0]} did not import torch, or its Python "

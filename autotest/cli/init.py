@@ -67,9 +67,9 @@ def _written(folder: Path, tests: Path, candidate: str, where: str) -> Iterator[
     yield _new(tests, init_templates.tests(candidate))
     yield _settings(folder / SETTINGS, candidate)
     needed, is_local = requirement(candidate), "dir_info" in _origin()
-    told = _new(folder / WORKFLOW, init_templates.workflow(shlex.quote(where), needed, is_local=is_local))
-    yield told
-    if is_local and told.startswith("wrote"):
+    created = _new(folder / WORKFLOW, init_templates.workflow(shlex.quote(where), needed, is_local=is_local))
+    yield created
+    if is_local and created.startswith("wrote"):
         yield (
             f"         {DISTRIBUTION} was installed from a folder of this machine: write there where CI can install "
             "it from"

@@ -16,7 +16,7 @@ from autotest.base.errors import UsageError
 from autotest.cli.collecting import tests_in
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.cli.stored import find
-from autotest.emission.own_terms import without_place
+from autotest.emission.native_script import without_place
 from autotest.report import hidden as report
 from autotest.results import ledger
 from autotest.results.finding import Finding
@@ -66,7 +66,7 @@ def add(arguments: argparse.Namespace) -> int:
     if not arguments.reason.strip():
         raise UsageError("--reason is empty: write why this divergence is known")
     candidate = without_interpreter(entry.finding.sides[1])
-    path = arguments.ledger or _beside(entry.finding, candidate)
+    path = arguments.ledger or _ledger_path(entry.finding, candidate)
     known = ledger.read(path) if path.exists() else []
     if entry.key in {item.key for item in known}:
         raise UsageError(
@@ -95,11 +95,11 @@ def add(arguments: argparse.Namespace) -> int:
     refused = entry.finding.first.detail == "refused"
     path.write_text(before + entry_text(facts, separate=bool(before.strip()), refused=refused), encoding="utf-8")
     ledger.read(path)
-    print(f"{path}: {entry.key} is expected from now on, in {facts['test']}{_alone(facts['test'])}")
+    print(f"{path}: {entry.key} is expected from now on, in {facts['test']}{_hint_for_parameters(facts['test'])}")
     return NOTHING_NEW
 
 
-def _alone(test: str) -> str:
+def _hint_for_parameters(test: str) -> str:
     """Return how to expect the divergence with other arguments of a parametrized test too; "" for other tests."""
     name, bracket, _ = test.partition("[")
     return f" only; for all arguments, write `test = {_quoted(name)}` in its entry (or give --test)" if bracket else ""
@@ -157,7 +157,7 @@ def _quoted(value: str) -> str:
     return re.sub(r"\\u[dD][89a-fA-F]\w\w", "?", json.dumps(value))
 
 
-def _beside(finding: Finding, candidate: str) -> Path:
+def _ledger_path(finding: Finding, candidate: str) -> Path:
     """Return the path of the candidate's ledger in the test's folder.
 
     The test's file must be the only file of its name below the working directory.

@@ -16,7 +16,7 @@ from autotest.cli import candidates
 from autotest.cli.argument_types import write
 from autotest.cli.display import show_report
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
-from autotest.frameworks import chosen
+from autotest.frameworks import chosen_pair
 from autotest.frameworks.registry import candidates_in, must_be_known
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
@@ -74,7 +74,7 @@ def find(store: Store, key: str, candidate: str = "") -> Stored:
     """
     keys = [entry.key for entry in _of(store.list(), candidate)]
     if candidate and not keys:
-        raise UsageError(_none_of(store, candidate))
+        raise UsageError(_message_for_none(store, candidate))
     fitting = [known for known in keys if known.startswith(key)] or [known for known in keys if f"-{key}" in known]
     return store.load(fitting[0] if len(fitting) == 1 else key)
 
@@ -91,7 +91,7 @@ def show_all(arguments: argparse.Namespace) -> int:
         what = f"{finding.operator}: {finding.first.heading} ({finding.first.stage})"
         print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified}")
     if arguments.candidate and not entries:
-        print(_none_of(_store(), arguments.candidate))
+        print(_message_for_none(_store(), arguments.candidate))
     elif not entries:
         print(f"no failures are stored in {_store().failures}")
     return NOTHING_NEW
@@ -107,7 +107,7 @@ def _of(entries: Sequence[Stored | Damaged], candidate: str) -> list[Stored | Da
     ]
 
 
-def _none_of(store: Store, candidate: str) -> str:
+def _message_for_none(store: Store, candidate: str) -> str:
     """Return the message that no failures of `candidate` are stored.
 
     Raises `UsageError` if the store is empty and `candidate` is not the name of a framework.
@@ -115,8 +115,8 @@ def _none_of(store: Store, candidate: str) -> str:
     there = ", ".join(sorted({item.finding.sides[1] for item in store.list() if isinstance(item, Stored)}))
     for name in () if there else candidates_in(candidate):
         must_be_known(name)
-    told = f"; there are failures of {there}" if there else ""
-    return f"no failures of {candidate} are stored in {store.failures}{told}"
+    hint = f"; there are failures of {there}" if there else ""
+    return f"no failures of {candidate} are stored in {store.failures}{hint}"
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -199,7 +199,7 @@ def recover(arguments: argparse.Namespace) -> int:
         where = f"{position.test}, trial {position.index} of base seed {position.base_seed}"
         print(f"process {position.pid} died in {where}: running that trial again in a new process", flush=True)
         try:
-            found = deaths.recover(path, position, RunContext(chosen(), asked))
+            found = deaths.recover(path, position, RunContext(chosen_pair(), asked))
         except UsageError as error:
             print(f"  {error}")
             continue

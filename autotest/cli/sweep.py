@@ -123,14 +123,14 @@ def run(arguments: argparse.Namespace) -> int:
     entries = [] if arguments.ledger is None else ledger.read(arguments.ledger)
     sweep_files.check(arguments)
     environment = options.from_environment()
-    place = journal.place(environment.directory, arguments.shard)
+    place = journal.journal_path(environment.directory, arguments.shard)
     done: Mapping[str, Sequence[Cell]] = {}
     if arguments.resume:
         done = _resumed(arguments, place)
     # A map for comparisons must contain the same samples on a fast and on a slow machine.
     searching = arguments.against is None and arguments.bless is None
     plan = SweepPlan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard, searching=searching)
-    plan.chosen()  # raises the error of a wrong -k before anything is started
+    plan.cell_filter()  # raises the error of a wrong -k before anything is started
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
     with terminated(), _engine(arguments, environment) as engine:
         session = SweepSession(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
@@ -235,7 +235,7 @@ class _Sweep:
         before: Baseline | None,
     ) -> None:
         self._arguments, self._plan, self._session, self._engine = arguments, plan, session, engine
-        self._before, self._chosen = before, plan.chosen()
+        self._before, self._chosen = before, plan.cell_filter()
         self.interrupted: BaseException | None = None
         self.compared: Changes | None = None
         self.flaky: list[Change] = []
@@ -245,7 +245,7 @@ class _Sweep:
         try:
             self._session.run(self._engine, _Log(), written)
             self._compare(again=True)
-            self._look_into()
+            self._diagnose_findings()
         except KeyboardInterrupt as error:
             self.interrupted = error
             self._session.map.incomplete = self._session.map.incomplete or "interrupted while findings were diagnosed"
@@ -275,14 +275,14 @@ class _Sweep:
             compared, self.flaky = without_flaky(self._session, self._engine, self._before, self._asked, compared)
         self.compared = compared
 
-    def _look_into(self) -> None:
+    def _diagnose_findings(self) -> None:
         self.found = findings(self._session.map)
         arguments = self._arguments
         if self.found and not arguments.no_explain:
             most = 2 * arguments.explain  # first for the verdicts, then for the scripts
             what = several(len(self.found), "distinct finding")
             print(f"diagnosing {what}, which takes at most {most:.0f} s (--explain, --no-explain)", flush=True)
-            self._engine.look_into(self.found, arguments.explain, arguments.explain)
+            self._engine.diagnose_findings(self.found, arguments.explain, arguments.explain)
 
 
 def _command() -> str:

@@ -57,7 +57,9 @@ def write_all(
     document = as_data(swept, found)
     if not swept.incomplete:
         what = f"sweep -k {arguments.k!r} --calls {arguments.calls} --shard {arguments.shard} against {swept.sides[1]}"
-        document["history"] = list(trends.noted(options.from_environment().directory, what, swept.date, swept.counts()))
+        document["history"] = list(
+            trends.append_run(options.from_environment().directory, what, swept.date, swept.counts())
+        )
     if compared is not None:
         document["changes"] = compared.as_data()
     forms: Mapping[str, Callable[[], str]] = {

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the subcommand and return the exit status, which is 1 if a verdict is wrong."""
     from autotest.cli.status import FINDINGS, NOTHING_NEW
     from autotest.diagnosis import verdict_score
-    from autotest.frameworks import chosen, warnings_ignored
+    from autotest.frameworks import chosen_pair, warnings_ignored
     from autotest.results import ledger
 
     for name in (ledger.FILE, verdict_score.FILE):
@@ -36,15 +36,15 @@ def run(arguments: argparse.Namespace) -> int:
     known = verdict_score.read(arguments.path / verdict_score.FILE)
     entries = [item for item in ledger.read(arguments.path / ledger.FILE) if arguments.k in item.key]
 
-    def told(score: verdict_score.Score) -> None:
+    def print_score(score: verdict_score.Score) -> None:
         if arguments.verbose or not score.right:
             word = "right" if score.right else "open " if score.open else "WRONG"
             said = score.trouble if score.verdict is None else score.verdict.line
             print(f"{word} {score.key}: {said} [{score.known.wrong} is wrong: {score.known.because}]", flush=True)
 
-    sides = chosen()
+    sides = chosen_pair()
     with sides.around_trials(), warnings_ignored():
-        found = verdict_score.scores(entries, known, arguments.path, sides, told)
+        found = verdict_score.scores(entries, known, arguments.path, sides, print_score)
     right, wrong = (sum(score.right for score in found), sum(not (score.right or score.open) for score in found))
     share = f" ({100 * right / len(found):.0f} %)" if found else ""
     print(f"{right} of {len(found)} verdicts are right{share}, {wrong} wrong, {len(found) - right - wrong} open")

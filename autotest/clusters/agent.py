@@ -32,10 +32,10 @@ from autotest.clusters.messages import (
     digest_of_library,
 )
 from autotest.clusters.packing import relative, with_file
-from autotest.frameworks import chosen
+from autotest.frameworks import chosen_pair
 from autotest.processes.abandoned import own_folder
 from autotest.processes.client import START_UP
-from autotest.results.tasks import Death, Found
+from autotest.results.tasks import Death, FindingRecord
 from autotest.storage.store import Store
 
 
@@ -53,13 +53,13 @@ class Agent:
         """Answer a message of the driver: a `Package` with `Facts`, a `TaskBatch` with a `Report`."""
         asked: Package | TaskBatch | Shutdown = pickle.loads(message)
         if isinstance(asked, Package):
-            return pickle.dumps(self._settle(asked))
+            return pickle.dumps(self._set_up(asked))
         if isinstance(asked, TaskBatch):
-            return pickle.dumps(self._carry_out(asked))
-        self._leave()
+            return pickle.dumps(self._run_tasks(asked))
+        self._shut_down()
         return pickle.dumps(asked)
 
-    def _settle(self, package: Package) -> Facts:
+    def _set_up(self, package: Package) -> Facts:
         """Prepare everything, so that the first task has to import nothing but its test file."""
         if package.root:
             os.chdir(package.root)
@@ -94,7 +94,7 @@ class Agent:
         os.environ["AUTOTEST_LEDGER"] = str(ledger)
         return ledger
 
-    def _carry_out(self, order: TaskBatch) -> Report:
+    def _run_tasks(self, order: TaskBatch) -> Report:
         assert self._workers is not None
         results: list[SentResult] = []
         end = time.monotonic() + order.seconds
@@ -121,14 +121,14 @@ class Agent:
         number = self._numbers.pop(id(task))
         if isinstance(result, Death):
             result = with_file(result, lambda file: relative(file, self._root))
-        if not isinstance(result, Found):
+        if not isinstance(result, FindingRecord):
             return SentResult(number, result, {})
         place = self._root / result.place
         files = Store(place.parents[1]).files(place.name)
         shutil.rmtree(place, ignore_errors=True)
         return SentResult(number, dataclasses.replace(result, place=str(place)), files)
 
-    def _leave(self) -> None:
+    def _shut_down(self) -> None:
         if self._workers is not None:
             self._workers.close()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -136,7 +136,7 @@ class Agent:
 
 def _facts(connection: Connection, server: socket.socket) -> None:
     """Send the names and versions of the frameworks. Runs in a process that has imported them."""
-    pair = chosen()
+    pair = chosen_pair()
     sides = " / ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
     python = ".".join(platform.python_version_tuple()[:2])
     connection.send(f"{sides} on {' and '.join(pair.devices)}, NumPy {np.__version__}, Python {python}")

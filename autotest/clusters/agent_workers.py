@@ -67,7 +67,7 @@ def _sweeping(package: Package, server: Server) -> Threaded:
 def _judging(one: SweepEngine) -> Callable[[Unit | ExplainTask], object]:
     def judge(task: Unit | ExplainTask) -> object:
         if isinstance(task, ExplainTask):
-            one.look_into([task.finding], task.explain, task.verify)
+            one.diagnose_findings([task.finding], task.explain, task.verify)
             return task.finding
         parts: list[tuple[Cell, bool]] = []
         one.run([task], lambda _, cell, done: parts.append((cell, done)))

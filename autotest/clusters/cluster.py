@@ -23,7 +23,7 @@ from autotest.report.plural import several
 #: Seconds that an agent waits for a result before it answers and can get further tasks.
 POLL = 0.25
 #: Seconds after the first agent is ready in which others may join, before their groups are compared.
-GATHERING = 10.0
+JOIN_SECONDS = 10.0
 #: Seconds without an answer after which an agent is given up, and seconds without any agent after which the campaign
 #: ends.
 SILENT, ALONE = 60.0, 120.0
@@ -84,9 +84,9 @@ class Cluster:
         self._engine.connect()
         begin, first = time.monotonic(), 0.0
         # With `each`, a group must not be left out of the results because its machines are slower to start.
-        gathering = START_UP if self.each else GATHERING
+        gathering = START_UP if self.each else JOIN_SECONDS
         while not first or (time.monotonic() < first + gathering and any(not one.facts for one in self._all())):
-            self._enlist()
+            self._start_agents()
             if not self._agents and (self._machines.refused or time.monotonic() > begin + SILENT):
                 raise self._nobody()
             if time.monotonic() > begin + 2 * START_UP:
@@ -120,11 +120,11 @@ class Cluster:
         why = "; ".join(self._machines.refusals()) or "no machine has a free processor"
         return AutotestError(f"no machine of the cluster can be used{f' with {group}' if group else ''}: {why}")
 
-    def _enlist(self) -> None:
+    def _start_agents(self) -> None:
         """Start agents on machines that have joined since the last call."""
         for machine, slots in self._machines.machines_to_start():
             handle = self._engine.start(machine, slots)
-            self._agents[handle] = RemoteAgent(machine.id, slots, asked=time.monotonic())
+            self._agents[handle] = RemoteAgent(machine.id, slots, asked_at=time.monotonic())
             self._engine.send(handle, pickle.dumps(self._package._replace(slots=slots)))
 
     def _lose(self, handle: Hashable, why: str) -> None:
@@ -187,10 +187,10 @@ class Cluster:
 
         Waits at most `seconds`, and returns early when any task finishes.
         """
-        self._enlist()
-        self._deal()
+        self._start_agents()
+        self._assign_tasks()
         for handle, agent in self._agents.items():
-            if agent.asked is None and agent.jobs:
+            if agent.asked_at is None and agent.jobs:
                 self._ask(handle, agent)
         self._listen(0.0 if self._finished.get(group) else seconds)
         now = time.monotonic()
@@ -203,29 +203,29 @@ class Cluster:
             raise self._nobody(group)
         return self._finished.pop(group, [])
 
-    def _deal(self) -> None:
+    def _assign_tasks(self) -> None:
         """Give waiting tasks to agents that have room."""
         for _ in range(len(self._waiting)):
             number = self._waiting.popleft()
-            if number in self._jobs and not self._give(number):
+            if number in self._jobs and not self._assign(number):
                 self._waiting.append(number)
 
     def _look_for_trouble(self, now: float) -> None:
         """Give up agents that no longer answer, and give slow tasks to a second agent as well."""
         for handle, agent in list(self._agents.items()):
             patience = SILENT if agent.facts is not None else 2 * START_UP
-            if agent.asked is not None and now - agent.asked > patience:
+            if agent.asked_at is not None and now - agent.asked_at > patience:
                 self._lose(handle, f"no answer in {patience:g} s")
         short = {self._jobs[number].group for number in self._waiting if number in self._jobs}
         for number, job in self._jobs.items():
             if len(job.holders) == 1 and job.group not in short and now - job.begun > self._patience(job):
-                self._give(number)
+                self._assign(number)
 
     def _patience(self, job: Job) -> float:
         count, seconds = self._usual.get((job.group, type(job.task)), (0, 0.0))
         return max(AT_LEAST, STRAGGLES * seconds / count) if count else float("inf")
 
-    def _give(self, number: int) -> bool:
+    def _assign(self, number: int) -> bool:
         job = self._jobs[number]
         busy = {holder.machine for holder in job.holders}
         agent, most = None, 0
@@ -237,7 +237,7 @@ class Cluster:
             return False
         job.begun = job.begun or time.monotonic()
         job.holders.append(agent)
-        agent.give(number, job.task)
+        agent.assign(number, job.task)
         if is_of_hang(job.task):
             self._rooms.clear()
         return True
@@ -245,7 +245,7 @@ class Cluster:
     def _ask(self, handle: Hashable, agent: RemoteAgent) -> None:
         sent = [SentTask(number, *packed(agent.jobs[number], self._root, self._directory)) for number in agent.unsent]
         agent.unsent.clear()
-        agent.asked = time.monotonic()
+        agent.asked_at = time.monotonic()
         self._engine.send(handle, pickle.dumps(TaskBatch(sent, POLL)))
 
     def _listen(self, seconds: float) -> None:
@@ -253,7 +253,7 @@ class Cluster:
             agent = self._agents.get(handle)
             if agent is None:
                 continue
-            agent.asked = None
+            agent.asked_at = None
             if isinstance(said, Lost):
                 self._lose(handle, said.why)
                 continue
@@ -272,7 +272,7 @@ class Cluster:
         before = agent.slots, agent.diagnosis_slots
         agent.late = report.late
         for number, *_ in report.results:
-            agent.has_done(number)
+            agent.finish(number)
         if (agent.slots, agent.diagnosis_slots) != before:
             self._rooms.clear()
         for number, result, files in report.results:
@@ -312,8 +312,8 @@ class Cluster:
         with contextlib.suppress(AutotestError):  # a lost cluster cannot receive a `Shutdown`
             self._await_answers(4 * POLL)
             for handle, agent in self._agents.items():
-                if agent.asked is None:
-                    agent.asked = time.monotonic()
+                if agent.asked_at is None:
+                    agent.asked_at = time.monotonic()
                     self._engine.send(handle, pickle.dumps(Shutdown()))
             self._await_answers(1.0)
         for handle in self._agents:
@@ -324,10 +324,10 @@ class Cluster:
     def _await_answers(self, seconds: float) -> None:
         """Wait until no agent owes an answer; the answers are discarded."""
         end = time.monotonic() + seconds
-        while any(one.asked is not None for one in self._all()) and time.monotonic() < end:
+        while any(one.asked_at is not None for one in self._all()) and time.monotonic() < end:
             for handle, _ in self._engine.answers(end - time.monotonic()):
                 if handle in self._agents:
-                    self._agents[handle].asked = None
+                    self._agents[handle].asked_at = None
 
 
 class GroupExecutor:

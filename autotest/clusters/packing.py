@@ -13,7 +13,16 @@ from typing import Any, TypeVar
 from autotest.base import options
 from autotest.base.errors import AutotestError
 from autotest.clusters.messages import AccountTask, Files, Package, Work, digest_of_file
-from autotest.results.tasks import Conditions, Death, Diagnose, DiagnoseDeath, ExpectedDeath, Explore, Found, Result
+from autotest.results.tasks import (
+    Conditions,
+    Death,
+    Diagnose,
+    DiagnoseDeath,
+    ExpectedDeath,
+    Explore,
+    FindingRecord,
+    Result,
+)
 from autotest.storage.keeping import forget, latest_files, put, shortened
 from autotest.storage.store_format import FILES
 from autotest.sweeping.worker import Databases
@@ -44,7 +53,7 @@ def package(
         work: the kind of work.
         databases: the databases of samples of a sweep.
     """
-    project = options.in_force().file
+    project = options.active_project().file
     named = {name: os.environ[name] for name in os.environ if name.startswith("AUTOTEST_") and name not in _OWN}
     named |= {name: os.environ[name] for name in _TELLING if name in os.environ}
     root = Path.cwd() if shared is None else shared
@@ -102,16 +111,16 @@ def unpacked(task: Any, result: Any, files: Files, root: Path, directory: Path) 
         forget(directory, task.identity.key)
     if isinstance(result, Death):
         return with_file(result, lambda file: root / file)
-    if not isinstance(result, Found):
+    if not isinstance(result, FindingRecord):
         return result
     kept = {name: data for name, data in files.items() if name in FILES}
     place, _ = put(directory, result.key, lambda folder, _: _moved(kept, result.place, folder))
-    told = result.report.replace(result.place, shortened(place))
-    return dataclasses.replace(result, where=task.where, place=shortened(place), report=told)
+    report = result.report.replace(result.place, shortened(place))
+    return dataclasses.replace(result, where=task.where, place=shortened(place), report=report)
 
 
 def _is_another(task: DiagnoseDeath, result: Result) -> bool:
-    return isinstance(result, ExpectedDeath) or (isinstance(result, Found) and result.key != task.identity.key)
+    return isinstance(result, ExpectedDeath) or (isinstance(result, FindingRecord) and result.key != task.identity.key)
 
 
 def _moved(files: Files, before: str, place: Path) -> Files:

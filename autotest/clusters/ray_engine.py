@@ -113,7 +113,9 @@ class RayEngine:
                 except Exception as error:  # Ray gives up after 30 s, which is too short on a busy machine
                     self.close()
                     if attempt + 1 == ATTEMPTS:
-                        raise ClusterUnreachable(f"--executor ray: Ray does not start here: {_said(error)}") from error
+                        raise ClusterUnreachable(
+                            f"--executor ray: Ray does not start here: {_summary(error)}"
+                        ) from error
                 else:
                     return
 
@@ -130,7 +132,7 @@ class RayEngine:
             except Exception as error:  # noqa: PERF203 - Ray raises the errors of its transport
                 # A busy head node may need longer to start the server for this process than Ray waits for it.
                 if attempt + 1 == ATTEMPTS or not isinstance(error, ConnectionError):
-                    raise ClusterUnreachable(f"--executor ray://{self._address}: {_said(error)}") from error
+                    raise ClusterUnreachable(f"--executor ray://{self._address}: {_summary(error)}") from error
             else:
                 return
 
@@ -164,7 +166,7 @@ class RayEngine:
         try:
             self._actors[self._numbers] = made.remote()
         except ImportError as error:  # the class is imported in the client server
-            raise ClusterUnreachable(f"--executor ray://{self._address}: {_said(error)}") from error
+            raise ClusterUnreachable(f"--executor ray://{self._address}: {_summary(error)}") from error
         except Exception as error:  # noqa: BLE001 - reported by `answers`
             self._gone[self._numbers] = self._lost(error)
         return self._numbers
@@ -195,9 +197,9 @@ class RayEngine:
         Raises `ClusterUnreachable` if the cluster was not started here.
         """
         if not self._address:
-            return Lost(_said(error))  # another cluster is started
+            return Lost(_summary(error))  # another cluster is started
         raise ClusterUnreachable(
-            f"--executor ray://{self._address}: the connection to the cluster is lost ({_said(error)}); when it is "
+            f"--executor ray://{self._address}: the connection to the cluster is lost ({_summary(error)}); when it is "
             "available again, --resume continues"
         ) from error
 
@@ -205,7 +207,7 @@ class RayEngine:
         try:
             answer: bytes = self._ray.get(reference)
         except Exception as error:  # noqa: BLE001 - Ray has many exceptions for an actor that died
-            return Lost(_said(error))
+            return Lost(_summary(error))
         return answer
 
     def end(self, agent: Hashable) -> None:
@@ -277,7 +279,7 @@ def _reach(address: str) -> None:
         ) from error
 
 
-def _said(error: Exception) -> str:
+def _summary(error: Exception) -> str:
     """Return the most informative line of an error message of Ray, with advice if there is any."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if "Error" in line and "ray::" not in line]

@@ -39,7 +39,7 @@ class RemoteAgent:
     late: int = 0
     unsent: list[int] = dataclasses.field(default_factory=list)
     #: The time since which it owes an answer; None if it owes none.
-    asked: float | None = None
+    asked_at: float | None = None
 
     @property
     def group(self) -> str:
@@ -61,13 +61,13 @@ class RemoteAgent:
         free = self.slots + self.diagnosis_slots - len(self.jobs)
         return min(self.slots - self.exploring, free) if isinstance(task, Explore) else free
 
-    def give(self, number: int, task: Any) -> None:
+    def assign(self, number: int, task: Any) -> None:
         self.jobs[number] = task
         self.unsent.append(number)
         self.exploring += isinstance(task, Explore)
         self.hangs += is_of_hang(task)
 
-    def has_done(self, number: int) -> None:
+    def finish(self, number: int) -> None:
         task = self.jobs.pop(number, None)
         self.exploring -= isinstance(task, Explore)
         self.hangs -= is_of_hang(task)

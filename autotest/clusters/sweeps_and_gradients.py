@@ -17,7 +17,7 @@ from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
 from autotest.storage.stored_account import StoredAccount
-from autotest.sweeping.engine import OnCell, SweepEngine
+from autotest.sweeping.engine import ReportCell, SweepEngine
 from autotest.sweeping.explaining import fill_in_texts
 from autotest.sweeping.units import Unit
 from autotest.sweeping.worker import Databases
@@ -28,7 +28,7 @@ T = TypeVar("T")
 _LOOKED_INTO: Final = ("verdict", "blame", "text", "script", "finding", "verified")
 
 
-def dealt(
+def run_on_groups(
     cluster: Cluster,
     tasks: Iterable[T],
     stop: Callable[[], bool] = lambda: False,
@@ -52,14 +52,14 @@ def dealt(
     """
     # The next tasks may depend on earlier results, so no more tasks are taken from the iterable than there is room for.
     (source,) = itertools.tee(tasks, 1)
-    known: dict[str, _Dealt[T]] = {}
+    known: dict[str, _GroupRun[T]] = {}
     lost = 0
     while True:
         for group in cluster.groups:
             if group not in known:
                 waiting = copy.copy(source) if cluster.each else source
                 left = itertools.filterfalse(functools.partial(done, group), waiting)
-                known[group] = _Dealt(cluster.only(group), left)
+                known[group] = _GroupRun(cluster.only(group), left)
         running = [one for one in known.values() if one.under_way or one.more]
         if not running:
             return
@@ -78,7 +78,7 @@ def dealt(
                 yield one.part.group, task, result
 
 
-class _Dealt(Generic[T]):
+class _GroupRun(Generic[T]):
     """The progress of one group of machines."""
 
     def __init__(self, part: GroupExecutor, waiting: Iterator[T]) -> None:
@@ -128,9 +128,9 @@ class SweepOnCluster(SweepEngine):
         self._cluster.close()
         super().__exit__(*details)
 
-    def run(self, units: Iterable[Unit], report: OnCell, stop: Callable[[], bool] = lambda: False) -> None:
+    def run(self, units: Iterable[Unit], report: ReportCell, stop: Callable[[], bool] = lambda: False) -> None:
         times = collections.Counter[int]()
-        for group, unit, parts in dealt(self._cluster, units, stop):
+        for group, unit, parts in run_on_groups(self._cluster, units, stop):
             times[unit.number] += 1
             for cell, done in parts:
                 if self._cluster.each:
@@ -138,7 +138,7 @@ class SweepOnCluster(SweepEngine):
                 # A unit is complete when every group has completed it.
                 report(unit, cell, done and times[unit.number] == len(self._cluster.groups))
 
-    def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
+    def diagnose_findings(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
         """Explain each finding on a group that showed it: other machines, and this one, may have other frameworks."""
         end = time.monotonic() + explain
         own = {finding.number: finding for finding in findings if finding.program is not None}
@@ -151,7 +151,7 @@ class SweepOnCluster(SweepEngine):
             return group != max(self._cluster.groups, key=lambda one: look.finding.groups.get(one, 0))
 
         try:
-            for _, _, found in dealt(self._cluster, asked, lambda: time.monotonic() >= end, elsewhere):
+            for _, _, found in run_on_groups(self._cluster, asked, lambda: time.monotonic() >= end, elsewhere):
                 for name in _LOOKED_INTO:
                     setattr(own[found.number], name, getattr(found, name))
         except AutotestError as error:  # no machines are left; the findings are reported without a verdict
@@ -191,7 +191,7 @@ def account_on(
         def done(group: str, task: AccountTask) -> bool:
             return kept.account(task.where, named(group)) is not None
 
-        for group, task, result in dealt(cluster, [AccountTask(test, trials) for test in tests], done=done):
+        for group, task, result in run_on_groups(cluster, [AccountTask(test, trials) for test in tests], done=done):
             account_of_group(group).take(result)
             kept.add(task.where, result, named(group))
         for group in cluster.groups:

@@ -93,7 +93,7 @@ def agree(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
     """Whether no element is `differing`; optimised for arrays that agree, as most pairs of a run do."""
     if expected.dtype == actual.dtype and expected.dtype.kind == "f":
         if expected.nbytes <= _SMALL:
-            return _close_small(expected, actual, rtol, atol)
+            return _agree_small(expected, actual, rtol, atol)
         if expected.dtype.itemsize in (4, 8):
             with np.errstate(all="ignore"):
                 gap = actual - expected
@@ -103,7 +103,7 @@ def agree(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
     return not differing(expected, actual, rtol, atol).any()
 
 
-def _close_small(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
+def _agree_small(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
     """Return the same as `agree` for small arrays of real floats.
 
     This avoids `np.errstate`, which takes longer than the whole comparison: an inner product raises no floating-point
@@ -135,7 +135,7 @@ def differing(expected: Values, actual: Values, rtol: float, atol: float) -> Val
         expected, actual = _common(expected, actual)
         return np.asarray(expected != actual)
     with np.errstate(all="ignore"):
-        expected, actual = _settled(*_common(expected, actual))
+        expected, actual = _subtractable(*_common(expected, actual))
         gap = np.abs(actual - expected)
         # If expected is infinite, so is the bound, and any gap would pass it.
         return np.asarray(~((gap <= atol + rtol * np.abs(expected)) & np.isfinite(gap)))
@@ -146,7 +146,7 @@ def distance(expected: Values, actual: Values) -> Values:
     """Return ``|actual - expected|`` as float64; infinite where a NaN or an infinity is on one side only."""
     expected, actual = _common(expected, actual)
     if expected.dtype.kind in "fc":
-        expected, actual = _settled(expected, actual)
+        expected, actual = _subtractable(expected, actual)
         gap = np.abs(actual - expected).astype(np.float64)
         return np.where(np.isnan(gap), np.inf, gap)
     if expected.dtype.kind == "O":
@@ -175,8 +175,8 @@ def statistics(expected: Values, actual: Values, mask: Values, rtol: float, atol
     at, rel = _greatest(absolute, mask), _greatest(relative, mask)
     nonfinite = 0
     if expected.dtype.kind in "fc":
-        settled = _settled(expected, actual)
-        nonfinite = int(np.count_nonzero(mask & ~(np.isfinite(settled[0]) & np.isfinite(settled[1]))))
+        subtractable = _subtractable(expected, actual)
+        nonfinite = int(np.count_nonzero(mask & ~(np.isfinite(subtractable[0]) & np.isfinite(subtractable[1]))))
     return Statistics(
         mismatched=int(np.count_nonzero(mask)),
         total=int(mask.size),
@@ -265,13 +265,13 @@ def _common(expected: Values, actual: Values) -> tuple[Values, Values]:
     return expected.astype(common), actual.astype(common)
 
 
-def _settled(expected: Values, actual: Values) -> tuple[Values, Values]:
+def _subtractable(expected: Values, actual: Values) -> tuple[Values, Values]:
     """Return both arrays in a dtype wide enough for subtraction, with 0 where both have the same NaN or infinity."""
     if expected.dtype.kind == "c":
         wide = expected.astype(np.complex128), actual.astype(np.complex128)
         if not (np.isfinite(wide[0]).all() and np.isfinite(wide[1]).all()):
-            wide[0].real, wide[1].real = _settled(wide[0].real, wide[1].real)
-            wide[0].imag, wide[1].imag = _settled(wide[0].imag, wide[1].imag)
+            wide[0].real, wide[1].real = _subtractable(wide[0].real, wide[1].real)
+            wide[0].imag, wide[1].imag = _subtractable(wide[0].imag, wide[1].imag)
         return wide
     if expected.dtype.itemsize < 8:
         expected, actual = expected.astype(np.float64), actual.astype(np.float64)
@@ -285,7 +285,7 @@ def _settled(expected: Values, actual: Values) -> tuple[Values, Values]:
 def _relative(absolute: Values, expected: Values, actual: Values) -> Values:
     """Return ``absolute / |expected|``; infinite where the quotient is NaN or ``|expected|`` is 0."""
     with np.errstate(all="ignore"):
-        size = _settled(expected, actual)[0] if expected.dtype.kind in "fc" else expected.astype(np.float64)
+        size = _subtractable(expected, actual)[0] if expected.dtype.kind in "fc" else expected.astype(np.float64)
         relative = absolute / np.abs(size)
     return np.where(np.isnan(relative), np.inf, relative)
 

@@ -27,8 +27,8 @@ from autotest.program.values import TensorValue
 __all__ = [
     "Comparison",
     "Missing",
+    "OpaqueObject",
     "TensorValue",
-    "Thing",
     "compare_values",
     "limits",
     "passing_tolerance",
@@ -49,7 +49,7 @@ class Missing:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Thing:
+class OpaqueObject:
     """Placeholder for an object without a value, such as a function: only its presence on both sides is compared."""
 
     kind: str = dataclasses.field(compare=False)
@@ -147,20 +147,20 @@ class Comparison:
             return self._tensors(name, expected, actual)
         if isinstance(expected, (tuple, list)):
             if len(expected) != len(actual):
-                told = f"expected {len(expected)} items, actual {len(actual)}"
-                return [self._mismatch(name, "structure", "another number of items", told, detail="length")]
+                text = f"expected {len(expected)} items, actual {len(actual)}"
+                return [self._mismatch(name, "structure", "another number of items", text, detail="length")]
             pairs = enumerate(zip(expected, actual, strict=True))
             return [found for at, (one, other) in pairs for found in self._inside(f"[{at}]").compare(name, one, other)]
         if isinstance(expected, dict):
             wanted, got = list(expected), list(actual)
             # The order of keys counts, since iteration depends on it. The types of keys count, since 1 == True.
             if wanted != got or [*map(type, wanted)] != [*map(type, got)]:
-                told = f"expected keys {_told(wanted)}, actual {_told(got)}"
-                return [self._mismatch(name, "structure", "other keys", told, detail="keys")]
+                text = f"expected keys {_text_of(wanted)}, actual {_text_of(got)}"
+                return [self._mismatch(name, "structure", "other keys", text, detail="keys")]
             return [
                 found
                 for key in wanted
-                for found in self._inside(f"[{_told(key)}]").compare(name, expected[key], actual[key])
+                for found in self._inside(f"[{_text_of(key)}]").compare(name, expected[key], actual[key])
             ]
         if isinstance(expected, (np.ndarray, np.generic)):
             return self._compare_arrays(name, np.asarray(expected), np.asarray(actual))
@@ -180,12 +180,12 @@ class Comparison:
         if is_gradient(name + self.place) and (expected is None or actual is None):
             having, lacking = self.sides if actual is None else self.sides[::-1]
             what = f"only the {'reference' if actual is None else 'candidate'} has a gradient"
-            told = f"{having} has a gradient, {lacking} has none"
-            return self._mismatch(name, "gradient", what, told, detail="one-sided")
+            text = f"{having} has a gradient, {lacking} has none"
+            return self._mismatch(name, "gradient", what, text, detail="one-sided")
         detail: Detail = "one-sided" if Missing in (type(expected), type(actual)) else "type"
         what = f"expected {_class_of(expected)}, actual {_class_of(actual)}"
-        told = f"expected {_described(expected)}, actual {_described(actual)}"
-        return self._mismatch(name, "structure", what, told, detail=detail)
+        text = f"expected {_described(expected)}, actual {_described(actual)}"
+        return self._mismatch(name, "structure", what, text, detail=detail)
 
     def _compare_arrays(self, name: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> list[Mismatch]:
         """Return the mismatches of two NumPy arrays, such as results of ``.numpy()``."""
@@ -198,8 +198,8 @@ class Comparison:
         found: list[Mismatch] = []
         one, other = expected.data, actual.data
         if one.shape != other.shape:
-            told = f"expected shape {one.shape}, actual {other.shape}"
-            found.append(self._mismatch(name, "shape", "another shape", told))
+            text = f"expected shape {one.shape}, actual {other.shape}"
+            found.append(self._mismatch(name, "shape", "another shape", text))
         attributes: tuple[Symptom, ...] = ("dtype", "device", "requires_grad")
         for attribute in attributes if self.check_dtype else attributes[1:]:
             wanted, got = getattr(expected, attribute), getattr(actual, attribute)
@@ -221,7 +221,7 @@ class Comparison:
             equal = False
         if equal:
             return []
-        return [self._mismatch(name, "value", f"expected {_told(expected)}, actual {_told(actual)}")]
+        return [self._mismatch(name, "value", f"expected {_text_of(expected)}, actual {_text_of(actual)}")]
 
     def _elements(
         self,
@@ -236,7 +236,7 @@ class Comparison:
             return []
         numbers = statistics(one, other, mask, *limits, dtype)
         what = "not close" if numbers.rtol or numbers.atol else "not equal"
-        found = self._mismatch(name, "value", what, f"{what}. {_how_much(numbers)}", numbers)
+        found = self._mismatch(name, "value", what, f"{what}. {_difference_text(numbers)}", numbers)
         special = one.dtype.kind in "fc" and not np.isfinite(one[mask]).any()
         return [dataclasses.replace(found, special=True) if special else found]
 
@@ -245,16 +245,16 @@ class Comparison:
         name: str,
         symptom: Symptom,
         what: str,
-        told: str = "",
+        text: str = "",
         numbers: Statistics | None = None,
         *,
         detail: Detail = "",
     ) -> Mismatch:
-        """Return a mismatch of kind `what`; `told` is its text for users, with the numbers of this trial."""
+        """Return a mismatch of kind `what`; `text` is its text for users, with the numbers of this trial."""
         name += self.place
         if symptom == "value" and (is_gradient(name) or self.stage == "backward"):
             symptom = "gradient"
-        message = f"{name}: {told or what}. expected={self.sides[0]} actual={self.sides[1]}"
+        message = f"{name}: {text or what}. expected={self.sides[0]} actual={self.sides[1]}"
         return Mismatch(
             name,
             self.slot,
@@ -269,7 +269,7 @@ class Comparison:
         )
 
 
-def _how_much(found: Statistics) -> str:
+def _difference_text(found: Statistics) -> str:
     tolerant = found.rtol or found.atol
     there = f"expected {_shortest(found.abs_expected, found.dtype)}, actual {_shortest(found.abs_actual, found.dtype)}"
     allowed = f"{found.atol:g} + {found.rtol:g} * |expected| allowed" if tolerant else "none allowed"
@@ -294,7 +294,7 @@ def _shortest(value: Any, dtype: str) -> str:
 def _class_of(value: Any) -> str:
     if type(value) is Missing:
         return "nothing of that name"
-    if type(value) is Thing:
+    if type(value) is OpaqueObject:
         return f"an object of type {value.kind}"
     return f"a {value.dtype} tensor" if type(value) is TensorValue else f"a {type(value).__name__}"
 
@@ -304,10 +304,10 @@ def _described(value: Any) -> str:
         return f"{_class_of(value)} of shape {value.data.shape}"
     if isinstance(value, (tuple, list, dict)):
         return f"{_class_of(value)} of {len(value)}"
-    return _class_of(value) if type(value) in (Missing, Thing) else f"{_told(value)} ({type(value).__name__})"
+    return _class_of(value) if type(value) in (Missing, OpaqueObject) else f"{_text_of(value)} ({type(value).__name__})"
 
 
-def _told(value: Any) -> str:
+def _text_of(value: Any) -> str:
     try:
         return f"{value!r:.80}"
     except Exception as error:  # noqa: BLE001 - a foreign repr, or an integer of too many digits

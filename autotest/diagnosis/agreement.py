@@ -17,14 +17,14 @@ from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import compare_trial
 from autotest.recording.pairing import pair_up
 from autotest.recording.record import Record
-from autotest.replaying.operator_shown import operator_shown
+from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 
 #: The slot of a result and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]
 #: A callback that runs before each call of a replay, with the number of calls that have run and their live results.
-Look: TypeAlias = Callable[[int, list[Any]], None]
+BetweenCalls: TypeAlias = Callable[[int, list[Any]], None]
 
 
 @dataclasses.dataclass(slots=True)
@@ -80,23 +80,23 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
 
 
 def _is_set_aside(program: Program, item: Mismatch, pair: Pair, settings: Settings) -> bool:
-    known = f"{item.symptom} {operator_shown(program, item, pair)}"
+    known = f"{item.symptom} {operator_of_mismatch(program, item, pair)}"
     return known in settings.set_aside or f"{known} {item.place} {item.operand}" in settings.set_aside
 
 
-def results(program: Program, framework: Framework, look: Look | None = None) -> dict[Place, Any]:
-    """Return the results of `program` on `framework` alone; empty if it raises. `look` is as in `replay`."""
-    replayed = _run(program, framework, look)
+def results(program: Program, framework: Framework, between_calls: BetweenCalls | None = None) -> dict[Place, Any]:
+    """Return the results of `program` on `framework` alone; empty if it raises. `between_calls` is as in `replay`."""
+    replayed = _run(program, framework, between_calls)
     if replayed.error is not None:
         return {}
     record = record_of(program, Pair(framework, framework), replayed, replayed)
     return {place: pair[0] for place, pair in Agreement(program, record, []).read().items()}
 
 
-def _run(program: Program, framework: Framework, look: Look | None = None) -> Replayed:
+def _run(program: Program, framework: Framework, between_calls: BetweenCalls | None = None) -> Replayed:
     if program.undefined:
         framework.seed(0)
-    return replay(program, framework, look=look)
+    return replay(program, framework, between_calls=between_calls)
 
 
 def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed) -> Agreement:

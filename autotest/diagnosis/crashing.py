@@ -13,7 +13,7 @@ from autotest.diagnosis.locating import operands
 from autotest.diagnosis.probing import HANGS, Ending, Probe, ProbeOptions
 from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
-from autotest.processes.endings import Pace
+from autotest.processes.endings import TimeoutEstimate
 from autotest.program import Program, call_reduction, operator_of, reduction
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, without
@@ -24,7 +24,7 @@ _CHANCES = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Smaller:
+class SmallestCrash:
     """The smallest program that crashes in the same way as the first one."""
 
     program: Program
@@ -43,7 +43,7 @@ def shrink(
     seconds: float,
     jobs: int = 2,
     hangs: bool = False,
-) -> Smaller | None:
+) -> SmallestCrash | None:
     """Shrink `program`, whose last call crashes the candidate.
 
     After the first run, a program counts as hanging if it takes many times longer than other programs.
@@ -62,14 +62,16 @@ def shrink(
         The smallest program found, or None if `program` does not crash here.
     """
     graph = options.graph
-    pace = Pace() if graph is None else None  # graphs may be compiled: the time of one says little about another
+    timeouts = (
+        TimeoutEstimate() if graph is None else None
+    )  # graphs may be compiled: the time of one says little about another
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
         # A fork of this process lacks the threads that run a graph, and might wait for them forever.
         forks = _forks(pair, stack) if graph is None and not hangs else []
         for one in (*forks, server):
             children = [
-                stack.enter_context(contextlib.closing(Probe(one, options, pace if hangs else None)))
+                stack.enter_context(contextlib.closing(Probe(one, options, timeouts if hangs else None)))
                 for _ in range(jobs)
             ]
             chances = _CHANCES if one is not server and options.times > 1 else 1
@@ -80,10 +82,10 @@ def shrink(
                     break
             if wanted.death == HANGS and one is not server:
                 continue  # it may hang because a fork lacks a thread
-            if pace is not None and not hangs:
-                pace.took(time.monotonic() - begun)
+            if timeouts is not None and not hangs:
+                timeouts.record(time.monotonic() - begun)
             for child in children:
-                child.pace = pace
+                child.timeouts = timeouts
             if wanted.death:
                 operator = operator_of(program.calls, len(program.calls) - 1) if graph is None else ""
                 search = _DeathSearch(program, wanted, operator, children, pool, time.monotonic() + seconds)
@@ -125,7 +127,7 @@ class _DeathSearch:
         self._seen: set[bytes] = set()
         self._executions = 0
 
-    def run(self, first: list[Program]) -> Smaller:
+    def run(self, first: list[Program]) -> SmallestCrash:
         """Try the programs in `first`, then run all passes until none of them finds a smaller program."""
         self._step(lambda program: iter(first))
         improved = True
@@ -133,7 +135,7 @@ class _DeathSearch:
             improved = False
             for one in (_fewer_calls, *_REST):
                 improved = self._one_pass(one) or improved
-        return Smaller(self._best, self._executions + 1, time.monotonic() < self._end)
+        return SmallestCrash(self._best, self._executions + 1, time.monotonic() < self._end)
 
     def _one_pass(self, one: reduction.Pass) -> bool:
         improved = False

@@ -39,11 +39,11 @@ def as_death(finding: Finding, program: Program, pair: Pair) -> Finding:
     """
     first, candidate = finding.first, pair.sides[1]
     symptom: Symptom = "crash"
-    told = dataclasses.replace(finding, mismatches=(dataclasses.replace(first, symptom=symptom),), program=program)
+    as_crash = dataclasses.replace(finding, mismatches=(dataclasses.replace(first, symptom=symptom),), program=program)
     line = judge(Evidence(symptom, pair.sides)).line
-    told = dataclasses.replace(told, verdict=(line,), blame="candidate")
+    as_crash = dataclasses.replace(as_crash, verdict=(line,), blame="candidate")
     try:
-        script = emit(told, pair.scripts(program), ONCE)
+        script = emit(as_crash, pair.scripts(program), ONCE)
     except NotReplayable:
         return finding
     status, output = run_script(script)
@@ -57,7 +57,7 @@ def as_death(finding: Finding, program: Program, pair: Pair) -> Finding:
         first, symptom=symptom, name=call.operator, message=message, what="", detail="", statistics=None
     )
     return dataclasses.replace(
-        told,
+        as_crash,
         program=finding.program,
         mismatches=(mismatch,),
         shown=death_of(call, how, words, pair.candidate.name),

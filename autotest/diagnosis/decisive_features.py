@@ -44,11 +44,11 @@ def decisive_features(program: Program, values_of: ValuesOf, run: Run) -> tuple[
     inputs = [item for item in inputs_of(program, values_of(program)) if item.made_by[0] not in pushed]
     inputs = [item for item in inputs if item.array.data.dtype.kind in "fiub"][:_MOST]
     looked = _Features(program, inputs, [own[item.made_by[0]] for item in inputs], values_of, run)
-    told: dict[str, None] = {}
+    clauses: dict[str, None] = {}
     with contextlib.suppress(OutOfTime):
         for clause in looked.clauses():
-            told[clause] = None
-    return tuple(told)
+            clauses[clause] = None
+    return tuple(clauses)
 
 
 class _Features:

@@ -28,8 +28,8 @@ def _of(call: Call, pair: Pair) -> Iterator[str]:
         if all(value[name] is None or value[name] is False for value in (own, theirs)):
             continue  # None and False both mean no
         if isinstance(own[name], _PLAIN) and isinstance(theirs[name], _PLAIN):
-            told = (f"{side} {value[name]!r}" for side, value in zip(pair.sides, (own, theirs), strict=True))
-            yield f"default of {name} in {call.target}: {', '.join(told)}"
+            values = (f"{side} {value[name]!r}" for side, value in zip(pair.sides, (own, theirs), strict=True))
+            yield f"default of {name} in {call.target}: {', '.join(values)}"
 
 
 def _defaults(framework: Any, path: str) -> Mapping[str, Any]:

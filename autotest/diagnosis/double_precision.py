@@ -36,7 +36,7 @@ RUNS = 8
 _AT_ONCE = 1 << 24
 #: An algorithm is called unstable if the standard deviation of its error is more than the first number times the size
 #: of the error, and more than the second number times the standard deviation of the result.
-_STRAYING, _SENSITIVE = 0.25, 4.0
+_ERROR_SPREAD, _SENSITIVE = 0.25, 4.0
 
 
 class DoublePrecision:
@@ -87,7 +87,7 @@ class DoublePrecision:
             self._spreads |= {(other, into): spread for other, spread in found.items()}
         return self._spreads.pop((place, into))
 
-    def let_go(self) -> None:
+    def free_spreads(self) -> None:
         """Free the spreads of places that are not measured yet; if needed later, they are computed again."""
         self._spreads.clear()
 
@@ -106,7 +106,7 @@ class DoublePrecision:
 
     def _run_moved(self, dtype: str, run: int, into: int | None) -> dict[Place, Any]:
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
-        program = with_arrays(self.wide, nudged(self.wide.arrays, roundoff, run))
+        program = with_arrays(self.wide, perturbed(self.wide.arrays, roundoff, run))
         if into is None:
             return results(program, self._pair.reference)
         slot = self._places[into]
@@ -115,7 +115,7 @@ class DoublePrecision:
             for ref in refs(program.calls[slot])
             if type(value := self.sides[0].get((ref.slot, ""))) is TensorValue and value.dtype == "float64"
         }
-        factors = nudged([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
+        factors = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
         scaled, places = with_scaled_operands(program, slot, dict(zip(shapes, factors, strict=True)))
         before = {new: old for old, new in places.items()}
         return {(before[at], path): value for (at, path), value in results(scaled, self._pair.reference).items()}
@@ -198,7 +198,7 @@ class DoublePrecision:
         ]
         return len(arrays) == len(values) and all(same)
 
-    def strays(self, place: Place, measured: Measured, framework: Framework) -> tuple[float, float] | None:
+    def error_spreads(self, place: Place, measured: Measured, framework: Framework) -> tuple[float, float] | None:
         """Return the spreads of the error of `framework` and of the true result when inputs change by a few roundoffs.
 
         They tell a fault from the rounding of an unstable algorithm: a fault is a function of the inputs, and hardly
@@ -212,7 +212,7 @@ class DoublePrecision:
         Returns:
             The standard deviations of the error and of the true result, or None if the error is stable or unknown.
         """
-        found = [self._once(place, measured.index, framework, run) for run in range(RUNS)]
+        found = [self._element_and_truth(place, measured.index, framework, run) for run in range(RUNS)]
         known = [pair for pair in found if pair is not None and np.isfinite(pair).all()]
         if len(known) < RUNS:
             return None
@@ -220,13 +220,13 @@ class DoublePrecision:
         # A smooth error of an ill-conditioned result varies with the result, and is a fault like any other.
         error, result = float(np.std(own - true)), float(np.std(true))
         size = float(np.sqrt(np.mean(np.abs(own - true) ** 2)))
-        return (error, result) if error > max(_STRAYING * size, _SENSITIVE * result) else None
+        return (error, result) if error > max(_ERROR_SPREAD * size, _SENSITIVE * result) else None
 
-    def _once(
+    def _element_and_truth(
         self, place: Place, index: tuple[int, ...], framework: Framework, run: int
     ) -> tuple[complex, complex] | None:
         """Return an element computed by `framework` from perturbed inputs, and its true value for the same inputs."""
-        arrays = nudged_as_they_are(self.program.arrays, run)
+        arrays = perturbed_in_own_dtype(self.program.arrays, run)
         program = with_arrays(self.program, arrays)
         wide, places = widened(program)
         own = as_array(results(program, framework).get(place))
@@ -269,14 +269,14 @@ def _dtype_of(value: Any) -> str:
     return value.dtype if type(value) is TensorValue else "float32"
 
 
-def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:
+def perturbed_in_own_dtype(arrays: Sequence[Array], run: int) -> list[Array]:
     """Return `arrays` with about half of the elements changed by up to four roundoffs of each array's dtype.
 
     A number that would become infinite is not changed, as functions may treat infinity in another way.
     """
     moved = []
     for array in arrays:
-        (other,) = nudged([array], 4 * ROUNDOFF.get(array.dtype, 0.0), run)
+        (other,) = perturbed([array], 4 * ROUNDOFF.get(array.dtype, 0.0), run)
         with np.errstate(over="ignore"):
             data = other.data.astype(array.data.dtype)
         moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
@@ -290,7 +290,7 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
     return np.asarray(value) if type(value) in (bool, int, float, complex) else None
 
 
-def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
+def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     """Return `arrays` in double precision with about half of the floating elements changed by up to `roundoff`.
 
     If the arrays contain NaN or an infinity, elements of 1 or -1 stay as they are: 1 to the power of NaN is 1, but a
@@ -322,4 +322,4 @@ def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     return moved
 
 
-__all__ = ["RUNS", "DoublePrecision", "as_array", "nudged"]
+__all__ = ["RUNS", "DoublePrecision", "as_array", "perturbed"]

@@ -14,26 +14,26 @@ from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.comparison.rejection import NOT_REPEATABLE, Rejection
 from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
-from autotest.diagnosis.beyond_known import look_beyond
 from autotest.diagnosis.inputs import with_plain_leaves
-from autotest.diagnosis.layers import by_layer, seen_live
-from autotest.diagnosis.live_modules import unshown, wrong_alone
+from autotest.diagnosis.layers import by_layer, by_layer_of_calls
+from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
 from autotest.diagnosis.reproducibility import unrepeatable
 from autotest.diagnosis.scripted_finding import scripted
-from autotest.diagnosis.shrunk_trial import WholeTrial, failure_of, with_opinion
+from autotest.diagnosis.shrunk_trial import UnshrunkTrial, failure_of, with_opinion
+from autotest.diagnosis.unexpected_mismatches import find_unexpected
 from autotest.diagnosis.verdict import HARMLESS, Verdict
-from autotest.diagnosis.verification import expecting_a_script
+from autotest.diagnosis.verification import interpreter_started_early
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Program
 from autotest.program.semantics import reads_gradient
-from autotest.program.sequentials import taken_apart
+from autotest.program.sequentials import with_layers_unrolled
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import Judgement, identity_of_trial, judge
-from autotest.trials.told_alone import must_tell_both
+from autotest.trials.one_sided_modes import check_one_sided_modes
 from autotest.trials.trial import Outcome, Test, run_trial
 
 
@@ -47,7 +47,7 @@ class FailedTrial:
     test: Test
     outcome: Outcome
     pair: Pair
-    #: The cached agreement of the replay, and the value of `outcome.beyond` at that time.
+    #: The cached agreement of the replay, and the value of `outcome.repaired_program` at that time.
     _agreement: Agreement | None = None
     _beyond: Program | None = None
     #: The cached opinion, with the mismatch that it is on.
@@ -55,11 +55,11 @@ class FailedTrial:
 
     @property
     def _settings(self) -> Settings:
-        """The settings of the test, without the differences that `beyond_known` found to be known in this trial."""
-        return dataclasses.replace(self.test.settings, set_aside=self.outcome.set_aside)
+        """The settings of the test, without the differences that `unexpected_mismatches` found to be known."""
+        return dataclasses.replace(self.test.settings, set_aside=self.outcome.ignored_differences)
 
     def _replayed(self) -> Agreement:
-        known, beyond = self._agreement, self.outcome.beyond
+        known, beyond = self._agreement, self.outcome.repaired_program
         # A replay without mismatches is not cached: it may be chance.
         if known is None or self._beyond is not beyond or not known.mismatches:
             known = self._agreement = agree(self.outcome.program, self.pair, self._settings)
@@ -84,7 +84,7 @@ class FailedTrial:
             self.outcome,
             ledger,
             is_rounding or (lambda: self.cleared() is not None),
-            lambda: look_beyond(self.test, self.outcome, self.pair, ledger),
+            lambda: find_unexpected(self.test, self.outcome, self.pair, ledger),
         )
 
     @np.errstate(all="ignore")
@@ -106,14 +106,18 @@ class FailedTrial:
         An example is a value that it reads from uninitialized memory.
         """
         outcome, reference = self.outcome, self.pair.reference
-        if outcome.update is not None or outcome.beyond is not None or not may_be_rounding(outcome.mismatches):
+        if (
+            outcome.update is not None
+            or outcome.repaired_program is not None
+            or not may_be_rounding(outcome.mismatches)
+        ):
             return
         try:
             live = Agreement(outcome.program, outcome.recorder, outcome.mismatches)
-            wavering = unrepeatable(outcome.mismatches, live)
+            nondeterministic = unrepeatable(outcome.mismatches, live)
         except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts
             return
-        left = [item for item in outcome.mismatches if item not in wavering]
+        left = [item for item in outcome.mismatches if item not in nondeterministic]
         if not left:
             operator = identity_of_trial(outcome).operator
             why = f"{reference.name} gives a different result when it runs again: it reads uninitialised memory"
@@ -129,9 +133,9 @@ class FailedTrial:
             return None
         try:
             agreement = self._replayed()
-            gone = unshown(outcome.mismatches, agreement, settings)
+            gone = not_reproduced(outcome.mismatches, agreement, settings)
             if not agreement.mismatches:
-                if gone or outcome.beyond is not None:
+                if gone or outcome.repaired_program is not None:
                     return None
                 # The mismatch was barely above the tolerance and is barely below it now: examine the trial's values.
                 live = Agreement(outcome.program, outcome.recorder, list(outcome.mismatches))
@@ -173,7 +177,7 @@ class FailedTrial:
             return
         if any((item.name, item.symptom) == (first.name, first.symptom) for item in found.mismatches):
             return
-        must_tell_both(self.test.body, self.outcome, self._settings, self.pair)
+        check_one_sided_modes(self.test.body, self.outcome, self._settings, self.pair)
 
     @np.errstate(all="ignore")
     @warnings_ignored()
@@ -190,7 +194,7 @@ class FailedTrial:
         with contextlib.ExitStack() as stack:
             if context.options.verify and context.options.shrink:
                 lines = [line for side in context.pair.scripts(finding.program) for line in side.lines]
-                stack.enter_context(expecting_a_script(lines))
+                stack.enter_context(interpreter_started_early(lines))
             return self._diagnosed(finding, context)
 
     def recorded(self, context: RunContext, index: int) -> Finding:
@@ -252,11 +256,11 @@ class FailedTrial:
         """Return `finding` with its verdict, and with a smaller program unless `seconds`, the time limit, is 0."""
         settings, pair = self._settings, self.pair
         agreement = self._replayed()
-        if not agreement.mismatches or unshown(finding.mismatches[:1], agreement, settings):
+        if not agreement.mismatches or not_reproduced(finding.mismatches[:1], agreement, settings):
             verdict = "no verdict: the recorded program does not show the difference when it is replayed"
             network = wrong_alone(self.outcome.recorder, settings)
             if network is None:
-                network = seen_live(*self._with_intermediate_gradients())
+                network = by_layer_of_calls(*self._with_intermediate_gradients())
             return dataclasses.replace(finding, verdict=(verdict,), network=network)
         counting = [(item.name, item.symptom) for item in finding.mismatches]
         # Mismatches that rounding explains were removed from the finding; here they come last.
@@ -268,7 +272,7 @@ class FailedTrial:
             return with_opinion(finding, agreement, opinion, pair)
         failure = failure_of(agreement, opinion, pair, settings)
         test = dataclasses.replace(self.test, settings=settings)
-        return WholeTrial(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)
+        return UnshrunkTrial(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)
 
     def _with_intermediate_gradients(self) -> tuple[Sequence[Call], Sequence[Mismatch]]:
         """Return the calls and mismatches of the trial; if only gradients differ, of a repetition that keeps all."""
@@ -306,7 +310,7 @@ def _on_layers(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
 
     Otherwise return `agreement` unchanged.
     """
-    program, first = taken_apart(agreement.program), agreement.mismatches[0]
+    program, first = with_layers_unrolled(agreement.program), agreement.mismatches[0]
     if program is agreement.program:
         return agreement
     found = agree(program, pair, settings)

@@ -13,7 +13,7 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.numpy_oracle import numpy_result
-from autotest.diagnosis.numpy_values import Unsettled
+from autotest.diagnosis.numpy_values import OrderDependent
 from autotest.diagnosis.operand_scale import AnswerFunction, greatest, operand_scale
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.scipy_counterparts import special_result
@@ -24,8 +24,8 @@ from autotest.frameworks.requests import FunctionCalled
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.paths import indices_of
 from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import OPERATIONS, asked_in_place, in_place, is_module_call
-from autotest.replaying.replay import live_operands, perform, replay
+from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, is_module_call
+from autotest.replaying.replay import live_operands, replay, run_call
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
 #: The allowed error of exact results: not 0, as errors are divided by it.
@@ -58,7 +58,7 @@ def opinions(
     if program.calls[slot].kind not in OPERATIONS or _under_autocast(program, slot):
         return ()
     # A module of one side may do more than call its function.
-    asked = _asked(program, slot, pair.reference) or _asked(program, slot, pair.candidate)
+    asked = _oracle_call(program, slot, pair.reference) or _oracle_call(program, slot, pair.candidate)
     if asked is None:
         return ()
     if contents_of(asked.path, asked.args, asked.kwargs) is not KnownContents.DEFINED or slot in program.undefined:
@@ -73,7 +73,7 @@ def opinions(
     if type(one) is not TensorValue or type(other) is not TensorValue:
         return ()
     found: list[OracleResult | None] = []
-    answers: list[_Spoken] | None = None
+    answers: list[_OracleAnswer] | None = None
     for topic in about:
         if topic == "dtype" and asked.written is not None:
             continue  # a tensor keeps its dtype when it is written in place
@@ -86,7 +86,7 @@ def opinions(
     return tuple(oracle for oracle in found if oracle is not None)
 
 
-def _by_definition(asked: _Question, place: Place, given: Sequence[Mapping[Place, Any]]) -> tuple[OracleResult, ...]:
+def _by_definition(asked: _OracleCall, place: Place, given: Sequence[Mapping[Place, Any]]) -> tuple[OracleResult, ...]:
     """Return the error of each side against the definition of a factorization, as several factors may be right."""
     words, count, _ = PROPERTIES[asked.path]
     held = [[side.get((place[0], f"[{at}]")) for at in range(count)] for side in given]
@@ -106,13 +106,13 @@ def _written_later(program: Program, slot: int) -> bool:
     for call in program.calls[slot + 1 :]:
         owner = call.args[0] if call.args else None
         if type(owner) is Ref and owner.slot in made:
-            if call.kind == "overwrite" or in_place(call) or asked_in_place(call):
+            if call.kind == "overwrite" or in_place(call) or in_place_by_argument(call):
                 return True
             made.add(call.slot)
     return False
 
 
-class _Question(NamedTuple):
+class _OracleCall(NamedTuple):
     """A call in the form that oracles take."""
 
     path: str
@@ -127,7 +127,7 @@ class _Question(NamedTuple):
     written: int | None
 
 
-def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
+def _oracle_call(program: Program, slot: int, side: Framework) -> _OracleCall | None:
     """Return the function call that call `slot` results in on `side`, with its operands there; None if unknown."""
     before = replay(program, side, upto=slot)
     if before.error is not None:
@@ -135,7 +135,7 @@ def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
     call, values = program.calls[slot], before.values
     if is_module_call(call):
         try:
-            called = side.function_called(lambda: perform(call, side, values, program.arrays))
+            called = side.function_called(lambda: run_call(call, side, values, program.arrays))
         except Exception:  # noqa: BLE001 - a framework may raise any exception
             return None
         if called is None:
@@ -143,7 +143,9 @@ def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
         owner = next((ref.slot for ref in refs(call) if values[ref.slot] is called.written), None)
     else:
         args, named = live_operands(call, side, values, program.arrays)
-        out = call.kwargs.get("out", call.args[0] if call.args and (in_place(call) or asked_in_place(call)) else None)
+        out = call.kwargs.get(
+            "out", call.args[0] if call.args and (in_place(call) or in_place_by_argument(call)) else None
+        )
         named.pop("out", None)
         if not args and "input" in named:  # oracles take it as a positional argument, under other names
             args = [named.pop("input")]
@@ -159,8 +161,8 @@ def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
             return np.array(frozen[id(item)].data)
         return item if type(item) in _PLAIN else unknown
 
-    spelt = map_operand(_plain_sizes(called.args), plain), map_operand(_plain_sizes(called.kwargs), plain)
-    return _Question(called.path, called.args, called.kwargs, spelt, held, owner)
+    plain_operands = map_operand(_plain_sizes(called.args), plain), map_operand(_plain_sizes(called.kwargs), plain)
+    return _OracleCall(called.path, called.args, called.kwargs, plain_operands, held, owner)
 
 
 def _path(call: Call) -> str:
@@ -179,7 +181,7 @@ def _plain_sizes(value: Any) -> Any:
     return value
 
 
-class _Spoken(NamedTuple):
+class _OracleAnswer(NamedTuple):
     """The result of one oracle, and a function for its result on other operands of the same call."""
 
     name: str
@@ -187,7 +189,7 @@ class _Spoken(NamedTuple):
     answer: AnswerFunction
 
 
-def _answers(asked: _Question, pair: Pair, suffix: str) -> Iterator[_Spoken]:
+def _answers(asked: _OracleCall, pair: Pair, suffix: str) -> Iterator[_OracleAnswer]:
     """Yield the result of each oracle at `suffix`, as an array.
 
     The NumPy counterparts are written from the documentation. Other implementations in the reference treat values that
@@ -203,20 +205,20 @@ def _answers(asked: _Question, pair: Pair, suffix: str) -> Iterator[_Spoken]:
 
     try:
         found = by_numpy(*asked.plain)
-    except Unsettled:
+    except OrderDependent:
         return
     if found is not None:
-        yield _Spoken("NumPy", found, by_numpy)
+        yield _OracleAnswer("NumPy", found, by_numpy)
         return
     special = special_result(asked.path, *asked.plain)
     if special is not None and (found := _part(special[1], suffix)) is not None:
-        yield _Spoken(special[0], found, by_formula)
+        yield _OracleAnswer(special[0], found, by_formula)
         return
     for name, function in pair.reference.reference_implementations(asked.path):
         with contextlib.suppress(Exception):  # an implementation that raises does not support such a call
             value = freeze(pair.reference, [function(*asked.args, **dict(asked.kwargs))])[0]
             if (part := _part(value, suffix)) is not None:
-                yield _Spoken(name, part, lambda args, kwargs: None)
+                yield _OracleAnswer(name, part, lambda args, kwargs: None)
 
 
 def _part(value: Any, suffix: str) -> Any:
@@ -235,7 +237,7 @@ def _part(value: Any, suffix: str) -> Any:
 
 
 def _opinion(
-    spoken: _Spoken, asked: _Question, sides: tuple[TensorValue, TensorValue], about: str
+    spoken: _OracleAnswer, asked: _OracleCall, sides: tuple[TensorValue, TensorValue], about: str
 ) -> OracleResult | None:
     (name, opinion, answer), (one, other) = spoken, sides
     if about == "dtype":
@@ -300,8 +302,8 @@ def _on_values(
         elsewhere.append(f"{gap[worst]:.3g} at {worst}" if right_here_alone else "")
     shown = f"{opinion[at].item():.9g}" + (f" at {at}" if at else "")
     limit = float(allowed[at])
-    told = (elsewhere[0], elsewhere[1])
-    return OracleResult(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0, elsewhere=told)
+    excess_text = (elsewhere[0], elsewhere[1])
+    return OracleResult(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0, elsewhere=excess_text)
 
 
 def _is_real(value: Any) -> bool:

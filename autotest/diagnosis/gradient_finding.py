@@ -10,7 +10,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Judging, mend
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, ProgramJudge, with_fitting_cotangents
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
@@ -46,7 +46,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         # A smaller program must not move to the edge of a domain, where a gradient is NaN, unless the original did.
         for finite in (True, False):
             for started, judge in _starts(finding, pair, framework, settings, finite):
-                smaller = _shrunk(finding, started, Judging(pair, settings, judge), options.shrink)
+                smaller = _shrunk(finding, started, ProgramJudge(pair, settings, judge), options.shrink)
                 return _scripted(smaller, pair, framework, options)
         return dataclasses.replace(
             finding, verified=Verification.lacking("the wrong gradient does not show with the cotangents of this trial")
@@ -73,7 +73,7 @@ def _starts(
     ordinary = [with_ordinary_numbers(program) for program in drawn]
     for program in (*drawn, *(one for one, like in zip(ordinary, drawn, strict=True) if one is not like)):
         forms = [in_reverse_mode(program, framework, order) for order in range(1, settings.grad_order + 1)]
-        mended = [mend(form, framework) for form in forms if form is not None]
+        mended = [with_fitting_cotangents(form, framework) for form in forms if form is not None]
         parts = [None if form is None else of_finite_results(form, framework) for form in mended]
         forward = in_forward_mode(program, framework) if settings.check_grad == "forward" else ()
         for form in (*mended, *parts, *forward):
@@ -105,13 +105,15 @@ def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wron
 
 
 def _mismatch(wrong: WrongElement, framework: Framework, side: Side) -> Mismatch:
-    told = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
-    message = f"{told}\n(of the sum of the outputs that backward starts from, by central differences in float64)"
+    failure_text = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
+    message = (
+        f"{failure_text}\n(of the sum of the outputs that backward starts from, by central differences in float64)"
+    )
     name, slot, place = gradient_of(wrong.name), wrong.leaf.slot, gradient_of(wrong.leaf.suffix)
     return Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=place)
 
 
-def _shrunk(finding: Finding, start: Agreement, judging: Judging, seconds: float) -> Finding:
+def _shrunk(finding: Finding, start: Agreement, judging: ProgramJudge, seconds: float) -> Finding:
     """Return `finding` about the smallest program found that fails in the same way."""
     first = start.mismatches[0]
     # The wrong gradient of a leaf does not say which call between the result and the leaf is wrong.

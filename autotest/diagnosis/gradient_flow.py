@@ -43,7 +43,7 @@ def flow(program: Program, framework: Framework) -> Flow:
     modules: dict[int, int] = {}
     read = {ref.slot for call in program.calls if may_pass_gradients(call) for ref in refs(call)}
 
-    def look(at: int, values: list[Any]) -> None:
+    def between_calls(at: int, values: list[Any]) -> None:
         if not at:
             return
         call, value = program.calls[at - 1], values[at - 1]
@@ -70,7 +70,7 @@ def flow(program: Program, framework: Framework) -> Flow:
             }
             found.leaves[call.slot] = _gradients(leaves | held, framework)
 
-    replay(program, framework, look=look)
+    replay(program, framework, between_calls=between_calls)
     # A tensor that was written into has lost the gradient of its old content.
     changed = {id(kept.get((ref.slot, ""))) for call in program.calls for ref in _changed(call)}
     last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}

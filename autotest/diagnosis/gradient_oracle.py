@@ -14,8 +14,8 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
-from autotest.gradients.by_definition import ProgramRun, redefined
 from autotest.gradients.function import overlaps
+from autotest.gradients.redefined_gradients import ProgramRun, redefined
 from autotest.program import Array, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.program.rewriting import assembled, filled, with_arrays

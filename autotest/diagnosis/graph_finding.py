@@ -13,12 +13,12 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree, place_of
 from autotest.diagnosis.double_precision import DoublePrecision
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Judging
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
-from autotest.emission.about import About
 from autotest.emission.checker import Runs
 from autotest.emission.graph_script import ComparedResult, Division, graph_script
+from autotest.emission.script_subject import ScriptSubject
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
@@ -45,7 +45,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         if not found.mismatches:
             why = "the recorded program alone agrees, or cannot run again"
             return dataclasses.replace(finding, verified=Verification.lacking(why))
-        judging = Judging(pair, settings, judge)
+        judging = ProgramJudge(pair, settings, judge)
         finding, found = shrunk(finding, found, _failure(found), judging, options.shrink)
         told = (*finding.verdict[:1], *_three_ways(found, pair, settings))
         finding = dataclasses.replace(finding, verdict=told, blame="candidate")
@@ -151,7 +151,7 @@ def script_of(
         dies: how often the graph runs, for a script that shows a crash instead of comparing results; else None.
     """
     pair = divided.record.pair
-    about = About(divided.record.program(), (pair.reference.script(), pair.candidate.script()), title, notes)
+    about = ScriptSubject(divided.record.program(), (pair.reference.script(), pair.candidate.script()), title, notes)
     return graph_script(about, _division(divided), compared, dies)
 
 

@@ -93,7 +93,7 @@ def _errors(pairs: Iterable[tuple[Place, tuple[Any, Any]]], tolerance: Tolerance
     return found
 
 
-def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:
+def by_layer_of_calls(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:
     """Return the same as `by_layer` for a trial that replays do not reproduce, from the places of its mismatches alone.
 
     Mismatches in results of calls come first: parameters differ after an optimizer's step because such results do.
@@ -102,9 +102,9 @@ def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer 
     if not paths:
         return None
     given = [item for item in mismatches if item.stage != "backward" and _is_result(calls[item.slot])]
-    told = sorted(given, key=lambda item: item.slot) or mismatches
-    slot = _seen_at(calls, told)
-    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), False, told[0].stage)
+    shown = sorted(given, key=lambda item: item.slot) or mismatches
+    slot = _seen_at(calls, shown)
+    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), False, shown[0].stage)
 
 
 def _is_result(call: Call) -> bool:
@@ -148,4 +148,4 @@ def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
             return
 
 
-__all__ = ["by_layer", "seen_live"]
+__all__ = ["by_layer", "by_layer_of_calls"]

@@ -15,7 +15,7 @@ from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Ref
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
-from autotest.replaying.module_alone import Told, call_alone, state_of
+from autotest.replaying.module_alone import ModuleResults, call_module_alone, state_of
 from autotest.results.layers import ByLayer, paths_of
 
 #: The largest number of modules that are tried; each costs two calls.
@@ -24,7 +24,7 @@ _MOST = 200
 _TIMES = 10.0
 
 
-def unshown(mismatches: Sequence[Mismatch], agreement: Agreement, settings: Settings) -> list[Mismatch]:
+def not_reproduced(mismatches: Sequence[Mismatch], agreement: Agreement, settings: Settings) -> list[Mismatch]:
     """Return the mismatches of a trial that its replay does not show, or shows with a far smaller difference.
 
     Args:
@@ -95,7 +95,7 @@ def _differs(record: Record, call: Call, settings: Settings) -> Stage | None:
             return None
         operands = [value.copied() for value in freeze(pair.reference, given)]
         with _same_state(pair, own, other):
-            mine, theirs = (call_alone(side, module, operands, backward=True) for side, module in sides)
+            mine, theirs = (call_module_alone(side, module, operands, backward=True) for side, module in sides)
             left = [state_of(side, module) for side, module in sides]
     except Exception:  # noqa: BLE001 - a module that cannot be called alone is not known to be wrong
         return None
@@ -117,7 +117,9 @@ def _same_state(pair: Pair, own: Any, other: Any) -> Iterator[None]:
         pair.candidate.load_state(other, before[1])
 
 
-def _stage(mine: Told, theirs: Told, left: Sequence[Mapping[str, TensorValue]], settings: Settings) -> Stage | None:
+def _stage(
+    mine: ModuleResults, theirs: ModuleResults, left: Sequence[Mapping[str, TensorValue]], settings: Settings
+) -> Stage | None:
     def unlike(stage: Stage, expected: Any, actual: Any) -> bool:
         return bool(compare_values("", expected, actual, Comparison(stage, settings.tolerance_at(stage))))
 

@@ -11,7 +11,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.gradient_flow import PairedGradients, suspects
 from autotest.diagnosis.lockstep import first_divergent
-from autotest.diagnosis.operands import Held, operands_at
+from autotest.diagnosis.operands import CallData, operands_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
@@ -43,7 +43,7 @@ def locate(program: Program, pair: Pair, settings: Settings, first: Mismatch) ->
 
 def operands(program: Program, framework: Framework, slot: int) -> tuple[dict[int, Any], Any]:
     """Return the content of each operand of call `slot` before the call, and the call's result, as data."""
-    held = operands_at(program, framework, [slot]).get(slot, Held({}))
+    held = operands_at(program, framework, [slot]).get(slot, CallData({}))
     return held.operands, held.result
 
 
@@ -101,7 +101,7 @@ class _Search:
         return Located(raised, hint=hint, gradients=found.pairs)
 
     def _alone(
-        self, slot: int, held: Held, cotangents: Mapping[str, TensorValue | None] | None = None
+        self, slot: int, held: CallData, cotangents: Mapping[str, TensorValue | None] | None = None
     ) -> tuple[Agreement | None, int]:
         """Return the agreement on call `slot` by itself, and its slot there; None, 0 if the symptom does not show."""
         program, first = self.program, self.first

@@ -14,7 +14,7 @@ from autotest.program import Array, Call, Program, refs
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step
 from autotest.recording.pairing import is_data
-from autotest.replaying.replay import Contexts, perform
+from autotest.replaying.replay import Contexts, run_call
 
 _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "exit"))
 
@@ -62,7 +62,7 @@ class _Lockstep:
                 try:
                     # Contexts are left in the opposite order: the sides may be one framework.
                     for side, values in reversed(sides) if call.kind == "exit" else sides:
-                        values.append(perform(call, side, values, self._program.arrays))
+                        values.append(run_call(call, side, values, self._program.arrays))
                         contexts.note(side, call, values)
                         if call.kind == "exit":
                             # OneFlow's context ends only when the object is destroyed, so drop the reference to it.
@@ -102,7 +102,7 @@ class _Lockstep:
         differs = plain
         for (_, live), mine, theirs in zip(found, one, other, strict=True):
             differs = self._unlike(mine, theirs) or differs
-            self._put_right(live, mine, theirs)
+            self._overwrite_candidate(live, mine, theirs)
         return differs
 
     def _unlike(self, mine: Any, theirs: Any) -> bool:
@@ -110,13 +110,13 @@ class _Lockstep:
         how = Comparison("forward", settings.tolerance, 0, settings.check_dtype, settings.check_values)
         return bool(compare_values("", mine, theirs, how))
 
-    def _put_right(self, live: Any, mine: Any, theirs: Any) -> None:
+    def _overwrite_candidate(self, live: Any, mine: Any, theirs: Any) -> None:
         if type(mine) is TensorValue and type(theirs) is TensorValue and mine.data.tobytes() != theirs.data.tobytes():
             with contextlib.suppress(Exception):  # a tensor of another shape, or an expanded one, stays as it is
                 self._pair.candidate.overwrite(live, Array(mine.data.copy(), mine.dtype))
         elif isinstance(mine, (tuple, list)) and isinstance(theirs, (tuple, list)) and isinstance(live, (tuple, list)):
             for item, one, other in zip(live, mine, theirs, strict=False):
-                self._put_right(item, one, other)
+                self._overwrite_candidate(item, one, other)
 
     def _touched(self, call: Call) -> Iterator[tuple[Any, Any]]:
         """Yield the call's result and the values that it may have written into, as pairs of both sides."""
@@ -166,7 +166,7 @@ class _Lockstep:
                 found.append(gradients)
         mine, theirs = freeze(reference, [one for one, _ in found]), freeze(candidate, [one for _, one in found])
         for (_, live), one, other in zip(found, mine, theirs, strict=True):
-            self._put_right(live, one, other)
+            self._overwrite_candidate(live, one, other)
         return complete
 
     def _trained(self) -> Iterator[tuple[Any, Any]]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
-    Unsettled,
+    OrderDependent,
+    Unsupported,
     Values,
     of_finite,
     p_norm,
@@ -23,15 +23,15 @@ _CONDITION = 1e6
 
 
 def _well(x: Values) -> Values:
-    """Return `x`. Raise `Unknown` if a matrix in it is ill-conditioned."""
+    """Return `x`. Raise `Unsupported` if a matrix in it is ill-conditioned."""
     if x.size and not (np.linalg.cond(x) < _CONDITION).all():
-        raise Unknown
+        raise Unsupported
     return x
 
 
 def _solve(a: Values, b: Values, *, left: bool = True) -> Values:
     if not left or b.ndim not in (1, a.ndim):
-        raise Unknown
+        raise Unsupported
     return np.asarray(np.linalg.solve(_well(a), b[:, None])[..., 0] if b.ndim == 1 else np.linalg.solve(_well(a), b))
 
 
@@ -81,7 +81,7 @@ def _sums_of_products(x: Values, y: Values, *, dim: int = -1) -> Values:
 def _distances(x: Values, y: Values, p: float = 2.0, compute_mode: Any = None) -> Values:
     apart = x[..., :, None, :] - y[..., None, :, :]
     if p == 0 and np.isnan(apart).any():
-        raise Unsettled  # whether NaN counts as a difference is unspecified
+        raise OrderDependent  # whether NaN counts as a difference is unspecified
     return p_norm(apart, p)
 
 

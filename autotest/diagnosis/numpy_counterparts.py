@@ -12,8 +12,8 @@ import numpy as np
 from autotest.diagnosis.numpy_losses import reduced
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
-    Unsettled,
+    OrderDependent,
+    Unsupported,
     Values,
     axis_of,
     exactly,
@@ -83,7 +83,7 @@ def _variance(root: bool) -> NumpyFunction:
 
 def _gelu(x: Values, approximate: str = "none") -> Values:
     if approximate != "none":
-        raise Unknown
+        raise Unsupported
     return np.asarray(x * 0.5 * (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))))
 
 
@@ -100,9 +100,9 @@ def _flatten(x: Values, start_dim: int = 0, end_dim: int = -1) -> Values:
 
 
 def _norm(x: Values, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Values:
-    """Return the vector norm along `dim`, as ``torch.norm`` does. Raise `Unknown` for matrix norms such as "nuc"."""
+    """Return the vector norm along `dim`, as ``torch.norm`` does. Raise `Unsupported` for matrix norms like "nuc"."""
     if dtype is not None or (isinstance(p, str) and p != "fro"):
-        raise Unknown
+        raise Unsupported
     return p_norm(x, 2.0 if isinstance(p, str) else float(p), axis_of(dim), keepdims=keepdim)
 
 
@@ -126,9 +126,9 @@ def _cosine_similarity(x: Values, y: Values, dim: int = 1, eps: float = 1e-8) ->
 def _normalized(x: Values, mean: Values, variance: Values, weight: Any, bias: Any, eps: float) -> Values:
     """Normalize `x`, whose channels are its second dimension, by `mean` and `variance`, which broadcast with it."""
     if x.ndim < 2:
-        raise Unknown
+        raise Unsupported
     if not all(one is None or np.isfinite(one).all() for one in (weight, bias)):
-        raise Unsettled  # whether the weight multiplies the difference, or `x` and the mean separately, is unspecified
+        raise OrderDependent  # the weight multiplies the difference, or else `x` and the mean separately
     channels = (1, -1) + (1,) * (x.ndim - 2)
     scaled = (x - mean) / np.sqrt(variance + eps)
     scaled = scaled if weight is None else scaled * weight.reshape(channels)
@@ -140,7 +140,7 @@ def _statistics(x: Values, axes: tuple[int, ...], running_mean: Any, running_var
     if running_mean is None:
         return x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
     if not (np.isfinite(running_mean).all() and np.isfinite(running_var).all()):
-        raise Unsettled
+        raise OrderDependent
     channels = (1, -1) + (1,) * (x.ndim - 2)
     return running_mean.reshape(channels), running_var.reshape(channels)
 
@@ -150,7 +150,7 @@ def _instance_norm(
     use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Values:  # fmt: skip
     if x.ndim < 3:
-        raise Unknown
+        raise Unsupported
     mean, variance = _statistics(x, tuple(range(2, x.ndim)), None if use_input_stats else running_mean, running_var)
     return _normalized(x, mean, variance, weight, bias, eps)
 
@@ -167,7 +167,7 @@ def _group_norm(x: Values, num_groups: int, weight: Any = None, bias: Any = None
     grouped = x.reshape(x.shape[0], num_groups, -1)
     mean, variance = grouped.mean(axis=2, keepdims=True), grouped.var(axis=2, keepdims=True)
     if (variance < 1e-12 * mean**2).any():
-        raise Unknown  # for equal numbers only rounding errors are left, which eps makes hundreds of times greater
+        raise Unsupported  # for equal numbers only rounding errors are left, which eps makes hundreds of times greater
     scaled = ((grouped - mean) / np.sqrt(variance + eps)).reshape(x.shape)
     return _normalized(scaled, np.zeros(()), np.ones(()), weight, bias, 0.0)
 
@@ -204,7 +204,7 @@ def _index_select(x: Values, dim: int, index: Values) -> Values:
 def _bitwise(function: NumpyFunction) -> NumpyFunction:
     def combined(x: Any, y: Any) -> Any:
         if any(np.asarray(side).dtype.kind == "f" for side in (x, y)):
-            raise Unknown
+            raise Unsupported
         return function(x, y)
 
     return combined

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import Unknown, Values
+from autotest.diagnosis.numpy_values import Unsupported, Values
 
 #: A function of the matrix, its factors and the further arguments of the call; its arrays are zero for right factors.
 FactorDefinition = Callable[..., Iterable[Values]]
@@ -33,7 +33,7 @@ def _orthonormal(x: Values) -> Values:
 
 def _qr(a: Values, q: Values, r: Values, mode: str = "reduced") -> Iterable[Values]:
     if mode not in ("reduced", "complete"):
-        raise Unknown
+        raise Unsupported
     yield from (q @ r - a, _orthonormal(q), np.tril(r, -1))
 
 
@@ -90,7 +90,7 @@ def distances(
             max(float(np.abs(one).max(initial=0)) for one in definition(matrix, *side, *rest, **kwargs)) / size
             for side in sides
         )
-    except (Unknown, ValueError, TypeError, IndexError):  # unsupported arguments, or unexpected shapes
+    except (Unsupported, ValueError, TypeError, IndexError):  # unsupported arguments, or unexpected shapes
         return None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from autotest.diagnosis.numpy_special import FUNCTIONS
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
+    Unsupported,
     Values,
     spread_out,
 )
@@ -34,7 +34,7 @@ def _gather(x: Values, dim: int, index: Values, *, sparse_grad: bool = False) ->
 def _scatter(x: Values, dim: int, index: Values, src: Any, *, reduce: Any = None) -> Values:
     places = _places(index, dim)
     if reduce is not None or _repeats(x, places):
-        raise Unknown  # if several values are written to one place, any of them may be the last
+        raise Unsupported  # if several values are written to one place, any of them may be the last
     result = x.copy()
     result[places] = src if np.ndim(src) == 0 else src[tuple(map(slice, index.shape))]
     return result
@@ -54,7 +54,7 @@ def _scatter_add(x: Values, dim: int, index: Values, src: Values) -> Values:
 
 def _index_add(x: Values, dim: int, index: Values, source: Values, *, alpha: Any = 1) -> Values:
     if not x.ndim:
-        raise Unknown
+        raise Unsupported
     result = np.moveaxis(x.copy(), dim, 0)
     np.add.at(result, np.atleast_1d(index), alpha * np.moveaxis(source, dim, 0))
     return np.moveaxis(result, 0, dim)
@@ -62,16 +62,16 @@ def _index_add(x: Values, dim: int, index: Values, source: Values, *, alpha: Any
 
 def _index_fill(x: Values, dim: int, index: Values, value: Any) -> Values:
     if not x.ndim:
-        raise Unknown
+        raise Unsupported
     result = np.moveaxis(x.copy(), dim, 0)
     result[np.atleast_1d(index)] = value
     return np.moveaxis(result, 0, dim)
 
 
 def _plain_key(key: Any) -> Any:
-    """Return `key`. Raise `Unknown` if it contains a list, which NumPy treats in another way than torch."""
+    """Return `key`. Raise `Unsupported` if it contains a list, which NumPy treats in another way than torch."""
     if any(isinstance(part, list) for part in (key, *(key if isinstance(key, tuple) else ()))):
-        raise Unknown
+        raise Unsupported
     return key
 
 
@@ -108,7 +108,7 @@ def _searchsorted(
     ordered: Values, x: Any, *, out_int32: bool = False, right: bool = False, side: Any = None, sorter: Any = None
 ) -> Values:
     if ordered.ndim != 1 or sorter is not None:
-        raise Unknown
+        raise Unsupported
     return np.asarray(np.searchsorted(ordered, x, side=side or ("right" if right else "left")))
 
 
@@ -116,7 +116,7 @@ def _embedding(
     x: Values, weight: Values, padding_idx: Any = None, max_norm: Any = None, *rest: Any, **more: Any
 ) -> Any:
     if max_norm is not None:
-        raise Unknown
+        raise Unsupported
     return weight[x]
 
 
@@ -134,7 +134,7 @@ def _cross(x: Values, y: Values, dim: Any = None) -> Values:
 
 def _unique(x: Values) -> Values:
     if np.isnan(x).any():
-        raise Unknown
+        raise Unsupported
     return np.unique(x)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from autotest.diagnosis.numpy_losses import reduced
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
+    Unsupported,
     Values,
     of_finite,
     reduction_of,
@@ -23,7 +23,7 @@ def _attention(
     query: Values, key: Values, value: Values, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
 ) -> Values:  # fmt: skip
     if dropout_p:
-        raise Unknown
+        raise Unsupported
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
     if is_causal:
         scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
@@ -40,7 +40,7 @@ def _grid(size: int, align_corners: bool) -> Values:
 
 def _affine_grid(theta: Values, size: Any, align_corners: Any = None) -> Values:
     if len(size) != 4:
-        raise Unknown
+        raise Unsupported
     y, x = np.meshgrid(*(_grid(int(extent), bool(align_corners)) for extent in size[2:]), indexing="ij")
     return np.asarray(np.einsum("nij,hwj->nhwi", theta, np.stack([x, y, np.ones_like(x)], -1)))
 
@@ -49,7 +49,7 @@ def _grid_sample(
     x: Values, grid: Values, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
 ) -> Values:
     if x.ndim != 4 or mode != "bilinear" or padding_mode not in ("zeros", "border"):
-        raise Unknown
+        raise Unsupported
     sizes = np.array([x.shape[3], x.shape[2]], float)
     at = (grid + 1) / 2 * (sizes - 1) if align_corners else ((grid + 1) * sizes - 1) / 2
     if padding_mode == "border":
@@ -71,7 +71,7 @@ def _embedding_bag(
     include_last_offset: bool = False, padding_idx: Any = None,
 ) -> Values:  # fmt: skip
     if max_norm is not None or padding_idx is not None or (x.ndim == 1) == (offsets is None):
-        raise Unknown
+        raise Unsupported
     scales = np.ones(x.shape) if per_sample_weights is None else per_sample_weights
     if x.ndim == 1:
         ends = offsets[1:] if include_last_offset else np.append(offsets[1:], len(x))
@@ -106,7 +106,7 @@ def _shuffled_channels(x: Values, groups: int) -> Values:
 
 def _local_response_norm(x: Values, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Values:
     if x.dtype.kind != "f":
-        raise Unknown  # the mean of integers is rounded to an integer
+        raise Unsupported  # the mean of integers is rounded to an integer
     squares = np.pad(x * x, [(0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (x.ndim - 2)])
     sums = sum(squares[:, at : at + x.shape[1]] for at in range(size))
     return np.asarray(x / (k + alpha * sums / size) ** beta)
@@ -149,7 +149,7 @@ def _gaussian(
     x: Values, target: Values, var: Values, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Values:
     if var.shape != x.shape or target.shape != x.shape:
-        raise Unknown
+        raise Unsupported
     var = np.maximum(var, eps)
     each = 0.5 * (np.log(var) + (x - target) ** 2 / var) + (0.5 * np.log(2 * np.pi) if full else 0)
     return reduced(each, reduction)

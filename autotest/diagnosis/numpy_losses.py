@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
+    Unsupported,
     Values,
     log_softmax,
     reduction_of,
@@ -30,7 +30,7 @@ def reduced(each: Values, reduction: str, batch: int = 0) -> Values:
     if reduction == "none":
         return each
     if reduction not in ("mean", "sum"):
-        raise Unknown
+        raise Unsupported
     return np.asarray(each.mean() if reduction == "mean" else each.sum())
 
 
@@ -41,7 +41,7 @@ def _loss(each: Callable[..., Values]) -> Callable[..., Values]:
         x: Values, y: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **more: Any
     ) -> Values:
         if x.shape != y.shape:
-            raise Unknown
+            raise Unsupported
         return reduced(each(x, y, **more), reduction_of(reduction, size_average, reduce))
 
     return loss
@@ -56,7 +56,7 @@ def _smooth_l1(x: Values, y: Values, beta: float = 1.0) -> Values:
 
 def _huber(x: Values, y: Values, reduction: str = "mean", delta: float = 1.0) -> Values:
     if x.shape != y.shape:
-        raise Unknown
+        raise Unsupported
     gap = np.abs(x - y)
     return reduced(np.asarray(np.where(gap < delta, 0.5 * gap**2, delta * (gap - 0.5 * delta))), reduction)
 
@@ -67,7 +67,7 @@ def _negative_log_likelihood(
 ) -> Values:  # fmt: skip
     reduction = reduction_of(reduction, size_average, reduce)
     if target.dtype.kind != "i":
-        raise Unknown
+        raise Unsupported
     classes = np.moveaxis(x[None] if x.ndim == 1 else x, 1, -1)
     chosen = np.atleast_1d(target)
     kept = chosen != ignore_index
@@ -84,7 +84,7 @@ def _cross_entropy(
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Values:  # fmt: skip
     if label_smoothing:
-        raise Unknown
+        raise Unsupported
     logarithms = log_softmax(x, 0 if x.ndim == 1 else 1)
     return _negative_log_likelihood(logarithms, target, weight, size_average, ignore_index, reduce, reduction)
 
@@ -95,7 +95,7 @@ def _weighed(each: Callable[..., Values]) -> Callable[..., Values]:
         reduction: str = "mean", **more: Any,
     ) -> Values:  # fmt: skip
         if x.shape != y.shape:
-            raise Unknown
+            raise Unsupported
         losses = each(x, y, **more) * (1 if weight is None else weight)
         return reduced(losses, reduction_of(reduction, size_average, reduce))
 
@@ -113,7 +113,7 @@ def _binary_of_logits(x: Values, y: Values, pos_weight: Any = None) -> Values:
 
 def _normalized(x: Values, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Values:
     if out is not None or p <= 0 or np.isinf(p):
-        raise Unknown
+        raise Unsupported
     size = (np.abs(x) ** p).sum(axis=dim, keepdims=True) ** (1 / p)
     return np.asarray(x / np.maximum(size, eps))
 
@@ -127,14 +127,14 @@ def _alignments(
     It sums over all alignments of each target.
     """
     if x.ndim != 3 or np.ndim(targets) != 2:
-        raise Unknown
+        raise Unsupported
     lengths = np.asarray(target_lengths)
     losses = np.array([
         _alignment(x[: int(steps), at], targets[at][: int(size)], blank)
         for at, (steps, size) in enumerate(zip(np.asarray(input_lengths), lengths, strict=True))
     ])  # fmt: skip
     if not np.isfinite(losses).all():
-        raise Unknown  # a target has no alignment
+        raise Unsupported  # a target has no alignment
     return np.asarray((losses / np.maximum(lengths, 1)).mean() if reduction == "mean" else reduced(losses, reduction))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values, axis_of, log_softmax, log_sum
+from autotest.diagnosis.numpy_values import NumpyFunction, Unsupported, Values, axis_of, log_softmax, log_sum
 
 
 def _shown(x: Values, mask: Any) -> Values:
@@ -20,9 +20,9 @@ def _filled(function: NumpyFunction, neutral: float) -> NumpyFunction:
 
     def reduced(x: Values, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
         if dtype is not None or x.dtype.kind not in "fc":
-            raise Unknown
+            raise Unsupported
         if not np.asarray(_shown(x, mask)).any(axis=axis_of(dim)).all():
-            raise Unknown  # the reduction of no elements is unspecified
+            raise Unsupported  # the reduction of no elements is unspecified
         return function(np.where(_shown(x, mask), x, neutral), axis=axis_of(dim), keepdims=keepdim)
 
     return reduced
@@ -31,7 +31,7 @@ def _filled(function: NumpyFunction, neutral: float) -> NumpyFunction:
 def _running(function: NumpyFunction, neutral: float) -> NumpyFunction:
     def running(x: Values, dim: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         if dtype is not None or x.dtype.kind not in "fc":
-            raise Unknown
+            raise Unsupported
         return function(np.where(_shown(x, mask), x, neutral), axis=dim)
 
     return running
@@ -47,13 +47,13 @@ def _variance(root: bool) -> NumpyFunction:
         x: Values, dim: Any = None, unbiased: Any = True, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
     ) -> Any:
         if unbiased is None or dtype is not None or x.dtype.kind != "f":
-            raise Unknown
+            raise Unsupported
         shown, axes = _shown(x, mask), axis_of(dim)
         count = shown.sum(axis=axes, keepdims=True)
         centre = np.where(shown, x, 0).sum(axis=axes, keepdims=True) / count
         left = count - int(bool(unbiased))
         if (left <= 0).any():
-            raise Unknown  # the variance of too few elements is unspecified
+            raise Unsupported  # the variance of too few elements is unspecified
         spread = (np.where(shown, x - centre, 0) ** 2).sum(axis=axes, keepdims=True) / left
         spread = np.sqrt(spread) if root else spread
         return spread if keepdim else spread.squeeze(axes)
@@ -71,7 +71,7 @@ def _norm(
     mask: Any = None,
 ) -> Any:
     if dtype is not None or x.dtype.kind not in "fc" or not np.isfinite(ord) or ord <= 0:
-        raise Unknown
+        raise Unsupported
     size = np.where(_shown(x, mask), np.abs(x), 0)
     return (size**ord).sum(axis=axis_of(dim), keepdims=keepdim) ** (1 / ord)
 
@@ -80,7 +80,7 @@ def _softmax(sign: int, *, log: bool) -> NumpyFunction:
     def softmax(x: Values, dim: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         shown = _shown(x, mask)
         if dtype is not None or x.dtype.kind != "f" or not shown.all():
-            raise Unknown  # the results at masked elements are undefined
+            raise Unsupported  # the results at masked elements are undefined
         logarithm = log_softmax(sign * x, dim)
         return logarithm if log else np.exp(logarithm)
 

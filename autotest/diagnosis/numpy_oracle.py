@@ -20,7 +20,7 @@ from autotest.diagnosis.numpy_renamed import RENAMED, SPECIAL
 from autotest.diagnosis.numpy_resizing import RESIZING
 from autotest.diagnosis.numpy_statistics import STATISTICS
 from autotest.diagnosis.numpy_tapers import TAPERS
-from autotest.diagnosis.numpy_values import Unsettled
+from autotest.diagnosis.numpy_values import OrderDependent
 from autotest.diagnosis.numpy_windows import WINDOWS
 from autotest.diagnosis.numpy_writing import WRITING
 from autotest.program import leaves, map_operand
@@ -75,7 +75,7 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
     """
     folder, _, plain = name.rpartition(".")
     if folder == "fft" and not _is_ordinary(args, kwargs):
-        raise Unsettled
+        raise OrderDependent
     if folder == "fft" or (folder, plain) == ("Tensor", "unfold"):
         return None  # these have another meaning than their namesakes in ``torch``
     plain = plain.rstrip("_")
@@ -89,12 +89,12 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
         try:
             found = function(*args, **kwargs)
             settled = _is_ordinary(args, kwargs) or _keeps_with_range(found, function, args, kwargs)
-        except Unsettled:
+        except OrderDependent:
             raise
         except Exception:  # noqa: BLE001 - the counterpart does not support these arguments
             return None
     if not settled:
-        raise Unsettled
+        raise OrderDependent
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
+    Unsupported,
     Values,
 )
 
@@ -24,8 +24,8 @@ def _if_distinct(x: Values, dim: int, places: Values) -> Values | None:
     """Return `places`, or None if two elements along `dim` are equal or one is NaN."""
     ordered = np.sort(x, axis=dim)
     along = np.moveaxis(ordered, dim, 0) if x.ndim else ordered[None]
-    told = np.isnan(ordered).any() or (along[1:] == along[:-1]).any()
-    return None if told else places
+    has_ties = np.isnan(ordered).any() or (along[1:] == along[:-1]).any()
+    return None if has_ties else places
 
 
 def _sort(x: Values, dim: int = -1, descending: bool = False) -> tuple[Values, Values | None]:
@@ -42,7 +42,7 @@ def _topk(
     x: Values, k: int, dim: int = -1, largest: bool = True, sorted: bool = True  # noqa: A002 - its own name
 ) -> tuple[Values, Values | None]:  # fmt: skip
     if not (sorted and x.ndim):
-        raise Unknown
+        raise Unsupported
     ordered, places = _sort(x, dim, descending=largest)
     return ordered.take(range(k), axis=dim), None if places is None else places.take(range(k), axis=dim)
 
@@ -73,9 +73,9 @@ def _extreme(reduce: NumpyFunction, elementwise: NumpyFunction) -> NumpyFunction
 
 
 def _nth(x: Values, at: int, dim: int, keepdim: bool) -> tuple[Values, Values | None]:
-    """Return the element at position `at` in ascending order, and its index. Raise `Unknown` for NaN."""
+    """Return the element at position `at` in ascending order, and its index. Raise `Unsupported` for NaN."""
     if np.isnan(x).any():
-        raise Unknown
+        raise Unsupported
     found = np.sort(x, axis=dim).take([at], axis=dim)
     return (found if keepdim else found.squeeze(dim)), _place(x, found, dim, keepdim)
 

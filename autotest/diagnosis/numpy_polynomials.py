@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import Unknown, Values
+from autotest.diagnosis.numpy_values import Unsupported, Values
 
 #: One step of a recurrence: returns the value at degree k from k, the argument x, and the values at k-1 and k-2.
 Next = Callable[[int, Any, Any, Any], Any]
@@ -32,7 +32,7 @@ def _by(first: Callable[[Any], Any], following: Next, *, shifted: bool = False) 
 
     def polynomial(x: Any, n: Any) -> Values:
         if np.max(n, initial=0) > _HIGHEST:
-            raise Unknown
+            raise Unsupported
         x = np.asarray(x, dtype=np.float64)
         return np.asarray(each(2 * x - 1 if shifted else x, np.asarray(n, dtype=np.float64)), dtype=np.float64)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values
+from autotest.diagnosis.numpy_values import NumpyFunction, Unsupported, Values
 from autotest.diagnosis.numpy_windows import adaptive, each
 
 #: The parameter `a` of Keys' cubic convolution, as torch and OpenCV choose it.
@@ -22,7 +22,7 @@ def _interpolate(
 ) -> Values:  # fmt: skip
     rank = x.ndim - 2
     if antialias:
-        raise Unknown
+        raise Unsupported
     scales: list[Any] = [None] * rank if scale_factor is None else [*each(scale_factor, rank)]
     sizes = each(size, rank) if size is not None else [int(n * f) for n, f in zip(x.shape[2:], scales, strict=True)]
     scales = [None] * rank if recompute_scale_factor else scales
@@ -39,7 +39,7 @@ def _nearest(shift: float) -> Callable[..., Values]:
         at = (np.arange(size) + shift) * step
         single = (np.arange(size, dtype=np.float32) + np.float32(shift)) * np.float32(step)
         if (np.floor(at) != np.floor(single)).any():
-            raise Unknown  # the position may be rounded to either of two elements
+            raise Unsupported  # the position may be rounded to either of two elements
         return np.take(x, np.minimum(at.astype(int), x.shape[axis] - 1), axis)
 
     return nearest
@@ -113,7 +113,7 @@ def _unpooled(rank: int) -> Callable[..., Values]:
         result = np.zeros((math.prod(x.shape[:-rank]), math.prod(sizes)), x.dtype)
         rows = indices.reshape(len(result), -1)
         if any(len(np.unique(row)) < row.size for row in rows):
-            raise Unknown  # if two values are written to one place, any of them may be the last
+            raise Unsupported  # if two values are written to one place, any of them may be the last
         np.put_along_axis(result, rows, x.reshape(len(result), -1), axis=1)
         return result.reshape(*x.shape[:-rank], *sizes)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import Unknown, Values
+from autotest.diagnosis.numpy_values import Unsupported, Values
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 #: The argument from which on asymptotic series are exact in double precision, and the argument up to which the series
@@ -26,7 +26,7 @@ def _each(function: Callable[..., float], count: int = 1) -> Callable[..., Value
 
     def elementwise(*args: Any) -> Values:
         if len(args) != count:
-            raise Unknown
+            raise Unsupported
         return np.asarray(called(*[np.asarray(one, dtype=np.float64) for one in args]), dtype=np.float64)
 
     return elementwise

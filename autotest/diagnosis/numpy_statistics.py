@@ -11,16 +11,16 @@ import numpy as np
 
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
+    Unsupported,
     Values,
     exactly,
 )
 
 
 def _none_missing(x: Values) -> Values:
-    """Return `x`. Raise `Unknown` if it contains NaN, which frameworks are free to handle in their own way here."""
+    """Return `x`. Raise `Unsupported` if it contains NaN, which frameworks are free to handle in their own way here."""
     if x.dtype.kind in "fc" and np.isnan(x).any():
-        raise Unknown
+        raise Unsupported
     return x
 
 
@@ -47,7 +47,7 @@ def _complex(real: Values, imaginary: Values) -> Values:
 def _parts(x: Values) -> tuple[Values, Values]:
     mantissa, exponent = np.frexp(x)
     if not np.isfinite(x).all():
-        raise Unknown
+        raise Unsupported
     return mantissa, exponent
 
 
@@ -72,7 +72,7 @@ def _differences(x: Values, n: int = 1, dim: int = -1, prepend: Any = None, appe
 def _trapezes(y: Values, x: Any, dx: Any, dim: int) -> Values:
     rows = np.moveaxis(y, dim, -1)
     if x is not None and dx is not None:
-        raise Unknown
+        raise Unsupported
     if x is None:
         step = np.asarray(1.0 if dx is None else dx)
     elif x.ndim == 1:
@@ -80,7 +80,7 @@ def _trapezes(y: Values, x: Any, dx: Any, dim: int) -> Values:
     elif x.ndim == y.ndim:
         step = np.diff(np.moveaxis(x, dim, -1))
     else:
-        raise Unknown
+        raise Unsupported
     return np.asarray(np.moveaxis((rows[..., 1:] + rows[..., :-1]) / 2 * step, -1, dim))
 
 
@@ -112,16 +112,16 @@ def _nan_mean(x: Values, dim: Any = None, keepdim: bool = False) -> Values:
 
 def _histogram(x: Values, bins: int = 100, min: float = 0, max: float = 0) -> Values:  # noqa: A002 - its own names
     if min == max:
-        raise Unknown  # the range comes from the data, which has special cases that are not modelled here
+        raise Unsupported  # the range comes from the data, which has special cases that are not modelled here
     inside = x[(x >= min) & (x <= max)].astype(float)
     at = (inside - min) / (max - min) * bins
     if (np.abs(at - np.rint(at)) < 1e-6).any():
-        raise Unknown  # a number at the edge of a bin may be rounded to either side
+        raise Unsupported  # a number at the edge of a bin may be rounded to either side
     return np.bincount(np.floor(at).astype(int), minlength=bins).astype(float)
 
 
 def _most_frequent(x: Values, dim: int = -1, keepdim: bool = False) -> tuple[Values, None]:
-    """Return the mode along `dim`, without its index. Raise `Unknown` if several values are equally frequent."""
+    """Return the mode along `dim`, without its index. Raise `Unsupported` if several values are equally frequent."""
     if not x.ndim:
         return x, None
     rows = np.moveaxis(_none_missing(x), dim, -1)
@@ -129,14 +129,14 @@ def _most_frequent(x: Values, dim: int = -1, keepdim: bool = False) -> tuple[Val
     for at in np.ndindex(found.shape):
         values, counts = np.unique(rows[at], return_counts=True)
         if (counts == counts.max()).sum() > 1:
-            raise Unknown
+            raise Unsupported
         found[at] = values[counts.argmax()]
     return (np.expand_dims(found, dim) if keepdim else found), None
 
 
 def _without_repeats(x: Values, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     if dim is not None:
-        raise Unknown
+        raise Unsupported
     flat = _none_missing(x).ravel()
     starts = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]])) if flat.size else np.zeros(0, int)
     parts: list[Values] = [flat[starts]]
@@ -154,7 +154,7 @@ def _among(x: Any, tests: Any, *, assume_unique: bool = False, invert: bool = Fa
 
 def _extremes(x: Values, *, dim: Any = None, keepdim: bool = False) -> tuple[Values, Values]:
     if not x.ndim:
-        raise Unknown
+        raise Unsupported
     least, greatest = (np.asarray(choose(x, axis=dim, keepdims=keepdim)) for choose in (np.min, np.max))
     return least, greatest
 

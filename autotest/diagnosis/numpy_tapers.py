@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values
+from autotest.diagnosis.numpy_values import NumpyFunction, Unsupported, Values
 
 _OF_THE_TENSOR = ("dtype", "layout", "device", "requires_grad")
 
@@ -19,7 +19,7 @@ def _taper(shape: Callable[..., Values]) -> NumpyFunction:
 
     def window(M: int, *args: Any, sym: bool = True, **named: Any) -> Any:  # noqa: N803 - the operators' own name
         if M < 2:
-            raise Unknown
+            raise Unsupported
         steps = M - 1 if sym else M
         kept = {key: value for key, value in named.items() if key not in _OF_THE_TENSOR}
         return shape(np.arange(M) / steps, steps, *args, **kept)

@@ -12,11 +12,11 @@ from autotest.comparison.elementwise import Values
 NumpyFunction = Callable[..., Any]
 
 
-class Unknown(Exception):
+class Unsupported(Exception):
     """Raised if a counterpart does not support the call, or if several results are right."""
 
 
-class Unsettled(Exception):
+class OrderDependent(Exception):
     """Raised if the result depends on the order of computation for these numbers, so that no oracle may decide."""
 
 
@@ -26,22 +26,22 @@ def axis_of(dim: Any) -> Any:
 
 
 def exactly(function: NumpyFunction, count: int) -> NumpyFunction:
-    """Return `function` restricted to `count` positional arguments; any other number of them raises `Unknown`."""
+    """Return `function` restricted to `count` positional arguments; any other number of them raises `Unsupported`."""
 
     def called(*args: Any) -> Any:
         if len(args) != count:
-            raise Unknown
+            raise Unsupported
         return function(*args)
 
     return called
 
 
 def of_finite(function: NumpyFunction) -> NumpyFunction:
-    """Return `function` restricted to finite numbers; others raise `Unsettled`."""
+    """Return `function` restricted to finite numbers; others raise `OrderDependent`."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         if not all(np.isfinite(item).all() for item in (*args, *kwargs.values()) if isinstance(item, np.ndarray)):
-            raise Unsettled
+            raise OrderDependent
         return function(*args, **kwargs)
 
     return called
@@ -77,9 +77,9 @@ def p_norm(x: Values, p: float, axis: Any = -1, *, keepdims: bool = False) -> Va
 
 
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
-    """Return ``reduction=`` of a loss. Raise `Unknown` if the deprecated arguments for the same purpose are given."""
+    """Return ``reduction=`` of a loss. Raise `Unsupported` if the deprecated arguments for this are given."""
     if size_average is not None or reduce is not None:
-        raise Unknown
+        raise Unsupported
     return reduction
 
 
@@ -98,7 +98,7 @@ def sum_with_product(c: Values, product: Values, beta: float, alpha: float) -> V
 
 __all__ = [
     "NumpyFunction",
-    "Unknown",
+    "Unsupported",
     "Values",
     "axis_of",
     "exactly",

@@ -12,7 +12,7 @@ import numpy as np
 
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
+    Unsupported,
     Values,
 )
 
@@ -175,7 +175,7 @@ def _pad(x: Values, pad: Any, mode: str = "constant", value: Any = None) -> Valu
 
 def _unfold(x: Values, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Values:
     if x.ndim != 4:
-        raise Unknown
+        raise Unsupported
     windows, _ = _windows(x, kernel_size, each(stride, 2), padding, dilation, False, 2, 0)
     count = math.prod(windows.shape[3:])
     return np.moveaxis(windows, 0, 2).reshape(x.shape[0], x.shape[1] * windows.shape[0], count)
@@ -185,7 +185,7 @@ def _fold(
     x: Values, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Values:
     if x.ndim != 3:
-        raise Unknown
+        raise Unsupported
     whole, kernel, dilation, padding, stride = (
         each(one, 2) for one in (output_size, kernel_size, dilation, padding, stride)
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
-    Unknown,
+    Unsupported,
     Values,
 )
 
@@ -41,7 +41,7 @@ def _index_put(x: Values, indices: Any, values: Values, accumulate: bool = False
     made = x.copy()
     where = tuple(slice(None) if index is None else index for index in indices)
     if any(isinstance(index, slice) for index in where):
-        raise Unknown
+        raise Unsupported
     _write(made, where, values, accumulate)
     return made
 
@@ -49,20 +49,20 @@ def _index_put(x: Values, indices: Any, values: Values, accumulate: bool = False
 def _write(made: Values, where: tuple[Any, ...], values: Values, accumulate: bool) -> None:
     """Write `values` into `made`.
 
-    Raise `Unknown` if different values are written to the same place, as any of them may remain there.
+    Raise `Unsupported` if different values are written to the same place, as any of them may remain there.
     """
     if accumulate:
         np.add.at(made, where, values)
         return
     made[where] = values
     if not np.array_equal(made[where], np.broadcast_to(values, made[where].shape), equal_nan=made.dtype.kind == "f"):
-        raise Unknown
+        raise Unsupported
 
 
 def _index_copy(x: Values, dim: int, index: Values, source: Values) -> Values:
     made = np.moveaxis(x.copy(), dim, 0) if x.ndim else x.reshape(1).copy()
     if len(set(index.reshape(-1).tolist())) < index.size:
-        raise Unknown
+        raise Unsupported
     made[index.reshape(-1)] = np.moveaxis(source, dim, 0) if source.ndim else source
     return np.asarray(np.moveaxis(made, 0, dim) if x.ndim else made.reshape(()))
 
@@ -80,7 +80,7 @@ def _scatter_reduce(
     known: dict[str, np.ufunc] = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
     combine = known[reduce]
     if not include_self or not x.ndim:
-        raise Unknown
+        raise Unsupported
     made = x.copy()
     where = list(np.indices(index.shape, sparse=True))
     where[dim] = index
@@ -90,7 +90,7 @@ def _scatter_reduce(
 
 def _diagonal_embedded(x: Values, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Values:
     if (dim1, dim2) != (-2, -1):
-        raise Unknown
+        raise Unsupported
     size = x.shape[-1] + abs(offset)
     made = np.zeros((*x.shape[:-1], size, size), x.dtype)
     at = np.arange(x.shape[-1])

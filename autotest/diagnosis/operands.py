@@ -16,7 +16,7 @@ from autotest.replaying.replay import replay
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Held:
+class CallData:
     """The operands and the result of one call, as data."""
 
     #: The content of each operand before the call, by slot.
@@ -24,19 +24,19 @@ class Held:
     result: Any = None
 
 
-def operands_at(program: Program, framework: Framework, slots: Collection[int]) -> dict[int, Held]:
+def operands_at(program: Program, framework: Framework, slots: Collection[int]) -> dict[int, CallData]:
     """Return the operands and results of the calls in `slots` on `framework`; calls not reached are missing."""
     wanted = frozenset(slots)
-    found: dict[int, Held] = {}
+    found: dict[int, CallData] = {}
 
-    def look(at: int, values: list[Any]) -> None:
+    def between_calls(at: int, values: list[Any]) -> None:
         if at - 1 in found:
             found[at - 1] = dataclasses.replace(found[at - 1], result=_given(program.calls[at - 1], values, framework))
         if at in wanted:
-            found[at] = Held(_read(sorted({ref.slot for ref in refs(program.calls[at])}), values, framework))
+            found[at] = CallData(_read(sorted({ref.slot for ref in refs(program.calls[at])}), values, framework))
 
     if wanted:
-        replay(program, framework, look=look, upto=max(wanted) + 1)
+        replay(program, framework, between_calls=between_calls, upto=max(wanted) + 1)
     return found
 
 
@@ -44,11 +44,11 @@ def values_at(program: Program, framework: Framework, end: int, slots: Collectio
     """Return the content of `slots` on `framework` after the calls below slot `end` have run."""
     found: dict[int, Any] = {}
 
-    def look(at: int, values: list[Any]) -> None:
+    def between_calls(at: int, values: list[Any]) -> None:
         if at == end:
             found.update(_read(sorted(slots), values, framework))
 
-    replay(program, framework, look=look, upto=end)
+    replay(program, framework, between_calls=between_calls, upto=end)
     return found
 
 

@@ -11,9 +11,9 @@ from multiprocessing.connection import Connection
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import START_UP, Process, Server
-from autotest.processes.endings import Pace, describe
+from autotest.processes.endings import TimeoutEstimate, describe
 from autotest.program import Program
 from autotest.replaying import graph_check
 from autotest.replaying.replay import replay
@@ -52,17 +52,17 @@ _USUAL = ProbeOptions()
 class Probe:
     """A process that runs programs, and is replaced by a new one if a program crashes it."""
 
-    def __init__(self, server: Server, options: ProbeOptions = _USUAL, pace: Pace | None = None) -> None:
+    def __init__(self, server: Server, options: ProbeOptions = _USUAL, timeouts: TimeoutEstimate | None = None) -> None:
         """Start the process.
 
         Args:
             server: starts the processes.
             options: how programs are run.
-            pace: the time that programs take; a program that takes many times longer, or many times longer than on the
+            timeouts: the time that programs take; a program that takes many times longer than these, or than on the
                 reference, counts as hanging. None means to wait for the whole deadline.
         """
         #: The time that programs take. It may be set later, so that the first program has the whole deadline.
-        self.pace = pace
+        self.timeouts = timeouts
         self._server, self._options = server, options
         self._process = self._started()
         self._ready = False
@@ -82,7 +82,7 @@ class Probe:
         Raises:
             OSError: no process can be started.
         """
-        return self._server.tried(lambda: self._run(program, deadline or self._options.deadline))
+        return self._server.retried(lambda: self._run(program, deadline or self._options.deadline))
 
     def _run(self, program: Program, deadline: float) -> Ending:
         if self._process.lost:
@@ -98,7 +98,9 @@ class Probe:
         begun = time.monotonic()
         accepted = _said(connection, deadline)
         reference = time.monotonic() - begun
-        patience = deadline if self.pace is None else self.pace.patience(self._options.times * reference, deadline)
+        patience = (
+            deadline if self.timeouts is None else self.timeouts.timeout(self._options.times * reference, deadline)
+        )
         if accepted is not None and _said(connection, patience) is True:
             self._took(time.monotonic() - begun)
             if not self._options.lasting:
@@ -112,8 +114,8 @@ class Probe:
         return Ending(death, accepted is True)
 
     def _took(self, seconds: float) -> None:
-        if self.pace is not None:
-            self.pace.took(seconds)
+        if self.timeouts is not None:
+            self.timeouts.record(seconds)
 
     def _replace(self) -> None:
         self._process.close()
@@ -138,7 +140,7 @@ def _said(connection: Connection, seconds: float) -> bool | None:
 
 def _answer(connection: Connection, server: socket.socket) -> None:
     """Run programs in the process; for each, send whether the reference accepts it, and True if it was survived."""
-    pair = chosen()
+    pair = chosen_pair()
     pair.load()
     with pair.around_trials():
         connection.send(True)

@@ -49,7 +49,7 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
         again = judge(_evidence(agreement, located, pair, settings, double))
         verdict = verdict if again.weak else again
     if verdict.blame not in HARMLESS:
-        double.let_go()
+        double.free_spreads()
     if pair.others:
         shown = focus.mismatches[0]
         verdict = weighed(verdict, votes(focus, place_of(shown), shown, pair, settings), pair.sides)
@@ -121,7 +121,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     )
     if measured is not None and measured.wide_agrees and any(measured.wrong) and not all(measured.wrong):
         side = pair.candidate if measured.wrong[1] else pair.reference
-        evidence = dataclasses.replace(evidence, strays=double.strays(place, measured, side))
+        evidence = dataclasses.replace(evidence, error_spreads=double.error_spreads(place, measured, side))
     if first.symptom == "value" and ties(focus, place, pair):
         return dataclasses.replace(evidence, ties=True)
     if not settings.gives_tolerance and measured is not None and measured.is_rounding:

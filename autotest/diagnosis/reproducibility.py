@@ -35,7 +35,7 @@ def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping
     """
     once = results(program, framework)
     for turn in range(_AGAIN if len(program.calls) <= _LONG else _AGAIN_AT_LENGTH):
-        _stir(program, once, framework, turn)
+        _fill_free_memory(program, once, framework, turn)
         with unwritten_memory(FILLINGS[turn % len(FILLINGS)]):
             again = results(program, framework)
         yield once, again
@@ -47,7 +47,7 @@ def unrepeatable(found: Sequence[Mismatch], live: Agreement) -> list[Mismatch]:
     Either its result changes when the program runs again, or its result differs from the one in the trial, `live`, and
     is now the one that the candidate had there.
     """
-    left, wavering = [*found], []
+    left, nondeterministic = [*found], []
     trial = live.read()
     for once, again in runs_again(live.program, live.record.pair.reference):
         now = []
@@ -59,11 +59,11 @@ def unrepeatable(found: Sequence[Mismatch], live: Agreement) -> list[Mismatch]:
                 _alike(item, first, expected) is False and _alike(item, first, actual)
             ):
                 now.append(item)
-        wavering += now
+        nondeterministic += now
         left = [item for item in left if item not in now]
         if not left:
             break
-    return wavering
+    return nondeterministic
 
 
 def _alike(item: Mismatch, one: Any, other: Any) -> bool | None:
@@ -75,7 +75,7 @@ def _alike(item: Mismatch, one: Any, other: Any) -> bool | None:
     return agree(one.data, other.data, rtol, atol)
 
 
-def _stir(program: Program, once: Mapping[Place, Any], framework: Framework, turn: int) -> None:
+def _fill_free_memory(program: Program, once: Mapping[Place, Any], framework: Framework, turn: int) -> None:
     """Leave other numbers in the free memory that `program` will use; NaN in every second turn, as 0 times NaN is NaN.
 
     Blocks as large as each input and each result are filled and freed, because memory that a call does not write keeps

@@ -10,7 +10,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.diagnosis import gradient_finding
 from autotest.diagnosis.death_elsewhere import as_death
-from autotest.diagnosis.own_script import own_script
+from autotest.diagnosis.native_script import native_script
 from autotest.diagnosis.verification import verify
 from autotest.emission import emit
 from autotest.emission.shared_memory import sharing
@@ -28,31 +28,31 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
         options = dataclasses.replace(context.options, shrink=0.0)
         unshrunk = dataclasses.replace(context, options=options)
         return gradient_finding.diagnosed(finding, unshrunk, Settings.kept(finding.settings))
-    own = own_script(finding, context.pair)
+    own = native_script(finding, context.pair)
     if own is not None:
-        told = dataclasses.replace(finding, script=own)
+        result = dataclasses.replace(finding, script=own)
         if not context.options.verify:
-            return told
-        told = dataclasses.replace(told, verified=verify(own))
-        if told.verified.holds:
-            return told
-    return _seen_elsewhere(finding, finding.program, context)
+            return result
+        result = dataclasses.replace(result, verified=verify(own))
+        if result.verified.holds:
+            return result
+    return _run_elsewhere(finding, finding.program, context)
 
 
-def _seen_elsewhere(finding: Finding, program: Program, context: RunContext) -> Finding:
+def _run_elsewhere(finding: Finding, program: Program, context: RunContext) -> Finding:
     """Return `finding` with the standalone script of `program`, and the result of running that."""
     pair = context.pair
     try:
         script = emit(dataclasses.replace(finding, program=program), pair.scripts(program))
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
-    told = dataclasses.replace(finding, script=script)
+    result = dataclasses.replace(finding, script=script)
     if not context.options.verify or script == finding.script:
-        return told
-    told = dataclasses.replace(told, verified=verify(script))
-    if told.verified.state is State.MISSED and program is finding.program:
+        return result
+    result = dataclasses.replace(result, verified=verify(script))
+    if result.verified.state is State.MISSED and program is finding.program:
         # A framework may allocate more memory than a tensor needs, so that an access out of bounds goes unnoticed. In
         # the trial, tensors used the memory of their arrays.
-        again = _seen_elsewhere(told, sharing(program), context)
-        return told if again.verified.state is State.MISSED else again
-    return as_death(told, program, pair) if told.verified.state is State.DIED else told
+        again = _run_elsewhere(result, sharing(program), context)
+        return result if again.verified.state is State.MISSED else again
+    return as_death(result, program, pair) if result.verified.state is State.DIED else result

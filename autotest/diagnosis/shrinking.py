@@ -29,7 +29,7 @@ from autotest.results.identity import operator_behind
 AgreementFunction = Callable[[Program, Pair, Settings], Agreement]
 
 #: Symptoms that look the same for different causes.
-SAY_LITTLE = frozenset(("exception", "accepted", "structure"))
+AMBIGUOUS_SYMPTOMS = frozenset(("exception", "accepted", "structure"))
 #: The largest number of candidate programs that are run.
 EXECUTIONS = 600
 #: The factor in the budget of calls: all candidates together may have _CALLS * (limit + n * log2(n)) calls, where n is
@@ -37,11 +37,11 @@ EXECUTIONS = 600
 _CALLS = 16
 #: The number of elements above which a program is large, and the number of candidates that are run for a large program
 #: even after the deadline.
-_LARGE, _SURELY = 1 << 20, 24
+_LARGE, _ALWAYS_RUN = 1 << 20, 24
 #: The number of candidates with simpler numbers that are tried first on a large program; in these, all are equal.
 _PLAIN = 4
 #: The length of the shortest spans of calls that are removed together before single calls are.
-_THINNEST = 4
+_SHORTEST_SPAN = 4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ class Shrunk:
     history: list[Agreement]
     executions: int = 0
     #: The number of calls in all executions together.
-    performed: int = 0
+    calls_run: int = 0
     complete: bool = True
 
 
-class Judging(NamedTuple):
+class ProgramJudge(NamedTuple):
     """How programs are judged: the two sides, the settings, and the functions that decide."""
 
     pair: Pair
@@ -125,7 +125,7 @@ class Shrinker:
         self,
         start: Agreement,
         failure: FailureSignature,
-        judging: Judging,
+        judging: ProgramJudge,
         seconds: float,
         limit: int = EXECUTIONS,
     ) -> None:
@@ -161,7 +161,7 @@ class Shrinker:
             # A script contains all numbers of an array unless they are all equal, no matter how many there are.
             plain = reduction.candidates(reduction.contents, self.result.agreement.program)
             any(map(self._try, itertools.islice(plain, _PLAIN)))
-        self._thin()
+        self._remove_spans()
         passes: tuple[reduction.Pass, ...] = (self._calls, arguments, shapes, reduction.kinds, reduction.contents)
         improved = True
         while improved:
@@ -173,7 +173,7 @@ class Shrinker:
         return self.result
 
     def _in_class(self, one: reduction.Pass) -> reduction.Pass:
-        return reduction.in_class(one) if self._failure.symptom in SAY_LITTLE else one
+        return reduction.in_class(one) if self._failure.symptom in AMBIGUOUS_SYMPTOMS else one
 
     def _bounded(self, one: reduction.Pass, *, ended: bool = True) -> Iterator[Program]:
         candidates = reduction.candidates(one, self.result.agreement.program)
@@ -186,10 +186,10 @@ class Shrinker:
     @property
     def _over(self) -> bool:
         executions = self.result.executions
-        if executions >= self._limit or self.result.performed > self._budget:
+        if executions >= self._limit or self.result.calls_run > self._budget:
             return True
         # The diagnosis of a large program takes longer than a few more candidates, which soon make it small.
-        return time.monotonic() > self._deadline and not (executions < _SURELY and self._began_large)
+        return time.monotonic() > self._deadline and not (executions < _ALWAYS_RUN and self._began_large)
 
     def _calls(self, program: Program) -> Iterator[Program]:
         return call_reduction.calls(program, self.values())
@@ -206,10 +206,10 @@ class Shrinker:
     def _held(self, end: int, slots: list[int]) -> dict[int, Any]:
         return values_at(self.result.agreement.program, self._pair.reference, end, slots)
 
-    def _thin(self) -> None:
+    def _remove_spans(self) -> None:
         """Remove halves of a long program, then quarters, and so on, while the rest fails in the same way."""
         size = len(self.result.agreement.program.calls) // 2
-        while size >= _THINNEST and not self._over:
+        while size >= _SHORTEST_SPAN and not self._over:
             self._try(self._needed())
             end = len(self.result.agreement.program.calls)
             while end > 0 and not self._over:
@@ -232,8 +232,8 @@ class Shrinker:
 
     def fails(self, program: Program) -> bool:
         """Return whether `program` fails in the same way."""
-        mended = self._runnable(program)
-        return mended is not None and self._failure.shown_by(self._judging.examined(mended))
+        fitting = self._runnable(program)
+        return fitting is not None and self._failure.shown_by(self._judging.examined(fitting))
 
     def result_of(self, program: Program) -> ProgramOutcome:
         """Return how `program` ends.
@@ -243,19 +243,19 @@ class Shrinker:
         """
         if time.monotonic() > self._latest:
             raise OutOfTime
-        mended = self._runnable(program)
-        if mended is None:
+        fitting = self._runnable(program)
+        if fitting is None:
             return "neither"
-        agreement = self._judging.examined(mended)
+        agreement = self._judging.examined(fitting)
         if agreement.mismatches:
             return "fails" if self._failure.shown_by(agreement) else "neither"
         return "neither" if agreement.refused else "passes"
 
     def _runnable(self, program: Program) -> Program | None:
-        mended = mend(program, self._pair.reference)
-        return mended if mended is not None and self._judging.survives(mended) else None
+        fitting = with_fitting_cotangents(program, self._pair.reference)
+        return fitting if fitting is not None and self._judging.survives(fitting) else None
 
-    def around(self, most: int = 40) -> list[Program]:
+    def passing_neighbours(self, most: int = 40) -> list[Program]:
         """Return programs one step smaller than the smallest failing one, on which the sides agree.
 
         Args:
@@ -265,12 +265,12 @@ class Shrinker:
         found: list[Program] = []
         for one in (reduction.shapes, reduction.arguments, reduction.contents):
             for program in itertools.islice(self._bounded(one, ended=False), most // 2):
-                mended = self._runnable(program) if reduction.is_simpler(program, best) else None
-                if mended is None:
+                fitting = self._runnable(program) if reduction.is_simpler(program, best) else None
+                if fitting is None:
                     continue
-                agreement = self._judging.examined(mended)
+                agreement = self._judging.examined(fitting)
                 if not agreement.mismatches and not agreement.refused:
-                    found.append(mended)
+                    found.append(fitting)
         return found
 
     def _try(self, program: Program) -> bool:
@@ -283,11 +283,11 @@ class Shrinker:
             return False
         self._seen.add(digest)
         self.result.executions += 1
-        self.result.performed += len(program.calls)
-        mended = self._runnable(program)
-        if mended is None:
+        self.result.calls_run += len(program.calls)
+        fitting = self._runnable(program)
+        if fitting is None:
             return False
-        agreement = self._judging.examined(mended)
+        agreement = self._judging.examined(fitting)
         alike = self._failure.shown_by(agreement) and self._wide_holds(agreement)
         if alike and self._judging.holds(agreement):
             self.result.agreement = agreement
@@ -305,16 +305,16 @@ def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool
     return any(item.symptom == agreement.mismatches[0].symptom for item in wide.mismatches)
 
 
-def mend(program: Program, framework: Framework) -> Program | None:
+def with_fitting_cotangents(program: Program, framework: Framework) -> Program | None:
     """Return `program` with its cotangents resized to its results' shapes; None if it raises before a backward call."""
-    mended: Program | None = program
+    fitting: Program | None = program
     for call in program.calls:
-        if mended is not None and pushes_gradients(call):
-            mended = _mended(mended, call, framework)
-    return mended
+        if fitting is not None and pushes_gradients(call):
+            fitting = _push_with_fitting_cotangents(fitting, call, framework)
+    return fitting
 
 
-def _mended(program: Program, push: Call, framework: Framework) -> Program | None:
+def _push_with_fitting_cotangents(program: Program, push: Call, framework: Framework) -> Program | None:
     """Return `program` with fitting cotangents for the call `push`; None if `framework` raises before it."""
     roots, given = backward_arguments(push)
     pairs = list(zip(roots, given or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, given)]
@@ -341,4 +341,12 @@ def _mended(program: Program, push: Call, framework: Framework) -> Program | Non
     return with_arrays(program, arrays)
 
 
-__all__ = ["FailureSignature", "Judging", "Shrinker", "Shrunk", "differs_widely", "mend", "message_of"]
+__all__ = [
+    "FailureSignature",
+    "ProgramJudge",
+    "Shrinker",
+    "Shrunk",
+    "differs_widely",
+    "message_of",
+    "with_fitting_cotangents",
+]

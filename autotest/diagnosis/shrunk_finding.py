@@ -9,7 +9,7 @@ from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.decisive_features import OutOfTime, decisive_features
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import scout
-from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker
 from autotest.program.inputs import inputs_of, with_inputs
 from autotest.results.finding import Finding
 
@@ -18,7 +18,7 @@ def shrunk(
     finding: Finding,
     start: Agreement,
     failure: FailureSignature,
-    judging: Judging,
+    judging: ProgramJudge,
     seconds: float,
     *,
     features: bool = True,
@@ -41,12 +41,12 @@ def shrunk(
             result = shrinker.shrink()
             found = _laid_out_at_once(result.agreement, shrinker, judging)
             happens = decisive_features(found.program, shrinker.values_of, shrinker.result_of) if features else ()
-        told = shrunk_line(finding.program, found.program, result.executions, result.complete)
-        finding = dataclasses.replace(finding, shrinking=(told,), happens=happens)
+        line = shrunk_line(finding.program, found.program, result.executions, result.complete)
+        finding = dataclasses.replace(finding, shrinking=(line,), happens=happens)
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found
 
 
-def _laid_out_at_once(found: Agreement, shrinker: Shrinker, judging: Judging) -> Agreement:
+def _laid_out_at_once(found: Agreement, shrinker: Shrinker, judging: ProgramJudge) -> Agreement:
     """Return `found` with each input created with its content, not filled later, if the program still fails alike.
 
     This leaves inputs as they are if their memory layout does not allow it.

@@ -14,7 +14,7 @@ from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain, shrunk_line
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, may_be_rounding
-from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker, differs_widely, message_of
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker, differs_widely, message_of
 from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
@@ -31,14 +31,14 @@ _LONG = 60
 _JUDGED = 300
 
 
-def _as_good(verdict: Verdict) -> tuple[Blame, ...]:
+def _acceptable_blames(verdict: Verdict) -> tuple[Blame, ...]:
     """Return the blames with which a smaller program may replace the one judged `verdict`."""
     decided: tuple[Blame, ...] = ("candidate", "reference", "both")
     return ("inconclusive", "semantic difference", *decided) if verdict.weak else (verdict.blame,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class WholeTrial:
+class UnshrunkTrial:
     """A failed trial before shrinking, with its diagnosis."""
 
     finding: Finding
@@ -56,9 +56,9 @@ class WholeTrial:
             seconds: the time limit for shrinking.
         """
         with doing("shrinking"), scout(self.pair, self.agreement.program) as survives:
-            return self._begun_ordinary()._shrunk(seconds, survives)
+            return self._with_ordinary_numbers()._shrunk(seconds, survives)
 
-    def _begun_ordinary(self) -> WholeTrial:
+    def _with_ordinary_numbers(self) -> UnshrunkTrial:
         """Return this trial with ordinary numbers in place of special ones that its failure does not need.
 
         A failure that ordinary numbers show must not turn into one that only NaN or an infinity shows. In a program
@@ -86,7 +86,7 @@ class WholeTrial:
         begin = time.monotonic()
         start, tried = self._plainer(seconds / 2)
         left = max(1.0, seconds - (time.monotonic() - begin))
-        judging = Judging(pair, settings, self._judged, survives)
+        judging = ProgramJudge(pair, settings, self._judged, survives)
         shrinker = Shrinker(start, self.failure, judging, left)
         shrunk = shrinker.shrink([alone.program] if alone is not None else [])
         smallest, final = self._judged_alike(shrunk.history)
@@ -104,9 +104,9 @@ class WholeTrial:
         happens: tuple[str, ...] = ()
         if time.monotonic() - begin < 2 * seconds:
             happens = decisive_features(smallest.program, shrinker.values_of, shrinker.result_of)
-            lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
-        told = with_opinion(self.finding, smallest, final, pair)
-        return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)
+            lines += explain(smallest, shrinker.passing_neighbours(), settings, shrinker.fails)
+        smaller_finding = with_opinion(self.finding, smallest, final, pair)
+        return dataclasses.replace(smaller_finding, shrinking=tuple(lines), happens=happens)
 
     def _judged_alike(self, history: Sequence[Agreement]) -> tuple[Agreement, Opinion]:
         """Return the smallest agreement in `history` that still is the same failure, and the opinion on it.
@@ -120,7 +120,7 @@ class WholeTrial:
         return self.agreement, self.opinion
 
     def _is_judged_alike(self, opinion: Opinion) -> bool:
-        return opinion.verdict.blame in _as_good(self.opinion.verdict)
+        return opinion.verdict.blame in _acceptable_blames(self.opinion.verdict)
 
     def _judged(self, program: Program, pair: Pair, settings: Settings) -> Agreement:
         """Return the agreement on `program`, with the whole trial's kind of mismatch first, as it may have others."""
@@ -171,4 +171,4 @@ def with_opinion(finding: Finding, agreement: Agreement, opinion: Opinion, pair:
     )
 
 
-__all__ = ["WholeTrial", "failure_of", "with_opinion"]
+__all__ = ["UnshrunkTrial", "failure_of", "with_opinion"]

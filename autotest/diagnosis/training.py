@@ -13,7 +13,7 @@ from autotest.comparison import Comparison, Mismatch, TensorValue, compare_value
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, Place, agree, place_of, results
-from autotest.diagnosis.double_precision import RUNS, as_array, nudged
+from autotest.diagnosis.double_precision import RUNS, as_array, perturbed
 from autotest.diagnosis.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.verdict import Verdict
@@ -91,7 +91,7 @@ def _run(program: Program, framework: Framework, others: Mapping[int, Gradients]
     found: dict[int, Sequence[TensorValue | None]] = {}
     steps = {call.slot: call for call in program.calls if is_step(call)}
 
-    def look(at: int, values: list[Any]) -> None:
+    def between_calls(at: int, values: list[Any]) -> None:
         if at not in steps:
             return
         optimizer = values[steps[at].args[0].slot]
@@ -102,7 +102,7 @@ def _run(program: Program, framework: Framework, others: Mapping[int, Gradients]
                 now = framework.values([gradient])[0].data
                 framework.overwrite(gradient, Array(np.asarray(now + (other.data - own.data)), own.dtype))
 
-    return _Run(results(program, framework, look), found)
+    return _Run(results(program, framework, between_calls), found)
 
 
 def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
@@ -110,7 +110,7 @@ def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
 
     If the candidate keeps its rates in single precision, the rates are changed by their rounding error, too.
     """
-    arrays = [_beside(array, run * len(program.arrays) + at) for at, array in enumerate(program.arrays)]
+    arrays = [_perturbed(array, run * len(program.arrays) + at) for at, array in enumerate(program.arrays)]
     moved = with_arrays(program, arrays)
     if not updates.single:
         return moved
@@ -124,9 +124,9 @@ def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
     return with_rates(moved, pair.reference, rate)
 
 
-def _beside(array: Array, seed: int) -> Array:
+def _perturbed(array: Array, seed: int) -> Array:
     # Neighbouring numbers of a dtype are at most twice the roundoff apart.
-    moved = nudged([array], 2 * ROUNDOFF.get(array.dtype, 0.0), seed)[0]
+    moved = perturbed([array], 2 * ROUNDOFF.get(array.dtype, 0.0), seed)[0]
     return dataclasses.replace(moved, data=moved.data.astype(array.data.dtype))
 
 

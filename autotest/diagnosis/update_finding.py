@@ -7,7 +7,7 @@ import dataclasses
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.shrinking import FailureSignature, Judging
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.frameworks import Pair
 from autotest.program import Program
@@ -29,15 +29,15 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
     """
     pair = context.pair
     judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)
-    line = f"semantic difference: {update.told}; no independent oracle can decide which side is right"
-    told = (line, *differing_defaults(update.program, pair))
-    finding = dataclasses.replace(finding, verdict=told, blame="semantic difference")
+    line = f"semantic difference: {update.description}; no independent oracle can decide which side is right"
+    verdict_lines = (line, *differing_defaults(update.program, pair))
+    finding = dataclasses.replace(finding, verdict=verdict_lines, blame="semantic difference")
     agreement = agree(update.program, pair, judged)
     if not agreement.mismatches:
         return finding
     first = agreement.mismatches[0]
     failure = FailureSignature(first.symptom, first.stage, first.side, "", "")
-    judging = Judging(pair, judged, _in_double)
+    judging = ProgramJudge(pair, judged, _in_double)
     finding, agreement = shrunk(finding, agreement, failure, judging, context.options.shrink, features=False)
     steps = [call.slot for call in agreement.program.calls if is_step(call)]
     return dataclasses.replace(finding, divergent=steps[-1] if steps else None, settings=dataclasses.asdict(judged))

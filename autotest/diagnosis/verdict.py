@@ -70,7 +70,7 @@ class Evidence:
     kink: bool = False
     #: For a side with more error than rounding explains: the spread of its error when inputs change by a few roundoffs,
     #: and the spread of the true result.
-    strays: tuple[float, float] | None = None
+    error_spreads: tuple[float, float] | None = None
 
 
 #: The side that has to change; "nobody" if neither has to, and "" if it is unknown.
@@ -186,11 +186,11 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     if any(wrong):
         blame: Literal["candidate", "reference"] = "candidate" if wrong[1] else "reference"
         name = evidence.sides[wrong[1]]
-        if evidence.strays is not None:
+        if evidence.error_spreads is not None:
             what = (
                 "when the inputs change by a few roundoffs, its error changes by {:.3g}, and the true result by {:.3g}"
             )
-            line = f"{name}: its algorithm amplifies rounding: {what.format(*evidence.strays)}"
+            line = f"{name}: its algorithm amplifies rounding: {what.format(*evidence.error_spreads)}"
             return Verdict("unstable", line, numbers, blame)
         return Verdict(blame, f"{name}: its error against the float64 result is larger than rounding explains", numbers)
     if found.ill_conditioned:

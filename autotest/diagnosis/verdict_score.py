@@ -16,11 +16,11 @@ from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.verdict import Evidence, Verdict, WrongSide, judge
 from autotest.frameworks import Pair
-from autotest.replaying.operator_shown import operator_shown
+from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.identity import DEADLY
 from autotest.results.ledger import LedgerEntry
 from autotest.sources.reproducers import body_of, tolerance_of, with_shared_state
-from autotest.trials.trial import perform
+from autotest.trials.trial import run_without_comparison
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -82,7 +82,7 @@ def scores(
     known: dict[str, Label],
     folder: Path,
     pair: Pair,
-    told: Callable[[Score], Any],
+    on_score: Callable[[Score], Any],
 ) -> Sequence[Score]:
     """Judge the reproducer of each ledger entry that has a label.
 
@@ -91,7 +91,7 @@ def scores(
         known: the labels, by key.
         folder: the folder that contains the reproducers.
         pair: the reference and the candidate.
-        told: called with each score as soon as it is known.
+        on_score: called with each score as soon as it is known.
     """
     found: list[Score] = []
     entries = list(entries)
@@ -101,7 +101,7 @@ def scores(
         if entry.key in known:
             dies = entry.reproducer in deadly
             found.append(_score(entry, known[entry.key], folder, pair, dies=dies))
-            told(found[-1])
+            on_score(found[-1])
     return found
 
 
@@ -130,11 +130,11 @@ def verdict_on(script: str, place: str, pair: Pair, entry: LedgerEntry) -> Verdi
     """
     rtol, atol = tolerance_of(script) or (None, None)
     settings = Settings(auto_backward=False, check_errors=True, rtol=rtol, atol=atol)
-    program = with_shared_state(perform(body_of(script, place), 0, settings, pair).program)
+    program = with_shared_state(run_without_comparison(body_of(script, place), 0, settings, pair).program)
     agreement = agree(program, pair, settings)
     if not agreement.mismatches:
         raise NotReplayable(f"{place} shows no difference" + (f": {agreement.refused}" if agreement.refused else ""))
-    about = [item for item in agreement.mismatches if entry.covers(item, operator_shown(program, item, pair))]
+    about = [item for item in agreement.mismatches if entry.covers(item, operator_of_mismatch(program, item, pair))]
     if about:
         agreement.mismatches = [about[0], *(item for item in agreement.mismatches if item is not about[0])]
     return examine(agreement, pair, settings).verdict

@@ -66,7 +66,7 @@ def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str
 
 
 @contextlib.contextmanager
-def expecting_a_script(lines: Sequence[str]) -> Iterator[None]:
+def interpreter_started_early(lines: Sequence[str]) -> Iterator[None]:
     """Start an interpreter early for the first script that runs inside the block.
 
     This saves the time of the imports while the rest of the script is not known yet.

@@ -73,18 +73,18 @@ def weighed(verdict: Verdict, cast: Sequence[Vote], sides: tuple[str, str]) -> V
         cast: the votes of the other candidates.
         sides: the names of the reference and the candidate.
     """
-    told = dataclasses.replace(verdict, numbers=(*verdict.numbers, *_told(cast, sides)))
+    with_votes = dataclasses.replace(verdict, numbers=(*verdict.numbers, *_told(cast, sides)))
     ways = {vote.agrees_with for vote in cast} - {"neither"}
     if not verdict.weak or len(ways) != 1:
-        return told
+        return with_votes
     voters = [vote.name for vote in cast if vote.agrees_with in ways]
     names = f"{' and '.join(voters)} {'agrees' if len(voters) == 1 else 'agree'}"
     reference, candidate = sides
     if ways == {"reference"}:
         line = f"{candidate}: {names} with {reference}"
-        return dataclasses.replace(told, blame="candidate", line=line, side="")
+        return dataclasses.replace(with_votes, blame="candidate", line=line, side="")
     line = f"semantic difference: {names} with {candidate}, and only {reference} differs"
-    return dataclasses.replace(told, blame="semantic difference", line=line, side="")
+    return dataclasses.replace(with_votes, blame="semantic difference", line=line, side="")
 
 
 def _told(cast: Sequence[Vote], sides: tuple[str, str]) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from autotest.emission.about import Script
 from autotest.emission.findings import emit
 from autotest.emission.naming import constants, cotangents, names, observables
 from autotest.emission.script import program_text, reproducer
+from autotest.emission.script_subject import Script
 
 __all__ = ["Script", "constants", "cotangents", "emit", "names", "observables", "program_text", "reproducer"]

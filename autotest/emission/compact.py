@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import forked, literals, naming
-from autotest.emission.about import About, docstring
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import IN_PLACE, Printer, indented
 from autotest.emission.script import PACKED
+from autotest.emission.script_subject import ScriptSubject, docstring
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.dtypes import is_complex, is_differentiable
 from autotest.program.semantics import OPERATIONS, assigns_items, in_place, is_backward
@@ -148,7 +148,7 @@ sys.exit(1)
 _INLINE = 60
 
 
-def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
+def differing_tensor(about: ScriptSubject, name: str, found: Statistics) -> str | None:
     """Return the script for one observed tensor called `name` whose elements differ, or None if no short one exists.
 
     `found` contains the statistics of the differing elements, with the tolerances.
@@ -173,7 +173,7 @@ def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
     return script(about, expression, opening + check)
 
 
-def differing_plain(about: About, name: str) -> str | None:
+def differing_plain(about: ScriptSubject, name: str) -> str | None:
     """Return the script for one observed value called `name`, or None if no short one exists.
 
     The value is an integer, a boolean, a text, or a container of these.
@@ -185,7 +185,7 @@ def differing_plain(about: About, name: str) -> str | None:
     return script(about, expression, _RUN + about.imports_then(f"expected = run({about.root})") + check)
 
 
-def _observed(about: About, name: str) -> tuple[str, Call]:
+def _observed(about: ScriptSubject, name: str) -> tuple[str, Call]:
     """Return the expression for the observed `name`, and the call that made the value."""
     own = naming.names(about.program)
     slot = next(slot for slot, known in own.items() if known == naming.root(name))
@@ -196,7 +196,7 @@ def _is_plain(call: Call) -> bool:
     return call.kind == "builtin" or call.target in _PLAIN
 
 
-def differing_fact(about: About, name: str, symptom: str) -> str | None:
+def differing_fact(about: ScriptSubject, name: str, symptom: str) -> str | None:
     """Return the script for an observed tensor called `name` with another property, or None if no short one exists.
 
     The property is named by `symptom`, a key of `_FACTS` such as ``"shape"``; for ``"gradient"``, one side has none.
@@ -211,7 +211,7 @@ def differing_fact(about: About, name: str, symptom: str) -> str | None:
     return script(about, expression, about.imports_then(reference) + check)
 
 
-def refusing_candidate(about: About) -> str | None:
+def refusing_candidate(about: ScriptSubject) -> str | None:
     """Return the script for a program whose last call the candidate rejects, or None if no short one exists."""
     last = about.program.calls[-1]
     if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
@@ -220,7 +220,7 @@ def refusing_candidate(about: About) -> str | None:
     return script(about, _result(about.program, assigns_items(last)), check)
 
 
-def accepting_candidate(about: About) -> str | None:
+def accepting_candidate(about: ScriptSubject) -> str | None:
     """Return the script for a program whose last call only the candidate accepts, or None if no short one exists."""
     last = about.program.calls[-1]
     if last.kind not in OPERATIONS or last.target == "backward":
@@ -229,7 +229,7 @@ def accepting_candidate(about: About) -> str | None:
     return script(about, _result(about.program, assigns_items(last)), check)
 
 
-def unlike_module(about: About) -> str | None:
+def unlike_module(about: ScriptSubject) -> str | None:
     """Return the script for a module whose parameters or buffers have other names or shapes on the candidate.
 
     The last call of the program must create the module; otherwise, or if no short script exists, return None.
@@ -244,7 +244,7 @@ def unlike_module(about: About) -> str | None:
     return script(about, module, about.imports_then(f"expected = program({about.root})") + check, state)
 
 
-def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
+def dying_candidate(about: ScriptSubject, runs: Runs = ONCE) -> str | None:
     """Return the script for a program that crashes the candidate, or None if no short one exists.
 
     The candidate runs in child processes of the script; `runs` sets how many, and how often in each.
@@ -273,7 +273,7 @@ def _result(program: Program, changes: bool) -> str:
 
 
 def script(
-    about: About,
+    about: ScriptSubject,
     expression: str,
     check: str,
     returned: str = "",

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from autotest.emission import literals, naming
-from autotest.emission.about import Script, docstring, quotable
 from autotest.emission.code import Printer, indented
 from autotest.emission.header import script_header
+from autotest.emission.script_subject import Script, docstring, quotable
 from autotest.program import Program
 from autotest.program.paths import gradient_of
 

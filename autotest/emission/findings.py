@@ -6,10 +6,10 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch
 from autotest.emission import compact, naming
-from autotest.emission.about import About, Script
 from autotest.emission.checker import ONCE, Criterion, Runs, often
 from autotest.emission.naming import Role
 from autotest.emission.script import reproducer
+from autotest.emission.script_subject import Script, ScriptSubject
 from autotest.results.finding import Finding
 
 _SHOWS = {
@@ -62,7 +62,7 @@ def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = Non
         *([often(runs)] if runs is not None and runs.often else []),
     ]
     kept = Settings.kept(finding.settings)
-    about = About(program, sides, title, header)
+    about = ScriptSubject(program, sides, title, header)
     criterion = Criterion(
         first.symptom,
         list(dict.fromkeys(observed)) or None,
@@ -81,7 +81,7 @@ def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
     return Tolerance(found.rtol, found.atol)
 
 
-def _compact(finding: Finding, about: About, runs: Runs | None) -> str | None:
+def _compact(finding: Finding, about: ScriptSubject, runs: Runs | None) -> str | None:
     """Return the script in its short form if the finding is simple enough, else None."""
     first, program = finding.first, about.program
     if first.symptom == "crash":

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from autotest.emission.checker import Runs
 
 #: Seconds after which a fork that has not ended is killed.
-PATIENCE = 60
+TIMEOUT = 60
 
 _ONCE = """\
 child = os.fork()
@@ -80,7 +80,7 @@ def short(reference: str, candidate: str, candidate_name: str, runs: Runs) -> st
         reference=reference,
         candidate=candidate,
         candidate_name=candidate_name,
-        patience=PATIENCE,
+        patience=TIMEOUT,
         processes=runs.processes,
         calls=runs.calls,
     )
@@ -89,7 +89,7 @@ def short(reference: str, candidate: str, candidate_name: str, runs: Runs) -> st
 def whole(sides: Mapping[str, str], runs: Runs) -> str:
     """Return the part for a long script, whose function ``run`` runs and reads the program and returns how it ended."""
     some = f" in {{len(deaths)}} of {runs.processes} runs" if runs.often else ""
-    return _WHOLE.format(patience=PATIENCE, processes=runs.processes, calls=runs.calls, some=some, **sides)
+    return _WHOLE.format(patience=TIMEOUT, processes=runs.processes, calls=runs.calls, some=some, **sides)
 
 
-__all__ = ["PATIENCE", "short", "whole"]
+__all__ = ["TIMEOUT", "short", "whole"]

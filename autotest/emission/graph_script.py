@@ -9,11 +9,11 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
-from autotest.emission.about import About, docstring
 from autotest.emission.checker import Runs
 from autotest.emission.code import Printer, indented
 from autotest.emission.compact import READ
 from autotest.emission.header import script_header
+from autotest.emission.script_subject import ScriptSubject, docstring
 from autotest.program import Program, refs
 from autotest.program.paths import is_gradient
 
@@ -125,7 +125,9 @@ class ComparedResult:
     values: bool = True
 
 
-def graph_script(about: About, division: Division, compared: Sequence[ComparedResult], dies: Runs | None = None) -> str:
+def graph_script(
+    about: ScriptSubject, division: Division, compared: Sequence[ComparedResult], dies: Runs | None = None
+) -> str:
     """Return the text of a script that exits with 1 while graph and eager mode differ, and with 0 if they agree.
 
     The script runs only the candidate. It imports the reference as well, which loads libraries that the candidate may

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from autotest.emission.about import imported_once
 from autotest.emission.literals import Definition
 from autotest.emission.script import PACKED
+from autotest.emission.script_subject import imported_once
 
 _UNPACKING = ("base64", "zlib")
 

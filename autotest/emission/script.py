@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Sequence
 
 from autotest.emission import checker, forked, literals, naming
-from autotest.emission.about import About, Script, imported_once, quotable
 from autotest.emission.checker import ONCE, Criterion, Runs
 from autotest.emission.code import Printer, indented
 from autotest.emission.naming import Role
+from autotest.emission.script_subject import Script, ScriptSubject, imported_once, quotable
 from autotest.program import Program
 from autotest.program.paths import is_gradient
 
@@ -21,7 +21,7 @@ def packed(dtype, shape, text):
 '''
 
 
-def reproducer(about: About, criterion: Criterion, runs: Runs | None = None) -> str:
+def reproducer(about: ScriptSubject, criterion: Criterion, runs: Runs | None = None) -> str:
     """Return the text of a script that runs a program on both sides and reports whether they still diverge.
 
     The script exits with 1 while the divergence happens, with 0 if it does not, and with 2 if it cannot tell: a

@@ -6,10 +6,10 @@ from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.operations import StandIns
 from autotest.frameworks.pair import Both, Pair, warnings_ignored, warnings_shown
 from autotest.frameworks.registry import (
-    all_chosen,
     all_chosen_names,
-    chosen,
     chosen_names,
+    chosen_pair,
+    chosen_pairs,
     framework,
     names,
     pair,
@@ -25,10 +25,10 @@ __all__ = [
     "Namespace",
     "Pair",
     "StandIns",
-    "all_chosen",
     "all_chosen_names",
-    "chosen",
     "chosen_names",
+    "chosen_pair",
+    "chosen_pairs",
     "framework",
     "names",
     "pair",

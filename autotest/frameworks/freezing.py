@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.comparison import Missing, TensorValue, Thing
+from autotest.comparison import Missing, OpaqueObject, TensorValue
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
 from autotest.program import Root
@@ -18,10 +18,10 @@ PLAIN = (type(None), bool, int, float, complex, str)
 
 def freeze(framework: Framework, values: Sequence[Any]) -> list[Any]:
     """Return `values` as data: tensors become `TensorValue`s, read together; containers keep their structure."""
-    return freezing(framework, values)()
+    return begin_freezing(framework, values)()
 
 
-def freezing(framework: Framework, values: Sequence[Any]) -> Callable[[], list[Any]]:
+def begin_freezing(framework: Framework, values: Sequence[Any]) -> Callable[[], list[Any]]:
     """Begin to `freeze`; return a function that waits for an asynchronous framework and returns the frozen values."""
     types = framework.tensor_types
     if {*map(type, values)} <= {*types}:  # the most common case: tensors only, no containers
@@ -60,7 +60,7 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
         return neutral.path
     if neutral is not ABSENT:
         return _collect(framework, neutral, tensors)
-    return Thing(type(value).__name__)
+    return OpaqueObject(type(value).__name__)
 
 
 def _fill(shape: Any, frozen: Any) -> Any:

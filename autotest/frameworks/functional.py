@@ -25,11 +25,11 @@ from autotest.frameworks.failures import ABSENT, Absent, missing
 from autotest.frameworks.freezing import PLAIN
 from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
-from autotest.frameworks.gc_paused import unsearched
+from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.scripts import through_adapter
-from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, listed, parent_of, pull, written
+from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, backpropagate, listed, parent_of, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
@@ -89,7 +89,7 @@ class Functional(ArrayFramework):
     def declares(self, name: str, *, modules: bool = False) -> bool:
         return calls.is_member(self, name) or (modules and super().declares(name, modules=True))
 
-    def spelt(self, path: str) -> Pure:
+    def translated(self, path: str) -> Pure:
         """Return the translation of the torch function at `path`; raise `Absent` if there is none."""
         prefix, _, name = path.rpartition(".")
         found = self.spelling.get(path)
@@ -188,7 +188,7 @@ class Functional(ArrayFramework):
             made = TapeTensor(self.array(np.asarray(made), self.dtype_of_array(tensor.array)))
         shape, dtype = self.shape_of(self.read(tensor)), self.dtype_of_array(tensor.array)
         if self.shape_of(self.read(made)) != shape:
-            made = self.apply(self.spelt("broadcast_to"), (made, shape), {})
+            made = self.apply(self.translated("broadcast_to"), (made, shape), {})
         if self.dtype_of_array(made.array) != dtype:
             made = self.apply(self.cast, (made, dtype), {})
         if computed is not made:  # the overwritten contents get a gradient of zeros, as in torch
@@ -209,13 +209,13 @@ class Functional(ArrayFramework):
         return tensor
 
     def _put(self, whole: ArrayLike, part: ArrayLike, selected: np.ndarray[Any, Any]) -> ArrayLike:
-        reshape, cat = self.spelt("reshape"), self.spelt("cat")
+        reshape, cat = self.translated("reshape"), self.translated("cat")
         both = cat([reshape(whole, (-1,)), reshape(part, (-1,))], 0)
         return reshape(self.take(both, selected), self.shape_of(whole))
 
     # -- gradients --------------------------------------------------------------------------------------
 
-    def push_back(self, roots: Roots, *, keep: bool = False) -> dict[Any, ArrayLike]:
+    def backpropagate(self, roots: Roots, *, keep: bool = False) -> dict[Any, ArrayLike]:
         """Return the gradient of every leaf, and of every output on the tape, from which `roots` were computed.
 
         `keep` keeps the tape for another backward pass. Raises `RuntimeError` if a root without a cotangent does not
@@ -228,7 +228,7 @@ class Functional(ArrayFramework):
             self.read(root)
             one = self.array(np.ones(self.shape_of(root.array)), self.dtype_of_array(root.array))
             starts.append((root, one if cotangent is None else self.read(cotangent)))
-        return dict(pull(self, starts, keep=keep))
+        return dict(backpropagate(self, starts, keep=keep))
 
     def is_floating(self, array: ArrayLike) -> bool:
         return self.dtype_of_array(array) in DIFFERENTIABLE
@@ -241,7 +241,7 @@ class Functional(ArrayFramework):
         return self.array(np.zeros(self.shape_of(array)), self.dtype_of_array(array))
 
     def add(self, one: ArrayLike, other: ArrayLike) -> ArrayLike:
-        return self.spelt("add")(one, other)
+        return self.translated("add")(one, other)
 
     def gradient(self, tensor: Any) -> Any:
         return tensor.grad
@@ -318,7 +318,7 @@ class Functional(ArrayFramework):
     def import_root(self) -> ModuleType:
         """Import the framework; raise `FrameworkMissing`, which says what to do, if that fails."""
         try:
-            with unsearched():
+            with without_gc():
                 return importlib.import_module(self.module)
         except (ImportError, OSError) as error:
             raise missing(self.name, error) from error

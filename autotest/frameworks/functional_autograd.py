@@ -32,7 +32,7 @@ def autograd_backward(
         raise Absent(framework.name, "backward(create_graph=True)")
     roots = list(tensors) if isinstance(tensors, (tuple, list)) else [tensors]
     given = list(grad_tensors) if isinstance(grad_tensors, (tuple, list)) else [grad_tensors] * len(roots)
-    found = framework.push_back(zip(roots, given, strict=True), keep=bool(retain_graph))
+    found = framework.backpropagate(zip(roots, given, strict=True), keep=bool(retain_graph))
     for target, gradient in found.items():
         holder = target if isinstance(target, TapeTensor) else target[0].retained.get(target[1])
         if holder is not None:
@@ -59,7 +59,7 @@ def autograd_grad(
     roots = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
     wanted = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
     given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs] * len(roots)
-    found = framework.push_back(zip(roots, given, strict=True), keep=bool(retain_graph))
+    found = framework.backpropagate(zip(roots, given, strict=True), keep=bool(retain_graph))
     gradients = [found.get(parent_of(item)) for item in wanted]
     if any(gradient is None for gradient in gradients) and not allow_unused:
         raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph.")

@@ -76,7 +76,7 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
     """Return the function at torch's `path`; it works in place if its name ends in ``_`` or with ``inplace=True``."""
     prefix, _, name = path.rpartition(".")
     stays = name.endswith("_") and not name.endswith("__")
-    pure = framework.spelt(f"{prefix}.{name[:-1]}".lstrip(".") if stays else path)
+    pure = framework.translated(f"{prefix}.{name[:-1]}".lstrip(".") if stays else path)
     view = name in VIEWS
     constant = name in CONSTANTS
 
@@ -132,7 +132,7 @@ def _operator(framework: _Functional, name: str) -> Callable[..., Any]:
             return plain(*operands)
         if known is None:
             raise Absent(framework.name, f"operator.{name}")
-        made = framework.apply(framework.spelt(known), operands, {})
+        made = framework.apply(framework.translated(known), operands, {})
         return framework.write(operands[0], made, made) if in_place else made
 
     return call
@@ -165,7 +165,7 @@ def _getitem(framework: _Functional, owner: Any, key: Any) -> Any:
     if not isinstance(owner, TapeTensor):
         return owner[key]
     places, basic = _places(framework, owner, key)
-    reshape = framework.spelt("reshape")
+    reshape = framework.translated("reshape")
     return framework.apply(lambda array: framework.take(reshape(array, (-1,)), places), (owner,), {}, view=basic)
 
 
@@ -174,7 +174,7 @@ def _setitem(framework: _Functional, owner: Any, key: Any, value: Any) -> None:
         owner[key] = value
         return
     places, _ = _places(framework, owner, key)
-    reshape = framework.spelt("reshape")
+    reshape = framework.translated("reshape")
     part = TapeTensor(owner.array)
     framework.alias_of(part, owner, lambda array: framework.take(reshape(array, (-1,)), places))
     part.array = framework.take(reshape(framework.read(owner), (-1,)), places)
@@ -299,7 +299,7 @@ _BUILTINS: Final[Mapping[str, Callable[..., Any]]] = {
 
 def _transposed(framework: _Functional, tensor: TapeTensor) -> Any:
     order: Sequence[int] = range(len(framework.shape(tensor)))[::-1]
-    return framework.apply(framework.spelt("permute"), (tensor, tuple(order)), {}, view=True)
+    return framework.apply(framework.translated("permute"), (tensor, tuple(order)), {}, view=True)
 
 
 def _assigned_data(framework: _Functional, tensor: TapeTensor, value: TapeTensor) -> None:

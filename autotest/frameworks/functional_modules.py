@@ -93,7 +93,7 @@ def module_class(framework: _Functional, path: str) -> Callable[..., FunctionalM
     function = _OF_FUNCTIONS.get(name)
     if function is None:
         return None
-    framework.spelt(function[0])  # raises `Absent` now if the function could not be called later
+    framework.translated(function[0])  # raises `Absent` now if the function could not be called later
     return functools.partial(_of_function, framework, *function)
 
 

@@ -10,25 +10,25 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def unsearched() -> Iterator[None]:
+def without_gc() -> Iterator[None]:
     """Run the block, an import of a framework, without garbage collection, and skip the collection at exit.
 
     The process frees all memory at its end anyway. Both collections take a third of the processor time of a process
     that imports torch and ends.
     """
-    searching = gc.isenabled()
+    collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if searching:
+        if collecting:
             gc.enable()
-        _frozen_at_the_end()
+        _freeze_at_exit()
 
 
 @functools.cache
-def _frozen_at_the_end() -> None:
+def _freeze_at_exit() -> None:
     atexit.register(gc.freeze)
 
 
-__all__ = ["unsearched"]
+__all__ = ["without_gc"]

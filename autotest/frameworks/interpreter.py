@@ -13,14 +13,14 @@ from autotest.emission import Script
 from autotest.frameworks import registry
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
-from autotest.frameworks.remote_client import AskedElsewhere
+from autotest.frameworks.remote_client import RemoteFramework
 from autotest.frameworks.remote_values import RemoteName, RemoteValue, linked
 from autotest.frameworks.states import Shapes
 from autotest.program import Array, Call, CallKind, Operand, Root, map_operand
 from autotest.program.semantics import reparametrizes
 
 
-class Interpreter(AskedElsewhere):
+class Interpreter(RemoteFramework):
     """The framework called `inner` in the interpreter `python`."""
 
     tensor_types = (RemoteValue,)
@@ -38,7 +38,7 @@ class Interpreter(AskedElsewhere):
         self._declared: dict[tuple[str, bool], bool] = {}
 
     @property
-    def place(self) -> str:
+    def absolute_path(self) -> str:
         """The absolute path of the interpreter, valid in any working directory; its name if it is found on PATH."""
         return str(Path(self.python).absolute()) if os.sep in self.python else self.python
 
@@ -47,7 +47,7 @@ class Interpreter(AskedElsewhere):
     def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
         known = self._known.get((kind, target))
         if known is None:
-            known = self._known[kind, target] = self._ask_of_names("provides", kind, target, None)
+            known = self._known[kind, target] = self._ask_statelessly("provides", kind, target, None)
         there, waits = known
         if not there:
             raise AttributeError(f"{self.name} has no {target}")
@@ -62,7 +62,9 @@ class Interpreter(AskedElsewhere):
                     if type(item) is RemoteValue:
                         item.held = None
             given = tuple([map_operand(item, linked) for item in args])
-            made = self._note("call", kind, target, given, {key: map_operand(it, linked) for key, it in kwargs.items()})
+            made = self._queue_request(
+                "call", kind, target, given, {key: map_operand(it, linked) for key, it in kwargs.items()}
+            )
             if waits:
                 failure = self.first_failure([made])
                 if failure is not None:
@@ -76,7 +78,7 @@ class Interpreter(AskedElsewhere):
 
     def declares(self, name: str, *, modules: bool = False) -> bool:
         if (name, modules) not in self._declared:
-            self._declared[name, modules] = bool(self._ask_of_names("declares", name, modules))
+            self._declared[name, modules] = bool(self._ask_statelessly("declares", name, modules))
         return self._declared[name, modules]
 
     def is_method(self, owner: Any, name: str) -> bool:
@@ -84,7 +86,7 @@ class Interpreter(AskedElsewhere):
 
     def resolve(self, path: str) -> Any:
         if path not in self._paths:
-            self._paths[path] = self._ask_of_names("exists", path)
+            self._paths[path] = self._ask_statelessly("exists", path)
         if not self._paths[path]:
             raise AttributeError(f"{self.name} has no {path}")
         return RemoteName(path)
@@ -95,7 +97,7 @@ class Interpreter(AskedElsewhere):
     # -- tensors ------------------------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
-        return self._note_with(array, "tensor", device, requires_grad)
+        return self._queue_request_with(array, "tensor", device, requires_grad)
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         read: list[TensorValue] = self._ask("read", [tensor.key for tensor in tensors])
@@ -141,24 +143,24 @@ class Interpreter(AskedElsewhere):
         return True
 
     def overwrite(self, tensor: Any, array: Array) -> None:
-        self._note_with(array, "overwrite", tensor.key)
+        self._queue_request_with(array, "overwrite", tensor.key)
 
     # -- gradients ----------------------------------------------------------------------------------------
 
     def gradient(self, tensor: Any) -> Any:
-        return self._note("gradient", tensor.key)
+        return self._queue_request("gradient", tensor.key)
 
     def holds_gradient(self, tensor: Any) -> bool:
         return True  # the other process checks it when the gradient is requested
 
     def keep_gradient(self, tensor: Any) -> None:
-        self._note("keep", tensor.key)
+        self._queue_request("keep", tensor.key)
 
     def can_backpropagate(self, tensor: Any) -> bool:
         return bool(self._facts(tensor).get("floating"))
 
     def forget_gradient(self, tensor: Any) -> None:
-        self._note("forget", tensor.key)
+        self._queue_request("forget", tensor.key)
 
     def gradients(
         self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
@@ -185,7 +187,7 @@ class Interpreter(AskedElsewhere):
         # Asking about each module would make the processes wait for each other in the middle of every trial.
         if module.held is None:
             expected = [[*parameters.items()], [*buffers.items()]]
-            self._note("expect", module.key, *expected)
+            self._queue_request("expect", module.key, *expected)
             module.held = self._parts(module, expected[0]), expected[1]
 
     def _held(self, module: RemoteValue) -> tuple[dict[str, RemoteValue], list[tuple[str, tuple[int, ...]]]]:
@@ -198,7 +200,7 @@ class Interpreter(AskedElsewhere):
     def _parts(self, module: RemoteValue, listed: Iterable[tuple[str, tuple[int, ...]]]) -> dict[str, RemoteValue]:
         made: dict[str, RemoteValue] = {}
         for name, shape in listed:
-            made[name] = self._note("part", module.key, name)
+            made[name] = self._queue_request("part", module.key, name)
             made[name].facts = {"shape": shape}
         return made
 
@@ -212,20 +214,22 @@ class Interpreter(AskedElsewhere):
         return []
 
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
-        self._note("load_state", module.key, {name: (array.data.copy(), array.dtype) for name, array in state.items()})
+        self._queue_request(
+            "load_state", module.key, {name: (array.data.copy(), array.dtype) for name, array in state.items()}
+        )
 
     # -- the rest -----------------------------------------------------------------------------------------
 
     @property
     def version(self) -> str:
-        told = self._ask_of_names("hello")
-        return f"{told['version']} (Python {told['python']})"
+        hello = self._ask_statelessly("hello")
+        return f"{hello['version']} (Python {hello['python']})"
 
     def devices(self) -> tuple[str, ...]:
         return ("cpu",)
 
     def seed(self, seed: int) -> None:
-        self._note("seed", seed)
+        self._queue_request("seed", seed)
 
     def synchronize(self) -> None:
         self._ask("read", ())

@@ -11,7 +11,7 @@ import numpy as np
 
 from autotest.frameworks.base import Framework
 from autotest.frameworks.functional import Functional
-from autotest.frameworks.spelt_as_numpy import spelling
+from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tape import ArrayLike, Pure
 from autotest.frameworks.traced import Transcript
 
@@ -28,7 +28,7 @@ _ELSEWHERE = {
 
 
 class _JaxNamespace:
-    """JAX's functions under the names that `spelling` knows."""
+    """JAX's functions under the names that `numpy_translations` knows."""
 
     def __init__(self, jax: Any) -> None:
         self._jax = jax
@@ -92,7 +92,7 @@ class JaxFramework(Functional):
 
     @functools.cached_property
     def spelling(self) -> Mapping[str, Pure]:
-        return spelling(_JaxNamespace(self.root))
+        return numpy_translations(_JaxNamespace(self.root))
 
     def array_types(self) -> tuple[type, ...]:
         return (self.root.Array,)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 
-class Later:
+class LazyModule:
     """A stand-in for a module or a member of one; the module is imported when the member is called or iterated over."""
 
     def __init__(self, name: str) -> None:
@@ -19,31 +19,31 @@ class Later:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # import, copy and functools look for special attributes, and work without them
             raise AttributeError(name)
-        return Later(f"{self._name}.{name}")
+        return LazyModule(f"{self._name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._meant()(*args, **kwargs)
+        return self._imported_object()(*args, **kwargs)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._meant())
+        return iter(self._imported_object())
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Later:
+    def __deepcopy__(self, memo: dict[int, Any]) -> LazyModule:
         return self
 
-    def _meant(self) -> Any:
+    def _imported_object(self) -> Any:
         found = pkgutil.resolve_name(self._name)
-        if type(found) is Later:
+        if type(found) is LazyModule:
             raise ImportError(f"{self._name} is used while its import is delayed")
         return found
 
 
 @contextlib.contextmanager
-def importing_later(*names: str) -> Iterator[None]:
-    """Make imports of the modules `names` inside the block return a `Later`.
+def lazily_imported(*names: str) -> Iterator[None]:
+    """Make imports of the modules `names` inside the block return a `LazyModule`.
 
     A module that is already imported, or not installed, is left alone.
     """
-    made: dict[str, Any] = {name: Later(name) for name in names if name not in sys.modules and _installed(name)}
+    made: dict[str, Any] = {name: LazyModule(name) for name in names if name not in sys.modules and _installed(name)}
     sys.modules.update(made)
     try:
         yield

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autotest.frameworks.functional import Functional
-from autotest.frameworks.spelt_as_numpy import spelling
+from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tape import ArrayLike, Pure
 
 #: The dtypes of torch that MLX supports on a CPU.
@@ -39,7 +39,7 @@ class MLXFramework(Functional):
 
     @functools.cached_property
     def spelling(self) -> Mapping[str, Pure]:
-        return spelling(self.root)
+        return numpy_translations(self.root)
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
         made = self.root.array(np.ascontiguousarray(data).reshape(data.shape))

@@ -19,7 +19,7 @@ from autotest.emission import Script
 from autotest.frameworks import scripts
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, missing
-from autotest.frameworks.gc_paused import unsearched
+from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.signatures import Signatures
 from autotest.program import Array, Operand, Root
@@ -75,7 +75,7 @@ class Namespace(Framework):
 
     @functools.cached_property
     def root(self) -> Any:
-        with unsearched():
+        with without_gc():
             root = self.import_root()
         self.imported = True
         return root

@@ -53,7 +53,7 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
             outputs, pushed = build(inputs, moved, held)
             if not self.config.training:
                 return outputs
-            _push_back(flow, pushed)
+            _backpropagate(flow, pushed)
             gradients = [tensor.grad for tensor in (*leaves, *first.trained)]
             present.extend(gradient is not None for gradient in gradients)
             return [*outputs, *(gradient for gradient in gradients if gradient is not None)]
@@ -87,7 +87,7 @@ def _unhurried_threads() -> None:
                 os.sched_setscheduler(int(thread.name), os.SCHED_BATCH, os.sched_param(0))
 
 
-def _push_back(flow: Any, pushed: Sequence[tuple[Any, Any]]) -> None:
+def _backpropagate(flow: Any, pushed: Sequence[tuple[Any, Any]]) -> None:
     """Backpropagate all of `pushed` at once: in a graph, ``output.backward(cotangent)`` can be called only once."""
     cotangents: dict[int, Any] = {}
     outputs = {id(output): output for output, _ in pushed}

@@ -11,14 +11,14 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from autotest.base.errors import UsageError, made_by_the_test, nearest, of_the_test
+from autotest.base.errors import UsageError, as_test_mistake, is_test_mistake, nearest
 from autotest.emission import Script
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
 from autotest.program import Call, CallKind, Program, Root, leaves
 
 # An error that the test itself causes is reported at the test's line: pytest hides the frames of this module then.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 
 @contextlib.contextmanager
@@ -119,7 +119,7 @@ class Pair:
                 expected = self.reference.resolve(path)
             except AttributeError as error:
                 # `from None`: newer torch raises it in a function of its own, which would clutter the traceback.
-                raise made_by_the_test(AttributeError(f"{error}{self._suggested(path)}")) from None
+                raise as_test_mistake(AttributeError(f"{error}{self._suggested(path)}")) from None
             try:
                 actual = self.candidate.resolve(path)
             except AttributeError:

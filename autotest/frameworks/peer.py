@@ -22,7 +22,7 @@ from autotest.report.activity import doing
 
 #: Seconds without a reply after which the process counts as hanging; and seconds that it may take to start, which
 #: includes an import of NumPy.
-PATIENCE, TO_BEGIN = 300.0, 60.0
+REPLY_TIMEOUT, START_TIMEOUT = 300.0, 60.0
 #: Seconds of waiting for a reply after which the terminal shows what is waited for.
 _TELL = 2.0
 #: Seconds between two checks whether the process still runs.
@@ -75,11 +75,14 @@ class Peer:
         self._what = f"{inner} in {python}"
         #: Shared memory for the large arrays in questions and in replies; None if the system has none. The arrays of a
         #: question are read before the reply to it arrives, those of a reply before the next reply.
-        self._asked, self._told = SharedMemory.made(), SharedMemory.made()
+        self._question_memory, self._answer_memory = SharedMemory.made(), SharedMemory.made()
         answers, theirs = os.pipe()  # not standard output, where the interpreter and the framework may print
         self._answers = os.fdopen(answers, "rb")
         self._printed, self._words = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
-        files = [theirs, *[None if memory is None else memory.file for memory in (self._asked, self._told)]]
+        files = [
+            theirs,
+            *[None if memory is None else memory.file for memory in (self._question_memory, self._answer_memory)],
+        ]
         told = {
             "ROOT": str(Path(__file__).parent.parent.parent),
             "NAME": inner,
@@ -101,7 +104,7 @@ class Peer:
                 start_new_session=True,  # Ctrl-C reaches this process only; and `_end` kills a whole process group
             )
         except OSError as error:
-            self._let_go()
+            self._release()
             raise FrameworkMissing(f"python:{python}: no interpreter starts at this path ({error.strerror})") from error
         finally:
             os.close(theirs)
@@ -122,14 +125,14 @@ class Peer:
     def tell(self, message: Any) -> None:
         """Send `message`, which has no reply. If the process has ended, the next `ask` raises `PeerDied`."""
         with contextlib.suppress(OSError), self._whole():
-            self._write(message, PATIENCE)
+            self._write(message, REPLY_TIMEOUT)
 
-    def ask(self, message: Any, patience: float = PATIENCE) -> Any:
+    def ask(self, message: Any, patience: float = REPLY_TIMEOUT) -> Any:
         """Send `message` and return the reply; raise `PeerDied` if there is none within `patience` seconds."""
         with self._whole():
             try:
                 if not self._begun:
-                    self._answer(TO_BEGIN, "did not begin")
+                    self._answer(START_TIMEOUT, "did not begin")
                     self._begun = True
                 self._write(message, patience)
                 answer = self._answer(patience, "gave no answer")
@@ -137,8 +140,8 @@ class Peer:
                 gone = PeerDied(self._late or self._ended(), self._last_words(), late=bool(self._late))
                 self.close()
                 raise gone from error
-        if self._asked is not None:
-            self._asked.clear()
+        if self._question_memory is not None:
+            self._question_memory.clear()
         return answer
 
     @contextlib.contextmanager
@@ -154,7 +157,7 @@ class Peer:
         if not wait([self._answers.fileno()], min(_TELL, patience)):
             with doing(f"waiting for {self._what}"):
                 self._wait(patience, lacks)
-        told = self._told
+        told = self._answer_memory
         return receive(self._answers, None if told is None else lambda *where: bytearray(told.taken(*where)))
 
     def _wait(self, patience: float, lacks: str) -> None:
@@ -172,7 +175,7 @@ class Peer:
         """Send `message`; raise `OSError` if the process has ended, and `TimeoutError` if it does not read."""
         ready = select.poll()
         ready.register(self._requests, select.POLLOUT)
-        for rest in packed(message, self._asked):
+        for rest in packed(message, self._question_memory):
             while rest:
                 if not ready.poll(patience * 1000):
                     self._give_up(f"read nothing for {patience:g} s and was ended")
@@ -214,10 +217,10 @@ class Peer:
         self._process.wait()
         with contextlib.suppress(OSError):  # raised if there is data that the process has not read
             self._process.stdin.close()  # type: ignore[union-attr]
-        self._let_go()
+        self._release()
 
-    def _let_go(self) -> None:
-        for file in (self._answers, self._printed, self._words, self._asked, self._told):
+    def _release(self) -> None:
+        for file in (self._answers, self._printed, self._words, self._question_memory, self._answer_memory):
             if file is not None:
                 file.close()
 

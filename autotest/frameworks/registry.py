@@ -12,9 +12,9 @@ from pathlib import Path
 from types import ModuleType
 
 from autotest.base.errors import FrameworkMissing, UsageError
-from autotest.base.options import DEFAULT_PAIR, in_force, said
+from autotest.base.options import DEFAULT_PAIR, active_project, configured
 from autotest.frameworks.base import Framework
-from autotest.frameworks.gc_paused import unsearched
+from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.pair import Pair
 from autotest.frameworks.torch_like import TorchLike
 
@@ -87,7 +87,7 @@ def framework(name: str) -> Framework:
 
 def _imported(module_name: str, what: str) -> ModuleType:
     try:
-        with unsearched():  # the adapter's module may import its framework
+        with without_gc():  # the adapter's module may import its framework
             return importlib.import_module(module_name)
     except ImportError as error:
         raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
@@ -110,7 +110,7 @@ def _look_here_too(module_name: str) -> None:
     first = module_name.partition(".")[0]
     if first in sys.modules:
         return
-    named = in_force().file
+    named = active_project().file
     for place in (Path.cwd(), *([] if named is None else [named.parent])):
         if str(place) in sys.path or ("" in sys.path and place == Path.cwd()):
             continue
@@ -180,12 +180,12 @@ def pairs(reference: str, candidates: tuple[str, ...]) -> tuple[Pair, ...]:
     return made
 
 
-def chosen(candidate: str = "") -> Pair:
+def chosen_pair(candidate: str = "") -> Pair:
     """Return the pair chosen for this process. Only the entry points of a process may call this; see `chosen_names`."""
     return pair(*chosen_names(candidate))
 
 
-def all_chosen(candidate: str = "") -> tuple[Pair, ...]:
+def chosen_pairs(candidate: str = "") -> tuple[Pair, ...]:
     """Return the pairs chosen for this process, one for each candidate; see `all_chosen_names`."""
     reference, candidates = all_chosen_names(candidate)
     return pairs(reference, candidates) if len(candidates) > 1 else (pair(reference, *candidates),)
@@ -215,8 +215,8 @@ def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
 
     AUTOTEST_CANDIDATE, or the project's table, may name several candidates, separated by commas: ``NAME,OTHER``.
     """
-    asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or said("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
-    return said("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_in(asked)
+    asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or configured("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
+    return configured("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_in(asked)
 
 
 def takes_own(candidate: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import Absent, CandidateDied, CandidateHung
-from autotest.frameworks.peer import PATIENCE, START, Peer, PeerDied
+from autotest.frameworks.peer import REPLY_TIMEOUT, START, Peer, PeerDied
 from autotest.frameworks.remote_values import RemoteValue
 from autotest.frameworks.states import StateDiffers
 from autotest.frameworks.wire import LARGE, RemoteFailure
@@ -25,7 +25,7 @@ class OtherProcessError(RuntimeError):
     """An exception that the candidate raised in its own process. The message starts with the original class name."""
 
 
-class AskedElsewhere(Framework):
+class RemoteFramework(Framework):
     """The connection to the framework `inner` in the interpreter `python`, whose process is started on first use."""
 
     asynchronous = True
@@ -52,7 +52,7 @@ class AskedElsewhere(Framework):
         """The process id, or None if the process has not been needed yet."""
         return None if self._peer is None else self._peer.process
 
-    def _living(self) -> Peer:
+    def _started_peer(self) -> Peer:
         """Return the process, started if needed, with the framework imported; raise `FrameworkMissing` on failure."""
         if self._missing:
             raise FrameworkMissing(self._missing)
@@ -61,7 +61,7 @@ class AskedElsewhere(Framework):
             peer = Peer(self.python, self.inner, self.start)
             self._close = weakref.finalize(self, peer.close)
             try:
-                answer, _ = peer.ask(((), (), ("read", ())), PATIENCE)
+                answer, _ = peer.ask(((), (), ("read", ())), REPLY_TIMEOUT)
             except PeerDied as gone:
                 if self._met:
                     raise self._died(gone) from gone
@@ -86,10 +86,10 @@ class AskedElsewhere(Framework):
             CandidateDied: if the process has ended or does not reply in time.
             FrameworkMissing: if the process cannot be started.
         """
-        peer = self._living()
+        peer = self._started_peer()
         self._sent = False
         try:
-            answer, failed = peer.ask((*self._taken(), question), self.patience or PATIENCE)
+            answer, failed = peer.ask((*self._take_queue(), question), self.patience or REPLY_TIMEOUT)
         except PeerDied as gone:
             raise self._died(gone) from gone
         self._failed |= failed
@@ -97,7 +97,7 @@ class AskedElsewhere(Framework):
             raise self._error(answer)
         return answer
 
-    def _ask_of_names(self, *question: Any) -> Any:
+    def _ask_statelessly(self, *question: Any) -> Any:
         """Ask a question that needs no value of the other process; if the process has died, ask a new process.
 
         The loss of the old process's values is reported later, when one of them is requested.
@@ -107,14 +107,14 @@ class AskedElsewhere(Framework):
         except CandidateDied:
             return self._ask(*question)
 
-    def _taken(self) -> tuple[list[tuple[Any, ...]], list[int]]:
+    def _take_queue(self) -> tuple[list[tuple[Any, ...]], list[int]]:
         """Return the queued requests and the keys of values that are no longer referenced, and clear both lists."""
         done, self._waiting = self._waiting, []
         dropped = self._dropped[:]
         del self._dropped[: len(dropped)]  # in place: every `RemoteValue` holds a reference to this list
         return done, dropped
 
-    def _note(self, name: str, *details: Any) -> RemoteValue:
+    def _queue_request(self, name: str, *details: Any) -> RemoteValue:
         """Queue a request, send the queue if it is full, and return the value that the request will make."""
         made = RemoteValue(next(self._keys), self._dropped)
         self._waiting.append((name, made.key, *details))
@@ -122,16 +122,16 @@ class AskedElsewhere(Framework):
             self._send()
         return made
 
-    def _note_with(self, array: Array, name: str, *details: Any) -> RemoteValue:
+    def _queue_request_with(self, array: Array, name: str, *details: Any) -> RemoteValue:
         """Queue a request with the present contents of `array`: a small array is copied, a large one sent at once."""
         large = array.data.nbytes >= LARGE
-        made = self._note(name, *details, array.data if large else array.data.copy(), array.dtype)
+        made = self._queue_request(name, *details, array.data if large else array.data.copy(), array.dtype)
         if large:
             self._send()
         return made
 
     def _send(self) -> None:
-        self._living().tell((*self._taken(), None))
+        self._started_peer().tell((*self._take_queue(), None))
         self._sent = True
 
     def _error(self, failure: RemoteFailure) -> Exception:
@@ -172,4 +172,4 @@ def _not_served(inner: str, python: str, gone: PeerDied) -> str:
     return f"{inner!r} cannot be served by {python}: {gone}; {advice}"
 
 
-__all__ = ["AT_ONCE", "AskedElsewhere", "OtherProcessError"]
+__all__ = ["AT_ONCE", "OtherProcessError", "RemoteFramework"]

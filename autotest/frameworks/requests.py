@@ -36,7 +36,7 @@ class NotGraphed(Exception):
     """Raised if this library cannot run a program in a graph mode; the text is the reason. Not a framework's bug."""
 
 
-def telling(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """Return the line of a graph mode's exception that says what happened, at most 300 characters.
 
     Lines that give a location, and lines that end with a colon, are skipped.

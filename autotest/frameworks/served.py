@@ -113,9 +113,9 @@ class Served:
     def expect(self, module: int, parameters: Sequence[tuple[str, Any]], buffers: Sequence[tuple[str, Any]]) -> None:
         """Replace `module` by a failure if its parameters and buffers differ from these in names or shapes."""
         value = self.value(module)
-        told = difference(dict([*parameters, *buffers]), dict(itertools.chain(*self._state(value))))
-        if told is not None:
-            self.values[module] = self.failed[module] = _failure(StateDiffers(told))
+        unlike = difference(dict([*parameters, *buffers]), dict(itertools.chain(*self._state(value))))
+        if unlike is not None:
+            self.values[module] = self.failed[module] = _failure(StateDiffers(unlike))
 
     def forget(self, tensor: int) -> None:
         self.framework.forget_gradient(self.value(tensor))

@@ -88,7 +88,7 @@ def parent_of(tensor: TapeTensor) -> TapeTensor | tuple[Node, int] | None:
 Roots: TypeAlias = Iterable[tuple[TapeTensor, TapeTensor | None]]
 
 
-def pull(
+def backpropagate(
     framework: Arrays, roots: Iterable[tuple[TapeTensor, ArrayLike]], *, keep: bool
 ) -> Iterator[tuple[TapeTensor | tuple[Node, int], ArrayLike]]:
     """Backpropagate from `roots`; yield each leaf, and each output of a node, with its complete gradient.

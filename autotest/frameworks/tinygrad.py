@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from autotest.frameworks.functional import Functional
-from autotest.frameworks.spelt_tinygrad import spelling
 from autotest.frameworks.tape import ArrayLike, Pure
+from autotest.frameworks.tinygrad_translations import tinygrad_translations
 from autotest.frameworks.traced import opened
 
 _DTYPES = ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
@@ -44,7 +44,7 @@ class TinygradFramework(Functional):
 
     @functools.cached_property
     def spelling(self) -> Mapping[str, Pure]:
-        return spelling(self.root.Tensor, self.cast)
+        return tinygrad_translations(self.root.Tensor, self.cast)
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
         array = np.ascontiguousarray(data).reshape(data.shape).copy()  # the tensor may keep a reference to it

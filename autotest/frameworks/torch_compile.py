@@ -12,7 +12,7 @@ from typing import Any
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.emission import Script
 from autotest.frameworks import torch_graph
-from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed, telling
+from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed, error_line
 from autotest.frameworks.torch import TorchFramework
 
 #: The number of processes that Inductor compiles with.
@@ -81,7 +81,7 @@ class TorchCompile(TorchFramework):
                 self._compiled(lambda x: x + 1)(self.root.ones(2))
                 self._compiles = ""
             except Exception as error:  # noqa: BLE001 - any exception is reported
-                self._compiles = telling(error) or type(error).__name__
+                self._compiles = error_line(error) or type(error).__name__
         if self._compiles:
             old = (
                 ("`pip install 'setuptools<70'`")

@@ -55,7 +55,7 @@ class TorchDevice(TorchFramework):
         self.holds_values = device != "meta"
 
     @functools.cached_property
-    def _brought_by(self) -> ModuleType | None:
+    def _providing_package(self) -> ModuleType | None:
         """The package that provides the device, which is named after it (torch_xla, torch_npu), or None."""
         with contextlib.suppress(ImportError):
             return importlib.import_module(f"torch_{self._device.partition(':')[0]}")
@@ -63,7 +63,7 @@ class TorchDevice(TorchFramework):
 
     def import_root(self) -> ModuleType:
         root = super().import_root()
-        _ = self._brought_by
+        _ = self._providing_package
         try:
             root.empty(1, device=self._device)
         except Exception as error:
@@ -78,12 +78,12 @@ class TorchDevice(TorchFramework):
         found = super().operation(kind, target)
         if kind in ("enter", "exit"):
             return found
-        if kind == "function" and (isinstance(found, type) or found in self._makers):
+        if kind == "function" and (isinstance(found, type) or found in self._factories):
             found = functools.partial(self._placed, found)
         return functools.partial(self._carried_out, f"{kind} {target}" if kind == "operator" else target, found)
 
     @functools.cached_property
-    def _makers(self) -> frozenset[Any]:
+    def _factories(self) -> frozenset[Any]:
         """The functions that create tensors without a tensor argument."""
         from torch.utils._device import _device_constructors
 
@@ -138,10 +138,10 @@ class TorchDevice(TorchFramework):
         return value
 
     def _compute(self, tensors: Sequence[Any]) -> None:
-        if self._device.partition(":")[0] == "xla" and self._brought_by is not None:
+        if self._device.partition(":")[0] == "xla" and self._providing_package is not None:
             # This is how torch_xla itself reads several tensors. `sync_xla_data` would let it reuse the memory of
             # tensors that were written in place; that is safe only after a whole step, when no old value is read.
-            compute = self._brought_by._XLAC._xla_sync_multi
+            compute = self._providing_package._XLAC._xla_sync_multi
             compute(list(tensors), devices=[], wait=True, sync_xla_data=False)
 
     def device_type(self, tensor: Any) -> str:
@@ -172,7 +172,7 @@ class TorchDevice(TorchFramework):
             module.synchronize()
 
     def script(self) -> Script:
-        brought = [f"import {self._brought_by.__name__}"] if self._brought_by else []
+        brought = [f"import {self._providing_package.__name__}"] if self._providing_package else []
         # Autograd counts the devices at the first backward pass, which is the reference's: start the device before it.
         there = f"torch.empty(1, device={self._device!r})"
         lines = ["import torch", *brought, there, "from typing import Any", *inspect.getsource(OnDevice).splitlines()]

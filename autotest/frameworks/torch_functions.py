@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.torch_lowering import Builder
-from autotest.frameworks.torch_names import Named, spelt
+from autotest.frameworks.torch_names import Named, call_name
 
 
 @functools.cache
@@ -31,7 +31,7 @@ def public_name(function: Any) -> Named | None:
         name = f"torch.{own}"  # torch.mm is also torch.spmm
     if name == f"torch.functional.{own}" and getattr(torch, own, None) is function:
         name = f"torch.{own}"  # the name in torch.functional is not used in practice
-    return spelt(name.removeprefix("torch."))
+    return call_name(name.removeprefix("torch."))
 
 
 class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
@@ -65,7 +65,7 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
         self.seen += 1
         slot = self._builder.call(named.kind, named.target, operands, keywords)
         result = func(*args, **kwargs)
-        self._builder.gave(slot, result)
+        self._builder.record_result(slot, result)
         return result
 
     def _attribute(self, name: str, function: Any, args: Any) -> Any:
@@ -73,7 +73,7 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
         result = function(*args)
         if owner is not None and isinstance(result, torch.Tensor):
             self.seen += 1
-            self._builder.gave(self._builder.call("getattr", name, (owner,), {}), result)
+            self._builder.record_result(self._builder.call("getattr", name, (owner,), {}), result)
         return result
 
 

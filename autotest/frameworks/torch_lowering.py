@@ -48,7 +48,7 @@ class Builder:
         self.calls.append(Call(kind, target, args, kwargs, len(self.calls)))
         return len(self.calls) - 1
 
-    def gave(self, slot: int, value: Any) -> None:
+    def record_result(self, slot: int, value: Any) -> None:
         """Record the result `value` of call `slot`, so that later operands can refer to it."""
         self._note(value, slot, ())
 

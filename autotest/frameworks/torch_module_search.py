@@ -13,7 +13,15 @@ from typing import Any, Final, NamedTuple
 import torch
 
 from autotest.frameworks.torch_options import changed_options, option_values
-from autotest.frameworks.torch_search import CallArguments, Drawer, accepted, given, module_inputs, odd_inputs, telling
+from autotest.frameworks.torch_search import (
+    CallArguments,
+    TensorDrawer,
+    accepted,
+    first_effect,
+    given,
+    module_inputs,
+    odd_inputs,
+)
 
 #: Constructor arguments to try, in this order.
 CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
@@ -46,12 +54,12 @@ class ModuleUse(NamedTuple):
     called: bool = True
 
 
-def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
+def module_uses(kind: Any, drawer: TensorDrawer) -> Iterator[ModuleUse]:
     """Yield ways to construct and call `kind` that torch accepts, then the same with changed constructor options."""
     inputs = module_inputs(drawer)
     offered = option_values(drawer)
     found: list[ModuleUse] = []
-    for args in (built for built in CONSTRUCTED if _are_meant(kind, built)):
+    for args in (built for built in CONSTRUCTED if _are_plausible(kind, built)):
         if len(found) >= _CONSTRUCTORS * _INPUTS and any(_are_alike(args, made.args) for made in found):
             continue  # arguments of other types may still be accepted
         for accepted_inputs in _of_two_ranks(_called(kind, args, inputs, drawer)):
@@ -69,7 +77,7 @@ def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
         refused: list[ModuleUse] = []
         for name, value in changed_options(kind, len(base.args), offered):
             one = base._replace(kwargs={name: value})
-            taken, tells = _telling(kind, one, base, [base.inputs, *tried], drawer)
+            taken, tells = _first_effect(kind, one, base, [base.inputs, *tried], drawer)
             if taken is None:
                 refused.append(one)
             else:
@@ -78,7 +86,7 @@ def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
         # Two options at once: some options only have an effect together with others.
         for one, other in (*itertools.pairwise([*shown, *silent]), *_words_and_sizes(shown)):
             both = one._replace(kwargs={**one.kwargs, **other.kwargs})
-            taken, _ = _telling(kind, both, one, [one.inputs, other.inputs], drawer)
+            taken, _ = _first_effect(kind, both, one, [one.inputs, other.inputs], drawer)
             if taken is not None:
                 yield both._replace(inputs=taken)
         yield from _beside_another(kind, [*silent, *refused], shown, drawer)
@@ -95,12 +103,14 @@ def _words_and_sizes(made: Sequence[ModuleUse]) -> Iterator[tuple[ModuleUse, Mod
             yield one, other
 
 
-def _called_with_options(kind: Any, base: ModuleUse, offered: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:
+def _called_with_options(
+    kind: Any, base: ModuleUse, offered: tuple[Any, ...], drawer: TensorDrawer
+) -> Iterator[ModuleUse]:
     """Yield `base` with one more optional argument of the call, if that changes the result."""
     module, arguments = _built(kind, base, drawer), (base.inputs, base.named)
     plain = functools.cache(lambda _: given(module, arguments))
     for name, value in changed_options(kind.forward, 1 + len(base.inputs), (*offered, *_other_sizes(plain(0)))):
-        if telling(functools.partial(module, **{name: value}), plain, [arguments])[1]:
+        if first_effect(functools.partial(module, **{name: value}), plain, [arguments])[1]:
             yield base._replace(named={**base.named, name: value})
 
 
@@ -111,7 +121,7 @@ def _other_sizes(came: Any) -> Iterator[tuple[int, ...]]:
         yield tuple(size + 1 for size in value.shape[2:])
 
 
-def _built(kind: Any, use: ModuleUse, drawer: Drawer) -> Any:
+def _built(kind: Any, use: ModuleUse, drawer: TensorDrawer) -> Any:
     """Return the module of `use`. The seed of its parameters is always the same."""
     torch.default_generator.manual_seed(0)
     with warnings.catch_warnings():
@@ -119,7 +129,7 @@ def _built(kind: Any, use: ModuleUse, drawer: Drawer) -> Any:
         return kind(*use.args, **use.kwargs).to(drawer.dtype)
 
 
-def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:
+def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: TensorDrawer) -> Iterator[ModuleUse]:
     """Yield `kind` with each integer argument replaced by 0 and by 1. It is called if inputs of such a size fit."""
     for place, old in enumerate(args):
         for size in _SELDOM if type(old) is int else ():
@@ -130,7 +140,7 @@ def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: Drawer) -> Iterat
 
 
 def _beside_another(
-    kind: Any, alone: Sequence[ModuleUse], shown: Sequence[ModuleUse], drawer: Drawer
+    kind: Any, alone: Sequence[ModuleUse], shown: Sequence[ModuleUse], drawer: TensorDrawer
 ) -> Iterator[ModuleUse]:
     """Yield each option that has no effect or is rejected `alone`, with the first other one that gives it an effect."""
     done: set[int] = set()
@@ -138,30 +148,30 @@ def _beside_another(
     for place, one, other in itertools.islice(pairs, _PAIRS):
         if place not in done and one.kwargs.keys().isdisjoint(other.kwargs):
             both = other._replace(kwargs={**other.kwargs, **one.kwargs})
-            taken, tells = _telling(kind, both, other, [other.inputs, one.inputs], drawer)
+            taken, tells = _first_effect(kind, both, other, [other.inputs, one.inputs], drawer)
             if taken is not None and tells:
                 done.add(place)
                 yield both._replace(inputs=taken)
 
 
-def _telling(
-    kind: Any, made: ModuleUse, plain: ModuleUse, inputs: Sequence[tuple[Any, ...]], drawer: Drawer
+def _first_effect(
+    kind: Any, made: ModuleUse, plain: ModuleUse, inputs: Sequence[tuple[Any, ...]], drawer: TensorDrawer
 ) -> tuple[tuple[Any, ...] | None, bool]:
     """Return the first of `inputs` for which the results of `made` and `plain` differ, and whether there is one.
 
-    If there is none, the first inputs that `made` accepts are returned, or None; see `torch_search.telling`.
+    If there is none, the first inputs that `made` accepts are returned, or None; see `torch_search.first_effect`.
     """
     modules: list[Any] = []
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         modules += [_built(kind, one, drawer) for one in (made, plain)]
         candidates: list[CallArguments] = [(given_inputs, {}) for given_inputs in inputs]
-        index, tells = telling(modules[0], lambda index: given(modules[1], candidates[index]), candidates)
+        index, tells = first_effect(modules[0], lambda index: given(modules[1], candidates[index]), candidates)
         return None if index is None else inputs[index], tells
     return None, False
 
 
-def _are_meant(kind: Any, args: tuple[Any, ...]) -> bool:
+def _are_plausible(kind: Any, args: tuple[Any, ...]) -> bool:
     """Return whether users would pass these constructor arguments by position: none is a flag or deprecated."""
     with contextlib.suppress(ValueError, TypeError):
         given = zip(inspect.signature(kind).parameters.values(), args, strict=False)
@@ -179,7 +189,7 @@ def _are_alike(args: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
 
 
 def _called(
-    kind: Any, args: tuple[Any, ...], inputs: Sequence[tuple[Any, ...]], drawer: Drawer
+    kind: Any, args: tuple[Any, ...], inputs: Sequence[tuple[Any, ...]], drawer: TensorDrawer
 ) -> list[tuple[Any, ...]]:
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")

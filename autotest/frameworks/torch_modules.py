@@ -17,8 +17,8 @@ from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
-from autotest.frameworks.torch_module_search import CONSTRUCTED, ModuleUse, searched
-from autotest.frameworks.torch_search import Drawer
+from autotest.frameworks.torch_module_search import CONSTRUCTED, ModuleUse, module_uses
+from autotest.frameworks.torch_search import TensorDrawer
 from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import Ref
 
@@ -113,7 +113,7 @@ class ModuleDatabase:
         known = list(self._of_database(key, dtype))
         # There may be hundreds: take evenly spaced ones, or no other inputs would be tried.
         yield from known[:: math.ceil(len(known) / _KNOWN) or 1]
-        yield from searched(self._classes[key], Drawer(seed, dtype))
+        yield from module_uses(self._classes[key], TensorDrawer(seed, dtype))
 
     def _of_database(self, key: str, dtype: str) -> Iterator[ModuleUse]:
         info = self._infos.get(key)

@@ -36,7 +36,7 @@ class Named(NamedTuple):
     swapped: bool = False
 
 
-def spelt(path: str) -> Named | None:
+def call_name(path: str) -> Named | None:
     """Return a program's name for the function at a dotted path below torch, or None if it is not public."""
     if path.startswith("Tensor."):
         member = path.removeprefix("Tensor.")

@@ -24,7 +24,7 @@ from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import REFLECTED
 from autotest.frameworks.torch_options import with_fewer_options, with_names, with_options
-from autotest.frameworks.torch_search import Drawer
+from autotest.frameworks.torch_search import TensorDrawer
 from autotest.frameworks.torch_testing import UNCHECKED, internal, seeding_the_cpu_only
 from autotest.program import CallKind, Operand, Ref
 
@@ -300,7 +300,7 @@ def _inputs(info: Any, dtype: str, kind: SampleKind) -> Iterator[Any]:
             samples.extend(drawn)
         except Exception as error:  # noqa: BLE001 - a bug of the database, raised again after the samples that it made
             failed = error
-        yield from with_options(info.name, info.op, samples, Drawer(0, dtype))
+        yield from with_options(info.name, info.op, samples, TensorDrawer(0, dtype))
         if _is_at(info.name, info.op):
             yield from with_fewer_options(samples)
             yield from with_names(info.name, samples[:_NAMED])

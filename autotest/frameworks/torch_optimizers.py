@@ -12,7 +12,7 @@ from autotest.frameworks.harvester.optimizers import optimizer_classes
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
-from autotest.frameworks.torch_search import Drawer
+from autotest.frameworks.torch_search import TensorDrawer
 from autotest.program import Ref
 
 #: Values for options whose default is a number.
@@ -45,12 +45,12 @@ class OptimizerDatabase:
         ]  # fmt: skip
 
     def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
-        drawer = Drawer(seed, dtype)
+        drawer = TensorDrawer(seed, dtype)
         for options in itertools.islice(_options(self._classes[key]), _SAMPLES):
             for transposed in (False, True) if len(options) < 2 else (False,):
                 yield Sample(self._program(key, options, drawer, transposed=transposed))
 
-    def _program(self, key: str, options: Mapping[str, Any], drawer: Drawer, *, transposed: bool) -> Any:
+    def _program(self, key: str, options: Mapping[str, Any], drawer: TensorDrawer, *, transposed: bool) -> Any:
         builder = Builder(self._framework)
         slot = builder.operand(drawer.tensor((2, 3)).detach()).slot
         if transposed:

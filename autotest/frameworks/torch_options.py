@@ -14,7 +14,7 @@ from typing import Any, Final
 import torch
 
 from autotest.frameworks.torch_schemas import overloads, takes_dtype
-from autotest.frameworks.torch_search import CallArguments, Drawer, given, telling
+from autotest.frameworks.torch_search import CallArguments, TensorDrawer, first_effect, given
 
 #: Name of an optional argument that takes a word -> the words that it takes.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -58,7 +58,7 @@ _EVERYWHERE: Final = frozenset(
 )
 
 
-def option_values(drawer: Drawer) -> tuple[Any, ...]:
+def option_values(drawer: TensorDrawer) -> tuple[Any, ...]:
     """Return the values to try for an argument whose default is None: numbers, a flag, tensors of the usual sizes."""
     shapes = ((4,), (2,), (2, 4), (1,))
     positive = [drawer.tensor(shape).detach().abs() + 0.1 for shape in shapes]
@@ -101,7 +101,9 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
     return parameters
 
 
-def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any], drawer: Drawer) -> Iterator[Any]:
+def with_options(
+    path: str, function: Callable[..., Any], samples: Sequence[Any], drawer: TensorDrawer
+) -> Iterator[Any]:
     """Yield samples of torch's operator database, each with one more optional argument.
 
     The argument is one that the sample omits, or one for which all samples pass few values. It gets a value other than
@@ -116,7 +118,7 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
     """
     offered = option_values(drawer)
     named = functools.reduce(getattr, path.split("."), torch)
-    known = _given_plainly(samples)
+    known = _sampled_values(samples)
     values = list(changed_options(named, 1, offered)) or list(_of_schemas(path, offered))
     values += [("dtype", dtype) for dtype in _DTYPES if takes_dtype(path)]
     values += [(name, value) for name, told in known.items() for value in other_values(name, told[0], offered)]
@@ -129,11 +131,11 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
     tried += [one for one in map(_without_numbers, tried[:1]) if one is not None]
     candidates = [((sample.input, *sample.args), sample.kwargs) for sample in tried]
     plain = functools.cache(functools.partial(_given, function, candidates))
-    words = [(name, word) for name in _taking_words(path) for word in _words_told_of(path, name)]
+    words = [(name, word) for name in _taking_words(path) for word in _documented_words(path, name)]
     shown: list[tuple[str, Any, Any]] = []
     alone: list[tuple[str, Any]] = []
     for place, (name, value) in enumerate([*values, *words]):
-        index, tells = telling(_changed(function, name, value), plain, candidates)
+        index, tells = first_effect(_changed(function, name, value), plain, candidates)
         if index is not None and tells:
             shown.append((name, value, tried[index]))
         else:
@@ -168,7 +170,7 @@ def _beside_another(
         other = _with(sample, known, beside)
         arguments = (other.input, *other.args), other.kwargs
         plain = functools.partial(_given, function, [arguments])
-        if telling(_changed(function, name, value), plain, [arguments])[1]:
+        if first_effect(_changed(function, name, value), plain, [arguments])[1]:
             done.add(place)
             yield _with(other, name, value)
 
@@ -188,7 +190,7 @@ def _together(function: Callable[..., Any], shown: Sequence[tuple[str, Any, Any]
         known = _with(sample, name, value)
         arguments = (known.input, *known.args), known.kwargs
         plain = functools.partial(_given, function, [arguments])
-        if telling(_changed(function, other, first[other]), plain, [arguments])[1]:
+        if first_effect(_changed(function, other, first[other]), plain, [arguments])[1]:
             done.add(both)
             yield _with(known, other, first[other])
 
@@ -205,7 +207,7 @@ def _changed(function: Callable[..., Any], name: str, value: Any) -> Callable[..
     return lambda *args, **kwargs: function(*args, **{**kwargs, name: value})
 
 
-def _given_plainly(samples: Sequence[Any]) -> dict[str, list[Any]]:
+def _sampled_values(samples: Sequence[Any]) -> dict[str, list[Any]]:
     """Return name -> the numbers, flags and words that samples pass, for arguments for which they pass few values."""
     seen: dict[str, list[Any]] = {}
     for sample in samples:
@@ -223,7 +225,7 @@ def _taking_words(path: str) -> list[str]:
     return list(dict.fromkeys(item.name for found in overloads(path) for item in found if item.takes == "word"))
 
 
-def _words_told_of(path: str, name: str) -> list[str]:
+def _documented_words(path: str, name: str) -> list[str]:
     """Return the quoted words in the documentation of the function at `path` and of its in-place form.
 
     Words that are tried for an argument called `name` in any case are left out.

@@ -25,7 +25,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
+class _CallLog(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
     """Records the public functions that are called, with copies of their operands from before the call."""
 
     def __init__(self) -> None:
@@ -73,9 +73,9 @@ def function_called(call: Callable[[], Any]) -> FunctionCalled | None:
 
     Functions that do not contribute to the result are ignored, such as the counting of batches in a BatchNorm.
     """
-    with _Watching() as watching:
+    with _CallLog() as log:
         returned = call()
-    found = [(called, fed) for called, result, fed in watching.seen if result is returned]
+    found = [(called, fed) for called, result, fed in log.seen if result is returned]
     return found[0][0] if len(found) == 1 and not found[0][1] else None
 
 

@@ -20,7 +20,7 @@ _ODD_SHAPES: Final = ((2, 4, 7), (2, 4, 7, 7), (2, 4, 5, 5, 5))
 CallArguments = tuple[Sequence[Any], Mapping[str, Any]]
 
 
-class Drawer:
+class TensorDrawer:
     """Draws the tensors of one search; the same ones for the same seed and dtype."""
 
     def __init__(self, seed: int, dtype: str) -> None:
@@ -50,12 +50,12 @@ def accepted(function: Callable[..., Any], candidates: Sequence[tuple[Any, ...]]
     for arguments in candidates:
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if _says_something(function(*_copies(arguments))):
+            if _is_informative(function(*_copies(arguments))):
                 found.append(arguments)
     return found
 
 
-def telling(
+def first_effect(
     changed: Callable[..., Any], plain: Callable[[int], Any], candidates: Sequence[CallArguments]
 ) -> tuple[int | None, bool]:
     """Return the index of the first candidate for which `changed` and `plain` differ, and True.
@@ -91,7 +91,7 @@ def given(function: Callable[..., Any], arguments: CallArguments) -> Any:
         warnings.simplefilter("ignore")
         args, kwargs = _copied((tuple(arguments[0]), dict(arguments[1])), leaves)
         value = function(*args, **kwargs)
-        return (value, _gradients(value, leaves), _tensors((args, kwargs))) if _says_something(value) else None
+        return (value, _gradients(value, leaves), _tensors((args, kwargs))) if _is_informative(value) else None
     return None
 
 
@@ -144,9 +144,9 @@ def _alike(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _says_something(value: Any) -> bool:
+def _is_informative(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
-        return any(_says_something(item) for item in value)
+        return any(_is_informative(item) for item in value)
     return isinstance(value, (torch.Tensor, bool, int, float))
 
 
@@ -156,12 +156,12 @@ def _copies(arguments: tuple[Any, ...]) -> Iterator[Any]:
         yield item.detach().clone() if isinstance(item, torch.Tensor) else item
 
 
-def odd_inputs(drawer: Drawer) -> list[tuple[Any, ...]]:
+def odd_inputs(drawer: TensorDrawer) -> list[tuple[Any, ...]]:
     """Return inputs of modules that show the effects of more options: of odd sizes, and too short for a target."""
     return [*((drawer.tensor(shape),) for shape in _ODD_SHAPES), _sequences(drawer, [2, 6])]
 
 
-def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyType({})) -> list[tuple[Any, ...]]:
+def module_inputs(drawer: TensorDrawer, other_sizes: Mapping[int, int] = MappingProxyType({})) -> list[tuple[Any, ...]]:
     """Return inputs of modules to try: one tensor, two as for losses, targets, three, indices, indices of maxima.
 
     With `other_sizes` (old size -> new size), return only inputs of one and of two tensors, with their sizes replaced.
@@ -189,7 +189,7 @@ def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyT
     return [*alone, (drawer.whole((2, 3)),), *pairs, *probabilities, *classes, *triples, log_probabilities, *places]
 
 
-def _sequences(drawer: Drawer, lengths: Sequence[int]) -> tuple[Any, ...]:
+def _sequences(drawer: TensorDrawer, lengths: Sequence[int]) -> tuple[Any, ...]:
     """Return log probabilities, targets of lengths 3 and 2, and the lengths of both."""
     return (
         torch.log_softmax(drawer.tensor((6, 2, 4)).detach(), 2).requires_grad_(),

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks.lazy_imports import importing_later
+from autotest.frameworks.lazy_imports import lazily_imported
 
 #: Operators that write out of bounds on the CPU if lengths, targets, pivots or `out=` do not fit. After that, no result
 #: of the process can be trusted. Most mutations of their samples do not fit.
@@ -43,7 +43,7 @@ def internal(name: str) -> Any:
     with _stand_ins(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # If the import fails because it needs one of the postponed modules, import it again with them.
-        with contextlib.suppress(Exception), importing_later(*_SELDOM):
+        with contextlib.suppress(Exception), lazily_imported(*_SELDOM):
             return importlib.import_module(full)
         try:
             return importlib.import_module(full)

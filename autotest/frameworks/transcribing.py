@@ -95,7 +95,9 @@ class _Transcribing:
             found = own.vjp(plain, [opened(one) for one in arrays], [opened(one) for one in cotangents])
             return [Traced(opened(one), "", self.written) for one in found]
 
-    def push_back(self, roots: Iterable[tuple[TapeTensor, TapeTensor | None]], *, keep: bool = False) -> dict[Any, Any]:
+    def backpropagate(
+        self, roots: Iterable[tuple[TapeTensor, TapeTensor | None]], *, keep: bool = False
+    ) -> dict[Any, Any]:
         own: Any = super()
         written = self.written
         if written.differentiated is not None:
@@ -104,7 +106,7 @@ class _Transcribing:
         texts = [(written.text(root.array), written.text(given.array)) for root, given in started]
         end = len(written.statements)
         with self._muted():
-            found: dict[Any, Any] = own.push_back(started, keep=keep)
+            found: dict[Any, Any] = own.backpropagate(started, keep=keep)
         inputs = [target for target in found if isinstance(target, TapeTensor)]
         names = tuple(f"g{at}" for at in range(len(inputs)))
         listed = {

@@ -118,22 +118,22 @@ class AnsweringEnd:
 
     Args:
         answers: descriptor of the file that answers are written to.
-        asked: descriptor of the shared memory for large arrays of questions; None if there is none.
-        told: the same for large arrays of answers.
+        question_memory: descriptor of the shared memory for large arrays of questions; None if there is none.
+        answer_memory: the same for large arrays of answers.
     """
 
-    def __init__(self, answers: int, asked: int | None = None, told: int | None = None) -> None:
+    def __init__(self, answers: int, question_memory: int | None = None, answer_memory: int | None = None) -> None:
         self._questions, self._answers = sys.stdin.buffer, os.fdopen(answers, "wb")
-        self._asked = None if asked is None else SharedMemory(asked)
-        self._told = None if told is None else SharedMemory(told)
+        self._question_memory = None if question_memory is None else SharedMemory(question_memory)
+        self._answer_memory = None if answer_memory is None else SharedMemory(answer_memory)
         self.send(None)  # tells the other side that this process has started
 
     def receive(self) -> Any:
         """Return the next message. Its large arrays are valid until the next answer is sent."""
-        return receive(self._questions, None if self._asked is None else self._asked.taken)
+        return receive(self._questions, None if self._question_memory is None else self._question_memory.taken)
 
     def send(self, answer: Any) -> None:
         """Send an answer. The previous one must have been read."""
-        if self._told is not None:
-            self._told.clear()
-        send(self._answers, answer, self._told)
+        if self._answer_memory is not None:
+            self._answer_memory.clear()
+        send(self._answers, answer, self._answer_memory)

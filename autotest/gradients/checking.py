@@ -87,10 +87,10 @@ def _oddities(
     for o, output in enumerate(outputs):
         (frozen,) = function.framework.values([output])
         cotangent = _direction(reals(frozen.data).size, 7 + o)
-        once, again = (function.pushed_back(o, cotangent) for _ in range(2))
+        once, again = (function.vjp(o, cotangent) for _ in range(2))
         runs = [once, again]
         if rule.strict:
-            runs += [function.pushed_back(o, cotangent, strided=True), function.pushed_back(o, -cotangent)]
+            runs += [function.vjp(o, cotangent, strided=True), function.vjp(o, -cotangent)]
         for i, array in enumerate(function.arrays):
             note, size = _oddity(function, [gradients[i] for gradients in runs], array, rule)
             if note:
@@ -145,7 +145,7 @@ def _projected(function: FunctionOfInputs, outputs: list[Any], names: tuple[list
     rows: list[GradientRow] = []
     values = [reals(frozen.data) for frozen in function.framework.values(outputs)]
     seen = [_direction(value.size, 100 + o) for o, value in enumerate(values)]
-    analytic = [function.pushed_back(o, seen[o]) for o in range(len(outputs))]
+    analytic = [function.vjp(o, seen[o]) for o in range(len(outputs))]
     for i, array in enumerate(function.arrays):
         along = _direction(reals(array.data).size, i)
         numeric = function.derivative(i, along, 1e-6)
@@ -280,7 +280,7 @@ def _analytic(function: FunctionOfInputs, sizes: list[int]) -> tuple[list[list[R
         for j in range(sizes[o]):
             unit = np.zeros(sizes[o])
             unit[j] = 1.0
-            for i, gradient in enumerate(function.pushed_back(o, unit)):
+            for i, gradient in enumerate(function.vjp(o, unit)):
                 if gradient is not None:
                     (value,) = function.framework.values([gradient])
                     jacobians[i][o][:, j] = reals(value.data)

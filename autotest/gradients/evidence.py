@@ -23,7 +23,7 @@ ROUNDING = 4 * ULP
 #: A wrong derivative is off by more than this multiple of the error that the two quotients indicate.
 MARGIN = 4.0
 #: Relative difference up to which two quotients agree. Near a pole, the shorter step gives one many times as large.
-SETTLED = 0.1
+CONVERGENCE_FACTOR = 0.1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,17 +80,17 @@ def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
         bound = rule.atol + rule.rtol * np.abs(quotient)
         gap = np.minimum(np.abs(analytic - wide), np.abs(analytic - quotient))
         # At a kink, the slope changes by the same amount over both distances; near a pole, more over the shorter one.
-        known = settled(wide, quotient, bound) & settled(bend, jump, bound + SETTLED * np.abs(quotient))
+        known = converged(wide, quotient, bound) & converged(bend, jump, bound + CONVERGENCE_FACTOR * np.abs(quotient))
         known &= np.isfinite(centre) & np.isfinite(wide) & np.isfinite(quotient)
         smooth = line.finite and bool((known & (unsure <= 10 * bound)).all())
         off = np.where(np.isfinite(analytic), gap > bound + unsure, smooth)
     return known & off, quotient
 
 
-def settled(wide: Real, quotient: Real, bound: Real) -> Real:
+def converged(wide: Real, quotient: Real, bound: Real) -> Real:
     """Return a mask of the quotients over two distances that agree as for a smooth function."""
     with np.errstate(all="ignore"):
-        mask: Real = np.abs(wide - quotient) <= bound + SETTLED * np.maximum(np.abs(wide), np.abs(quotient))
+        mask: Real = np.abs(wide - quotient) <= bound + CONVERGENCE_FACTOR * np.maximum(np.abs(wide), np.abs(quotient))
     return mask
 
 
@@ -109,4 +109,4 @@ def has_ties(numbers: Real, eps: float) -> bool:
     return bool((np.diff(ordered) <= 2 * eps).any())
 
 
-__all__ = ["Line", "has_neighbours", "has_ties", "magnitude_of", "refuted", "settled"]
+__all__ = ["Line", "converged", "has_neighbours", "has_ties", "magnitude_of", "refuted"]

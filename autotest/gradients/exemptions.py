@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autotest.gradients.evidence import Line, has_neighbours, magnitude_of, refuted, settled
+from autotest.gradients.evidence import Line, converged, has_neighbours, magnitude_of, refuted
 from autotest.gradients.function import FunctionOfInputs, Real, reals, slope
 from autotest.gradients.rule import Rule
 from autotest.results.gradient_rows import failing
@@ -116,7 +116,7 @@ class JacobianBlock:
             for j in columns:
                 unit = np.zeros(numeric.size)
                 unit[j] = 1.0
-                gradient = function.pushed_back(self.output, unit)[i]
+                gradient = function.vjp(self.output, unit)[i]
                 own = 0.0
                 if gradient is not None:
                     (value,) = function.framework.values([gradient])
@@ -142,7 +142,7 @@ class JacobianBlock:
         with np.errstate(all="ignore"):
             close = np.abs(analytic - near) <= bound + 4 * height / distance + 2 * np.abs(far - near)
         lower = (height > 0) & (height <= COARSEST * typical)
-        return (height > 0) & close, lower & ~close & settled(far, near, bound)
+        return (height > 0) & close, lower & ~close & converged(far, near, bound)
 
     def _quotient(self, k: int, step: float) -> Real:
         above, below = self.function.around(self.input, k, step)

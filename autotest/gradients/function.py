@@ -106,7 +106,7 @@ class FunctionOfInputs:
         with np.errstate(all="ignore"):
             return [slope(one, other, 2 * eps) for one, other in zip(above, below, strict=True)]
 
-    def pushed_back(self, which: int, cotangent: Real, *, strided: bool = False) -> list[Any]:
+    def vjp(self, which: int, cotangent: Real, *, strided: bool = False) -> list[Any]:
         """Return the gradient of each varied input by autograd, or None where there is none.
 
         The function is called again, because inputs must not change between its call and the backward pass.

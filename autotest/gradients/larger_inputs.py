@@ -40,7 +40,7 @@ class LargerInputs:
         )
 
 
-def below_enough(shapes: InputShapes) -> list[str]:
+def too_small(shapes: InputShapes) -> list[str]:
     """Return the names of the inputs with fewer than `ENOUGH` elements."""
     return [name for name, shape in shapes.items() if math.prod(shape) < ENOUGH]
 
@@ -103,8 +103,8 @@ def _fits(found: _Measured, start: _Measured) -> bool:
     if found.shapes.keys() != start.shapes.keys():  # a raised number was a number of layers
         return False
     grown = all(math.prod(shape) >= math.prod(start.shapes[name]) for name, shape in found.shapes.items())
-    sober = not math.isfinite(start.magnitude) or found.magnitude <= max(100.0, 10 * start.magnitude)
-    return grown and sober and 0 < found.elements <= MOST
+    meaningful = not math.isfinite(start.magnitude) or found.magnitude <= max(100.0, 10 * start.magnitude)
+    return grown and meaningful and 0 < found.elements <= MOST
 
 
 def _candidates(program: Program, shape: tuple[int, ...]) -> Iterator[Program]:
@@ -187,4 +187,4 @@ def _numbered(program: Program, size: int, new: int) -> list[Program]:
     return [Program(calls, program.arrays, program.undefined)]
 
 
-__all__ = ["ENOUGH", "LargerInputs", "below_enough", "with_larger_inputs"]
+__all__ = ["ENOUGH", "LargerInputs", "too_small", "with_larger_inputs"]

@@ -10,7 +10,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.checking import GradcheckResult
-from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, below_enough, with_larger_inputs
+from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, too_small, with_larger_inputs
 from autotest.gradients.programs import NotNumeric, check_program
 from autotest.gradients.rule import Rule
 from autotest.program import Program
@@ -38,7 +38,7 @@ class NumericResult:
     unchecked: str = ""
 
 
-def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
+def check_numerically(record: Record, settings: Settings) -> NumericResult:
     """Check the gradients of each side of a trial numerically, with the options in `settings`.
 
     If the gradients are right, they are checked again on larger inputs.
@@ -60,17 +60,17 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
             continue
         result.pairs += len(found.rows)
         larger = larger or (with_larger_inputs(program, pair.reference) if found.rows and found.passed else None)
-        small = [] if larger is None else below_enough(larger.after)
-        told = _smallness(small)
+        small = [] if larger is None else too_small(larger.after)
+        suffix = _smallness(small)
         if larger is not None and found.passed and str(larger):
             try:
                 found, places = _checked(larger.program, framework, settings)
-                told = f"\n(on larger inputs: {larger}){told}"
+                suffix = f"\n(on larger inputs: {larger}){suffix}"
             except NotNumeric as error:
-                small = below_enough(larger.before)
-                told = f"\n(only on the drawn inputs; on larger inputs {error})"
+                small = too_small(larger.before)
+                suffix = f"\n(only on the drawn inputs; on larger inputs {error})"
         result.small += [name for name in small if name not in result.small]
-        result.mismatches += mismatches_of(found, places, side, framework, told)
+        result.mismatches += mismatches_of(found, places, side, framework, suffix)
     return result
 
 
@@ -90,7 +90,7 @@ def _smallness(small: Sequence[str]) -> str:
 
 
 def mismatches_of(
-    found: GradcheckResult, places: Mapping[str, tuple[int, str]], side: Side, framework: Framework, told: str = ""
+    found: GradcheckResult, places: Mapping[str, tuple[int, str]], side: Side, framework: Framework, suffix: str = ""
 ) -> list[Mismatch]:
     """Return a mismatch for each row that failed.
 
@@ -99,7 +99,7 @@ def mismatches_of(
         places: name of an input -> its slot in the program, and the part of its value.
         side: the side that was checked.
         framework: the framework of that side.
-        told: text to append to the messages.
+        suffix: text to append to the messages.
     """
     failed = [row for row in found.rows if not row.passed]
     mismatches: list[Mismatch] = []
@@ -107,7 +107,7 @@ def mismatches_of(
         rows = [row, *(other for other in found.rows if other is not row)]
         name, (slot, place) = gradient_of(row.input), places[row.input]
         table = report.failure(rows, f"{name} of {framework.name}")
-        message = f"{table}\n(of its own forward, by central differences in float64){told}"
+        message = f"{table}\n(of its own forward, by central differences in float64){suffix}"
         mismatches.append(
             Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=gradient_of(place))
         )

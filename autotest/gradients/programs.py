@@ -11,10 +11,10 @@ import numpy as np
 from autotest.base.errors import AutotestError
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
-from autotest.gradients.by_definition import ProgramRun, redefined
 from autotest.gradients.checking import GradcheckResult, check, forward_rows
 from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
+from autotest.gradients.redefined_gradients import ProgramRun, redefined
 from autotest.gradients.rule import Rule
 from autotest.program import Array, Call, Program, Ref, leaves, refs
 from autotest.program.rewriting import widened
@@ -26,7 +26,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     written,
 )
-from autotest.replaying.replay import perform
+from autotest.replaying.replay import run_call
 
 #: Methods of modules that are called only once: the state after them is what is varied.
 _TELLING = frozenset(("double", "to", "load_state_dict"))
@@ -198,10 +198,10 @@ class ProgramFunction:
             elif call.slot in self.constants:
                 values.append(self._made(*self.constants[call.slot]))
             else:
-                value = perform(call, self._framework, values, self._program.arrays)
-                values.append(self._settled(call, value) if first else value)
+                value = run_call(call, self._framework, values, self._program.arrays)
+                values.append(self._reusable_result(call, value) if first else value)
 
-    def _settled(self, call: Call, value: Any) -> Any:
+    def _reusable_result(self, call: Call, value: Any) -> Any:
         """Return the result of `call`, and decide whether later runs reuse it instead of running the call again.
 
         Leaves and modules are made and set up only once. A result that is computed from a value that carries gradients,
@@ -237,8 +237,8 @@ class ProgramFunction:
         if call.kind in ("function", "builtin") and isinstance(value, modules):
             return True  # a function such as `spectral_norm` may be applied to a module only once
         owner = call.args[0] if call.args else None
-        told = call.kind == "load_state" or (call.kind == "method" and call.target in _TELLING)
-        return told and type(owner) is Ref and isinstance(self._values[owner.slot], modules)
+        changes_module = call.kind == "load_state" or (call.kind == "method" and call.target in _TELLING)
+        return changes_module and type(owner) is Ref and isinstance(self._values[owner.slot], modules)
 
     def _writes_into_kept(self, call: Call) -> bool:
         """Return whether `call` writes, outside of autograd, into a leaf or parameter, which then keeps the result."""

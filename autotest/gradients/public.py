@@ -299,6 +299,6 @@ def _verdict(checked: GradcheckResult, framework: Framework, raise_exception: bo
     if checked.passed:
         return True
     if raise_exception:
-        told = report.failure(checked.rows, f"a gradient of {framework.name}")
-        raise GradcheckError(told + (f"\n\n{framework.name} itself says: {complaint}" if complaint else ""))
+        failure_text = report.failure(checked.rows, f"a gradient of {framework.name}")
+        raise GradcheckError(failure_text + (f"\n\n{framework.name} itself says: {complaint}" if complaint else ""))
     return False

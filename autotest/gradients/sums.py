@@ -121,7 +121,7 @@ def _summed(function: FunctionOfInputs, pair: tuple[int, int], weight: Real, ext
     def gradient(numbers: Real) -> Real:
         function.put(i, numbers)
         try:
-            pushed = function.pushed_back(o, weight)[i]
+            pushed = function.vjp(o, weight)[i]
             return np.zeros(numbers.size) if pushed is None else reals(function.framework.values([pushed])[0].data)
         finally:
             function.put(i, drawn)

@@ -26,7 +26,7 @@ from autotest.recording.recorder import Recorder, current
 from autotest.recording.tensors import from_drawn
 from autotest.running import run_hooks
 from autotest.running.tally import Tally
-from autotest.trials.backward import push_back, unused_results
+from autotest.trials.backward import run_backward, unused_results
 from autotest.trials.returned import returned_tensors
 from generators import Generator, choice_array
 
@@ -101,9 +101,9 @@ def autotest(
                 returned = without_sides(function(*args, **kwargs))
             _limit_sizes(recorder)
             if backward_here:
-                _push_ones_back(recorder, returned)
-            elif auto_backward and not _pushed_into(recorder, returned):
-                _push_from_the_last(recorder)
+                _backward_of_ones(recorder, returned)
+            elif auto_backward and not _has_backward(recorder, returned):
+                _backward_from_last(recorder)
             return returned
 
         decorated = decorate(body, settings, style_pair, _options)
@@ -153,28 +153,28 @@ def _limit_sizes(recorder: Recorder) -> None:
             )
 
 
-def _push_ones_back(recorder: Recorder, returned: Any) -> None:
+def _backward_of_ones(recorder: Recorder, returned: Any) -> None:
     for value in returned_tensors(returned, recorder):
         if recorder.pair.reference.can_backpropagate(value._sides()[0]):
             tensor: Any = value
             tensor.backward(torch.ones_like(tensor))
 
 
-def _pushed_into(recorder: Recorder, returned: Any) -> bool:
+def _has_backward(recorder: Recorder, returned: Any) -> bool:
     """Return whether the trial itself pushes a cotangent into some tensor."""
     if returned is None:
         return any(True for _ in unused_results(recorder))
     return bool(returned_tensors(returned, recorder))
 
 
-def _push_from_the_last(recorder: Recorder) -> None:
+def _backward_from_last(recorder: Recorder) -> None:
     """Push back from the last call that carries gradients, unless the body pushed back itself.
 
     For tests that return only plain values, into which nothing can be pushed: their gradients count too.
     """
     if not any(pushes_gradients(call) for call in recorder.calls):
         carrying = [call for call in carrying_calls(recorder) if listed(call.target) is None]
-        push_back(recorder, returned_tensors(Value(recorder, carrying[-1].slot), recorder) if carrying else ())
+        run_backward(recorder, returned_tensors(Value(recorder, carrying[-1].slot), recorder) if carrying else ())
 
 
 def random_tensor(

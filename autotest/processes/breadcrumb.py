@@ -31,7 +31,7 @@ _BACKWARD, _REFUSED, _OF_REFERENCE, _JUDGED = 1, 2, 4, 8
 _PID = struct.Struct("<q")
 _PID_AT = 64
 _TEST_AT = 128
-#: The operator and the signature of the current call, written by a `Watch` that knows the call may kill.
+#: The operator and the signature of the current call, written by a `CallObserver` that knows the call may kill.
 _NOTE_AT = 3072
 #: The name of each operator is written once, so that a call only writes its number. Number 0 has no name.
 _NAMES_AT, _NAME_SIZE, _NAMES = 4096, 64, 959
@@ -67,7 +67,7 @@ class Position:
 
 
 class Breadcrumb:
-    """The breadcrumb file of this process, open for writing. As a `Watch`, it is notified of each call."""
+    """The breadcrumb file of this process, open for writing. As a `CallObserver`, it is notified of each call."""
 
     __slots__ = ("__weakref__", "_file", "_memory", "_numbers", "_operator", "close", "path")
 
@@ -94,11 +94,11 @@ class Breadcrumb:
         self._numbers: dict[str, int] = {}
         self._operator = 0
         self.close = weakref.finalize(self, _end, path, os.getpid(), self._memory, self._file)
-        self.rest()
+        self.idle()
 
     def test(self, file: Path | None, test: str, base_seed: int, **settings: Any) -> None:
         """Record that the following trials are of this test."""
-        self.rest()
+        self.idle()
         facts = [str(file or ""), test, base_seed, settings]
         text = json.dumps(facts).encode() + b"\n"
         if len(text) <= _NOTE_AT - _TEST_AT:
@@ -115,7 +115,7 @@ class Breadcrumb:
         self._memory[_NOTE_AT] = 0
         _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
 
-    def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
+    def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
         number = self._numbers.get(call.target)
         if number is None:
             number = self._number(recorder, call)
@@ -150,7 +150,7 @@ class Breadcrumb:
         self._numbers[name] = number
         return number
 
-    def rest(self) -> None:
+    def idle(self) -> None:
         """Record that no trial is running."""
         _STATE.pack_into(self._memory, _STATE_AT, -1, 0, 0, 0)
 

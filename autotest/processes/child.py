@@ -52,13 +52,13 @@ def quiet(log: Path | None) -> None:
     """Detach this process from the terminal: it reads nothing, and prints only to `log`."""
     faulthandler.disable()  # it was enabled for the parent process
     nothing = os.open(os.devnull, os.O_RDWR)
-    told = nothing
+    output = nothing
     if log is not None:
         with contextlib.suppress(OSError):  # such as a full disk, which must not end the process
-            told = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for descriptor, source in ((0, nothing), (1, told), (2, told)):
+            output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for descriptor, source in ((0, nothing), (1, output), (2, output)):
         os.dup2(source, descriptor)
-    for opened in {nothing, told}:
+    for opened in {nothing, output}:
         os.close(opened)
     # The parent's stream objects may have unwritten text in their buffers, which only the parent must write.
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - these live as long as the process
@@ -86,7 +86,7 @@ def begin(descriptor: int, server: socket.socket, parent: int) -> ForkRequest:
     return ForkRequest(connection, server)
 
 
-def perform(task: ForkRequest) -> None:
+def run_request(task: ForkRequest) -> None:
     """Perform the task and end this process, with status 0 if the task is done and 1 if it raised."""
 
     def work() -> None:

@@ -226,7 +226,7 @@ class Server:
         process.connection.send((function, arguments))
         return process
 
-    def tried(self, work: Callable[[], T]) -> T:
+    def retried(self, work: Callable[[], T]) -> T:
         """Return the result of `work`, which uses processes of this server; run it again if the server is lost."""
         try:
             return work()

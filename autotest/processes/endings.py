@@ -55,7 +55,7 @@ def death_from_status(status: int, killed_before: int | None = None) -> ProcessD
     return ProcessDeath("crash", f"{describe(status)}: out of memory, or somebody's kill -9")
 
 
-class Pace:
+class TimeoutEstimate:
     """Durations of programs of one kind on this machine; shared by all code that runs them."""
 
     #: The least number of seconds to wait, and the factor by which the longest run may be exceeded.
@@ -64,11 +64,11 @@ class Pace:
     def __init__(self) -> None:
         self._longest = 0.0
 
-    def took(self, seconds: float) -> None:
+    def record(self, seconds: float) -> None:
         """Record that a program ended after this many seconds."""
         self._longest = max(self._longest, seconds)
 
-    def patience(self, expected: float, most: float) -> float:
+    def timeout(self, expected: float, most: float) -> float:
         """Return the seconds after which a program that should take about `expected` seconds hangs; at most `most`."""
         return min(most, max(self.LEAST, self.TIMES * max(expected, self._longest)))
 

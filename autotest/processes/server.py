@@ -23,7 +23,7 @@ import struct
 from collections.abc import Callable, Sequence
 
 from autotest.base.errors import AutotestError
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.processes import child
 
 #: A process id, or an exit status as `os.waitstatus_to_exitcode` returns it.
@@ -70,7 +70,7 @@ class ForkServer:
         if len(descriptors) == 2:
             return self._fork(client, *descriptors)
         if not message:
-            self._gone(client)
+            self._drop_client(client)
         return None
 
     def _fork(self, client: socket.socket, connection: int, pipe: int) -> child.ForkRequest | None:
@@ -81,7 +81,7 @@ class ForkServer:
         except OSError:
             pid = NO_PROCESS
         if pid == 0 and os.getpid() != server:
-            return self._born(connection, pipe, own, theirs, server)
+            return self._become_child(connection, pipe, own, theirs, server)
         os.close(connection)
         theirs.close()
         with contextlib.suppress(OSError):
@@ -95,7 +95,7 @@ class ForkServer:
             self._clients[own] = set()
         return None
 
-    def _born(
+    def _become_child(
         self, connection: int, pipe: int, own: socket.socket, theirs: socket.socket, server: int
     ) -> child.ForkRequest:
         """Close everything that belongs to the server. Runs in the child."""
@@ -123,7 +123,7 @@ class ForkServer:
                     os.write(pipe, NUMBER.pack(os.waitstatus_to_exitcode(status)))
                 os.close(pipe)
 
-    def _gone(self, client: socket.socket) -> None:
+    def _drop_client(self, client: socket.socket) -> None:
         """Kill the children of a `client` that has closed its end; if it is the owner, end the server too."""
         for pid in self._clients.pop(client):
             if pid in self._pipes:
@@ -139,7 +139,7 @@ def fork_from_here(owner: socket.socket) -> None:
     """Serve from this process, which is a fork of one that has already used the frameworks. Never returns."""
     child.quiet(None)
     child.die_with_parent(os.getppid())
-    child.perform(ForkServer(owner).serve())
+    child.run_request(ForkServer(owner).serve())
 
 
 def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: bool) -> None:
@@ -162,10 +162,10 @@ def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: boo
     # A child meets the same error in the choice or the import of the frameworks, and reports it.
     with contextlib.suppress(AutotestError):
         if ahead:
-            _import_around(chosen(), serve)
+            _import_around(chosen_pair(), serve)
     if not task:
         serve()
-    child.perform(task[0])
+    child.run_request(task[0])
 
 
 def _import_around(pair: Pair, fork: Callable[[], None]) -> None:

@@ -54,7 +54,7 @@ def isolated(
     call = program.calls[slot]
     part = _Excerpt(program, operands, slot, asking=gradients)
     for ref in dict.fromkeys(refs(call)):
-        part.bring(ref.slot)
+        part.provide(ref.slot)
     if gradients and in_place(call) and type(call.args[0]) is Ref:
         # A leaf that requires a gradient must not be written into.
         call = call._replace(args=(Ref(part.add("method", "clone", (call.args[0],))), *call.args[1:]))
@@ -74,7 +74,7 @@ def onwards(program: Program, start: int, held: Mapping[int, Any]) -> Program:
     for call in program.calls[start:]:
         for ref in refs(call):
             if ref.slot < start:
-                part.bring(ref.slot)
+                part.provide(ref.slot)
     for call in program.calls[start:]:
         part.keep(call)
     undefined = [slot for slot in program.undefined if slot >= start]
@@ -121,7 +121,7 @@ class _Excerpt:
         held = type(item) is Ref and type(self._held.get(item.slot)) is TensorValue
         return Ref(self.add("method", "clone", (item,))) if held else item
 
-    def bring(self, at: int) -> None:
+    def provide(self, at: int) -> None:
         """Provide the value of slot `at`: as a new input, as a literal, or by the calls that created it."""
         if at in self._plain or at in self._there:
             return
@@ -140,7 +140,7 @@ class _Excerpt:
     def push(self, root: Operand, result: Any, cotangents: Mapping[str, TensorValue | None]) -> None:
         """Append the call that propagates `cotangents` back through `root`, whose value is `result`."""
         pairs = [
-            (self._item(root, indices), cotangents.get(item_path(indices)) or _made_up(tensor))
+            (self._item(root, indices), cotangents.get(item_path(indices)) or _varied_cotangent(tensor))
             for indices, tensor in _tensors(result)
             if tensor.requires_grad or (not indices and is_differentiable(tensor.dtype))
         ]
@@ -170,16 +170,16 @@ class _Excerpt:
         """Append the calls that created the object in slot `at` and those that changed its state before the end."""
         origin = self._program.calls[at]
         for ref in refs(origin):
-            self.bring(ref.slot)
+            self.provide(ref.slot)
         self.keep(origin)
         training = True
         for later in self._program.calls[at + 1 : self._end]:
             if not later.args or later.args[0] != Ref(at):
                 continue
-            told = (is_setting(later) and later.kind != "load_state") or later.kind in ("enter", "exit")
-            if told or reparametrizes(later) or (later.kind == "load_state" and state is None):
+            changes_state = (is_setting(later) and later.kind != "load_state") or later.kind in ("enter", "exit")
+            if changes_state or reparametrizes(later) or (later.kind == "load_state" and state is None):
                 for ref in refs(later):
-                    self.bring(ref.slot)
+                    self.provide(ref.slot)
                 self.keep(later)
             if later.target in ("train", "eval"):
                 training = later.target == "train" and later.args[1:] != (False,)
@@ -211,7 +211,7 @@ def _tensors(value: Any, indices: tuple[int, ...] = ()) -> Sequence[tuple[tuple[
     return []
 
 
-def _made_up(result: TensorValue) -> TensorValue:
+def _varied_cotangent(result: TensorValue) -> TensorValue:
     """Return a cotangent for `result` with varied elements, which are exact in half precision.
 
     They vary so that a permuted gradient is noticed.

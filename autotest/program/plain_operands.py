@@ -7,7 +7,7 @@ from typing import Any
 from autotest.program.calls import Root
 
 
-def told(operand: Any) -> str:
+def operand_text(operand: Any) -> str:
     """Return a short description of `operand`.
 
     It is ``True``, ``'mean'``, ``None``, ``number``, ``0``, ``negative``, ``NaN``, a dtype's name, or the name of the
@@ -22,4 +22,4 @@ def told(operand: Any) -> str:
     return type(operand).__name__
 
 
-__all__ = ["told"]
+__all__ = ["operand_text"]

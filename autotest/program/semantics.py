@@ -99,7 +99,7 @@ def assigns_items(call: Call) -> bool:
     return call.kind == "operator" and call.target in ("setitem", "delitem")
 
 
-def asked_in_place(call: Call) -> bool:
+def in_place_by_argument(call: Call) -> bool:
     """Whether an argument makes `call` write into its first operand: ``relu(x, inplace=True)``."""
     if call.kind not in ("function", "method"):
         return False
@@ -112,7 +112,7 @@ def asked_in_place(call: Call) -> bool:
 
 def written(call: Call) -> Iterator[Ref]:
     """Yield the earlier values that `call` writes into, except writes of a module to its own buffers and operands."""
-    if call.kind in ("overwrite", "load_state", "setattr") or in_place(call) or asked_in_place(call):
+    if call.kind in ("overwrite", "load_state", "setattr") or in_place(call) or in_place_by_argument(call):
         yield from (item for item in call.args[:1] if type(item) is Ref)
     for item in leaves(call.kwargs.get("out")):
         if type(item) is Ref:

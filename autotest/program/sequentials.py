@@ -20,7 +20,7 @@ _CHANGING = frozenset(
 )
 
 
-def taken_apart(program: Program) -> Program:
+def with_layers_unrolled(program: Program) -> Program:
     """Return `program` with every call of a Sequential replaced by one call for each of its layers.
 
     This covers only Sequentials that were built from modules of the program and not changed afterwards. If none is

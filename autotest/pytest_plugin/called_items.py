@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from autotest.sources.called_tests import CollectedName, labels
+from autotest.sources.test_names import CollectedName, labels
 from autotest.sources.with_fixtures import direct_arguments
 
 

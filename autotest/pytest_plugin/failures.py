@@ -11,7 +11,7 @@ import pytest
 from autotest.base.errors import AutotestError, FrameworkMissing
 from autotest.base.options import DEFAULT_PAIR
 from autotest.report.colours import LineRole, pieces
-from autotest.trials.body_errors import own_lines
+from autotest.trials.body_errors import traceback_of_test
 from generators import GeneratorError
 
 #: Packages that a test calls and whose frames do not help the reader of its traceback.
@@ -24,9 +24,9 @@ def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.E
     in_body = any(_module(entry) == "autotest.trials.trial" for entry in entries)
     if isinstance(error, AutotestError) and (not in_body or isinstance(error, FrameworkMissing)):
         _show_as_text(report, item, error)
-    elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "of_the_test", False):
+    elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "is_test_mistake", False):
         # These errors are about a line of the test. Any other error may be caused by this library, so its frames stay.
-        own = own_lines(excinfo.tb, FOREIGN)
+        own = traceback_of_test(excinfo.tb, FOREIGN)
         if own is not None:
             report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exc_info((type(error), error, own)))
 

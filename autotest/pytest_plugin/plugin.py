@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from autotest.pytest_plugin.summaries import RanTest
     from autotest.report.session import FindingSummary, TestSummary
     from autotest.running.tally import Tally
-    from autotest.sources.called_tests import CollectedName
+    from autotest.sources.test_names import CollectedName
     from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
@@ -104,7 +104,7 @@ class Session:
         def listen(test: Test, context: RunContext, tally: Tally) -> None:
             tallies.append((test.id, context, tally))
 
-        with run_hook(listen), self._where_it_runs(item), self._as_it_is_called(item), self._shown():
+        with run_hook(listen), self._isolated_if_needed(item), self._collected_name(item), self._shown():
             yield
         if tallies:
             from autotest.pytest_plugin import summaries
@@ -133,18 +133,18 @@ class Session:
             yield
 
     @contextlib.contextmanager
-    def _as_it_is_called(self, item: pytest.Item) -> Iterator[None]:
+    def _collected_name(self, item: pytest.Item) -> Iterator[None]:
         called = self._names.get(item.nodeid)
         if called is None:
             yield
             return
-        from autotest.sources.called_tests import collected_as
+        from autotest.sources.test_names import collected_as
 
         with collected_as(called):
             yield
 
     @contextlib.contextmanager
-    def _where_it_runs(self, item: pytest.Item) -> Iterator[None]:
+    def _isolated_if_needed(self, item: pytest.Item) -> Iterator[None]:
         """Run an autotest's trials in a worker process, which sets up its own fixtures, with `--autotest-isolate`."""
         if not self._config.getoption("autotest_isolate") or not is_autotest(item):
             yield
@@ -174,10 +174,10 @@ class Session:
             from autotest.pytest_plugin import summaries
             from autotest.report import session
 
-            summaries.note_end(summary, error, told=report.outcome != "passed")
-            told = list(session.properties(summary))
-            item.user_properties += told
-            report.user_properties += told
+            summaries.note_end(summary, error, failed=report.outcome != "passed")
+            properties = list(session.properties(summary))
+            item.user_properties += properties
+            report.user_properties += properties
             report.autotest = summary  # type: ignore[attr-defined]
             if summary["found"]:
                 _add_section(report, summary["found"], self._config)
@@ -219,7 +219,7 @@ class Session:
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: object) -> None:
         """Report how a worker of pytest-xdist died, with a reproducer."""
         from autotest.base import options
-        from autotest.frameworks import chosen
+        from autotest.frameworks import chosen_pair
         from autotest.processes import breadcrumb
         from autotest.pytest_plugin import summaries
         from autotest.results.verification import Verification
@@ -231,7 +231,7 @@ class Session:
             if _plain_name(position.test) != _plain_name(crashitem):
                 continue
             try:
-                recovered = deaths.recover(path, position, RunContext(chosen(), asked))
+                recovered = deaths.recover(path, position, RunContext(chosen_pair(), asked))
             except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session continues
                 report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
                 continue
@@ -274,10 +274,10 @@ def _takes_examples(item: pytest.Item) -> bool:
 def _import_frameworks() -> None:
     """Import both frameworks, which takes seconds: Hypothesis has a deadline for each example, also the first."""
     from autotest.base.errors import AutotestError
-    from autotest.frameworks import chosen
+    from autotest.frameworks import chosen_pair
 
     with contextlib.suppress(AutotestError):  # the test itself reports the error
-        chosen().load()
+        chosen_pair().load()
 
 
 def _variables() -> Iterator[tuple[str, str]]:

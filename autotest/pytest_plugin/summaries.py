@@ -59,12 +59,12 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
     }
 
 
-def note_end(summary: TestSummary, error: BaseException | None, *, told: bool) -> None:
+def note_end(summary: TestSummary, error: BaseException | None, *, failed: bool) -> None:
     """Add to `summary` the findings in `error`, which the item raised, if it did.
 
-    `told` is whether pytest itself reports the item as failed or skipped.
+    `failed` is whether pytest itself reports the item as failed or skipped.
     """
-    summary["told"] = told
+    summary["told"] = failed
     # One finding of each candidate that differs.
     divergences = (error, *error.others) if isinstance(error, Divergence) else ()
     found = [(one.finding, one.place) for one in divergences if one.finding is not None]

@@ -50,7 +50,7 @@ class Sweep(pytest.Collector):
         super().__init__(**arguments)
         asked = options.from_environment()
         plan = SweepPlan(expression, seed=asked.seed, option="--autotest-sweep=")
-        plan.chosen()
+        plan.cell_filter()
         self.ledger = () if asked.ledger is None else ledger.read(asked.ledger)
         self.operators = Operators(
             plan, asked.directory, verify=asked.verify, deadline=asked.deadline, memory=asked.memory

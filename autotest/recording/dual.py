@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from autotest.base.errors import UsageError, made_by_the_test, of_the_test
+from autotest.base.errors import UsageError, as_test_mistake, is_test_mistake
 from autotest.frameworks import ABSENT, Both, Pair
 from autotest.program import Call, Operand, Ref, Root
 from autotest.program.dtypes import is_differentiable
@@ -17,20 +17,20 @@ from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import import_value, synchronize_module
 from autotest.recording.module_table import ModuleClass
-from autotest.recording.outside_trials import agree_now, pair_outside
+from autotest.recording.not_copyable import NotCopyable
+from autotest.recording.outside_trials import compare_plain_results, pair_outside_trials
 from autotest.recording.public_functions import carried_out
 from autotest.recording.recorder import Recorder, current
 from autotest.recording.sides import SideNamespace
 from autotest.recording.steps import keep_step
-from autotest.recording.uncopied import Uncopied
 
-__tracebackhide__ = of_the_test  # as in the recorder
+__tracebackhide__ = is_test_mistake  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
 #: Types of results that reading consumes. They are turned into a list at once.
 _ITERATORS = (types.GeneratorType, map, filter, zip)
 
 
-class DualObject(Uncopied):
+class DualObject(NotCopyable):
     """An object that exists on both sides. Every operation on it is done on both sides and recorded.
 
     ``.reference`` and ``.candidate`` give the object of one side, as do the frameworks' own names (``.pytorch``,
@@ -42,7 +42,7 @@ class DualObject(Uncopied):
     __array_ufunc__ = None
 
     def _recorder_now(self) -> Recorder:
-        return current() or Recorder(pair_outside())
+        return current() or Recorder(pair_outside_trials())
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
         raise NotImplementedError
@@ -144,7 +144,7 @@ class Symbol(DualObject):
     def _child(self, name: str) -> Any:
         """Return the object called `name`. It is cached if it is the same for every pair."""
         if mistakes.is_asked_by_tools(name):
-            raise made_by_the_test(AttributeError(f"a dual {self._path or 'torch'} has no {name}"))
+            raise as_test_mistake(AttributeError(f"a dual {self._path or 'torch'} has no {name}"))
         recorder = self._recorder_now()
         pair = recorder.pair
         side = pair.side(name)
@@ -341,7 +341,7 @@ def wrap(recorder: Recorder, slot: int) -> Any:
         return Value(recorder, slot)
     if kind in _PLAIN:
         if current() is not recorder:
-            agree_now(recorder, slot)
+            compare_plain_results(recorder, slot)
         return expected
     if kind in _ITERATORS:
         return Value(recorder, recorder.builtin("list", Value(recorder, slot)))
@@ -389,7 +389,7 @@ def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
         if isinstance(value, Value):
             recorder: Recorder = value._recorder
             return recorder
-    return Recorder(pair_outside())
+    return Recorder(pair_outside_trials())
 
 
 #: The dual of the reference's namespace, under the name that test bodies use.

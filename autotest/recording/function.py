@@ -106,7 +106,7 @@ class _Application:
         return self.outputs
 
     @property
-    def place(self) -> tuple[int, int]:
+    def order_key(self) -> tuple[int, int]:
         return max(one._slot for one in self.outputs), 0
 
     def run(self, push: Push) -> Iterable[PushedGradient]:

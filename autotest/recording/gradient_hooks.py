@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from autotest.recording.dual import Value, torch, wrap
-from autotest.recording.reached import reached
 from autotest.recording.recorder import Recorder
+from autotest.recording.reference_gradients import reference_gradients
 
 #: Arguments of ``Recorder.call``: kind, target, positional arguments, keyword arguments, and the owner of a method.
 RecorderCall: TypeAlias = tuple[Any, str, Sequence[Any], Mapping[str, Any], Any]
@@ -32,7 +32,7 @@ class GradientHook(Protocol):
     """Something that reads or changes gradients as a backward passes certain tensors."""
 
     @property
-    def place(self) -> tuple[int, int]:
+    def order_key(self) -> tuple[int, int]:
         """Sort key: hooks run in descending order, the last part of the forward first."""
 
     @property
@@ -64,7 +64,7 @@ class GradientHooks:
             asked_for = [one for hook in self.all for one in hook.tensors if _is_leaf(recorder, one)]
             push = Push(recorder, _roots(recorder, given, owner), asked_for, bool(given.get("create_graph")))
             before = len(push.roots)
-            for hook in sorted(self.all, key=lambda one: one.place, reverse=True):
+            for hook in sorted(self.all, key=lambda one: one.order_key, reverse=True):
                 push.add(hook.run(push))
         finally:
             self.busy = False
@@ -126,7 +126,7 @@ class Push:
             return found
         # OneFlow refuses inputs that the outputs do not depend on, so the reference finds these first.
         live = [[one._sides()[0] for one in some] for some in (outputs, [tensors[at] for at in can], cotangents)]
-        can = [at for at, one in zip(can, reached(self._recorder, *live), strict=True) if one is not None]
+        can = [at for at, one in zip(can, reference_gradients(self._recorder, *live), strict=True) if one is not None]
         if not can:
             return found
         named = {"retain_graph": True, **({"create_graph": True} if self._create_graph else {})}
@@ -160,7 +160,7 @@ class TensorHooks:
         return [self.tensor]
 
     @property
-    def place(self) -> tuple[int, int]:
+    def order_key(self) -> tuple[int, int]:
         # The gradient of a leaf is complete only after all other hooks have run, whatever its slot is.
         return (-1, 0) if self.is_leaf else (self.tensor._slot, 2)
 
@@ -194,7 +194,7 @@ class ModuleHooks:
         return self.inputs
 
     @property
-    def place(self) -> tuple[int, int]:
+    def order_key(self) -> tuple[int, int]:
         return max(one._slot for one in self.outputs), 1
 
     def run(self, push: Push) -> Iterable[PushedGradient]:

@@ -28,5 +28,5 @@ def stop_at_large(record: LiveRecord, target: str, expected: Any) -> None:
             count = reference.numel([item])
             if count > MOST_ELEMENTS:
                 said = f"a result of {count} elements, because large sizes were drawn; the limit is {MOST_ELEMENTS}"
-                record.rejection = Rejection(target, TOO_LARGE, said, refusals.place(record.pair.packages))
+                record.rejection = Rejection(target, TOO_LARGE, said, refusals.calling_line(record.pair.packages))
                 raise TrialEnd

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import generators
-from autotest.base.errors import UsageError, of_the_test
+from autotest.base.errors import UsageError, is_test_mistake
 from autotest.frameworks import ABSENT, Made, files
 from autotest.program import Array, CallKind, Operand, Ref, Root, plain_container
 from autotest.recording.files import with_own_files
@@ -20,7 +20,7 @@ from generators import NOTHING
 from generators.annotations import describe, element
 
 # Hides the frames of this module from pytest's traceback of an error made by the test, which then ends at the test.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: Types whose values are the same on both sides and in the program.
 LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
@@ -185,12 +185,12 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
         return lower(recorder, plain, lambda: None)
     if isinstance(value, io.BytesIO):
         recorder.opaque = f"{type(value).__name__} objects are written and read differently by each side"
-        return value, _twin(recorder, value), None
+        return value, _twin_buffer(recorder, value), None
     recorder.opaque = f"an argument of type {type(value).__name__} ({value!r:.60}) is neither plain data nor dual"
     return value, value, None
 
 
-def _twin(recorder: LiveRecord, buffer: io.BytesIO) -> io.BytesIO:
+def _twin_buffer(recorder: LiveRecord, buffer: io.BytesIO) -> io.BytesIO:
     """Return the candidate's copy of a buffer that a test passes to ``torch.save`` and ``torch.load``.
 
     If the test rewinds or empties its buffer between calls, the copy is changed in the same way. Other changes are not

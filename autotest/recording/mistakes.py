@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from autotest.base.errors import UsageError, made_by_the_test, nearest
+from autotest.base.errors import UsageError, as_test_mistake, nearest
 from autotest.comparison.rejection import first_line, is_missing_device, unknown_keywords
 from autotest.frameworks import Pair, names
 from autotest.program import Call
@@ -79,7 +79,7 @@ def check_call(path: str, named: Mapping[str, object]) -> None:
         TypeError: `path` is empty, so that the namespace itself is called.
     """
     if not path:
-        raise made_by_the_test(
+        raise as_test_mistake(
             TypeError("torch is a module, not a function: call one of its functions, such as torch.relu")
         )
     if path == "utils.data.DataLoader" and named.get("shuffle"):
@@ -91,7 +91,7 @@ def check_call(path: str, named: Mapping[str, object]) -> None:
 
 def not_called(path: str) -> Exception:
     """Return the error for a ``with`` statement over a function of the namespace that was not called."""
-    return made_by_the_test(TypeError(f"torch.{path} is not called: write with torch.{path}(...):"))
+    return as_test_mistake(TypeError(f"torch.{path} is not called: write with torch.{path}(...):"))
 
 
 def gradients_off(target: str, reference: str) -> UsageError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autotest.base.errors import of_the_test
+from autotest.base.errors import is_test_mistake
 from autotest.frameworks import Framework
 from autotest.program import Operand, Scope
 from autotest.recording.dual import Value, wrap
@@ -14,7 +14,7 @@ from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_table import Hooks, ModuleTable
 from autotest.recording.recorder import Recorder, current
 
-__tracebackhide__ = of_the_test  # as in the recorder
+__tracebackhide__ = is_test_mistake  # as in the recorder
 
 _MISSING = object()
 

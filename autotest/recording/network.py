@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from autotest.base.errors import TrialEnd, made_by_the_test, of_the_test
+from autotest.base.errors import TrialEnd, as_test_mistake, is_test_mistake
 from autotest.program import refs
 from autotest.recording.dual import DualObject, Method, Value
 from autotest.recording.external_values import synchronize_module
@@ -16,11 +16,11 @@ from autotest.recording.gradient_hooks import hooks_on
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.modules import Handle, Module
-from autotest.recording.outside_trials import pair_outside
+from autotest.recording.outside_trials import pair_outside_trials
 from autotest.recording.recorder import Recorder, current, recording
 from autotest.results.divergence import Divergence
 
-__tracebackhide__ = of_the_test  # as in the recorder
+__tracebackhide__ = is_test_mistake  # as in the recorder
 
 _SLOTS = frozenset(("_actual", "_expected", "_recorder", "_slot"))
 _PLAIN_MODULE = "nn.Module"
@@ -34,7 +34,7 @@ class _Built(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if current() is not None:
             return super().__call__(*args, **kwargs)
-        recorder = Recorder(pair_outside())
+        recorder = Recorder(pair_outside_trials())
         try:
             with recording(recorder):
                 return super().__call__(*args, **kwargs)
@@ -77,7 +77,7 @@ class Network(Module, metaclass=_Built):
     def __getattr__(self, name: str) -> Any:
         if name in _SLOTS:
             said = f"{type(self).__name__}: call super().__init__() first"
-            raise made_by_the_test(AttributeError(said))
+            raise as_test_mistake(AttributeError(said))
         found = super().__getattr__(name)
         if isinstance(found, Value) and self._dual_registers(name):
             self._dual_knows(found)
@@ -90,7 +90,7 @@ class Network(Module, metaclass=_Built):
         if "_expected" not in _set(self):
             if isinstance(value, DualObject):
                 said = f"{type(self).__name__}: cannot assign {name} before super().__init__() has been called"
-                raise made_by_the_test(AttributeError(said))
+                raise as_test_mistake(AttributeError(said))
             object.__setattr__(self, name, value)
             return
         recorder = self._dual_now()
@@ -159,7 +159,7 @@ class Network(Module, metaclass=_Built):
         """Compute the result of a call of this network: the framework's own forward, unless a class overrides it."""
         if self._dual_path == _PLAIN_MODULE:
             said = f"{type(self).__name__} has no forward; write `def forward(self, ...)` in it"
-            raise made_by_the_test(NotImplementedError(said))
+            raise as_test_mistake(NotImplementedError(said))
         return super()._dual_forward(*args, **kwargs)
 
     def train(self, mode: bool = True) -> Any:

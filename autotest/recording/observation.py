@@ -16,7 +16,7 @@ from autotest.comparison.rejection import Rejection
 from autotest.emission import names
 from autotest.frameworks import Absent
 from autotest.frameworks.failures import CandidateDied
-from autotest.frameworks.freezing import freeze, freezing
+from autotest.frameworks.freezing import begin_freezing, freeze
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
 from autotest.program.calls import first_use
@@ -24,7 +24,7 @@ from autotest.program.semantics import give_gradients, gives_gradients, is_backw
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.record import Record, stage_of
-from autotest.recording.special_values import marked, wanted
+from autotest.recording.special_values import counted_mismatches, marked_special
 
 
 @dataclasses.dataclass(slots=True)
@@ -52,7 +52,7 @@ _expected, _actual = operator.attrgetter("expected"), operator.attrgetter("actua
 
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
     """Compare both sides of `record`; return the mismatches that count under `settings`."""
-    return wanted(compare([observe(record)], settings)[0], settings)
+    return counted_mismatches(compare([observe(record)], settings)[0], settings)
 
 
 def observe(record: Record) -> Observed:
@@ -65,7 +65,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
     """Read both sides of `trials`, which share one pair, waiting for each side once; return each trial's mismatches."""
     pair, pairings = trials[0].record.pair, [*chain.from_iterable(trial.pairings for trial in trials)]
     try:
-        read = freezing(pair.candidate, [*map(_actual, pairings)])
+        read = begin_freezing(pair.candidate, [*map(_actual, pairings)])
     except (AdapterWrong, CandidateDied):
         raise
     except Exception as error:  # noqa: BLE001 - any exception here comes from the candidate
@@ -167,7 +167,7 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
         )
         found += compare_values(named[pairing.slot], expected[index], actual[index], how)
     found = [_of_operand(record, item) if item.stage == "backward" else item for item in found]
-    return _ordered(record, [*record.mismatches, *marked(record, found)])
+    return _ordered(record, [*record.mismatches, *marked_special(record, found)])
 
 
 def _of_operand(record: Record, mismatch: Mismatch) -> Mismatch:

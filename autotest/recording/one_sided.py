@@ -31,11 +31,11 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
         record.rejection = Rejection(target, rejection.ABSENT, str(no_name))
         return
     if function is ABSENT:
-        what, told = "has no such function", f"{candidate} has no such function"
+        what, text = "has no such function", f"{candidate} has no such function"
     else:
         what = f"{type(error).__name__}: {first_line(error)}"
-        told = f"{candidate} raised {what}"
-    message = f"{target}: {reference} accepts, {told}. expected={reference} actual={candidate}"
+        text = f"{candidate} raised {what}"
+    message = f"{target}: {reference} accepts, {text}. expected={reference} actual={candidate}"
     stage = stage_of(record.calls[slot].kind, target, function)
     symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
     record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message, what=what))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from autotest.base.errors import of_the_test
+from autotest.base.errors import is_test_mistake
 from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, compare_values
-from autotest.frameworks import Pair, all_chosen
+from autotest.frameworks import Pair, chosen_pairs
 from autotest.recording.recorder import Recorder
 from autotest.results.divergence import Divergence
 
-__tracebackhide__ = of_the_test  # as in recorder.py
+__tracebackhide__ = is_test_mistake  # as in recorder.py
 
 
-def pair_outside() -> Pair:
+def pair_outside_trials() -> Pair:
     """Return the pair that the environment selects, the first of several; code outside of trials is given no pair."""
-    return all_chosen()[0]
+    return chosen_pairs()[0]
 
 
-def agree_now(recorder: Recorder, slot: int) -> None:
+def compare_plain_results(recorder: Recorder, slot: int) -> None:
     """Compare the plain values that call `slot` returned at once, because no trial compares them later.
 
     Raises:

@@ -97,7 +97,7 @@ class _Pairs:
         "graded",
         "gradients",
         "gradients_undefined",
-        "pushed_back",
+        "has_backward",
         "record",
         "reference",
         "results",
@@ -124,11 +124,11 @@ class _Pairs:
         self.failed: Collection[int] = ()
         self.written: Collection[int] = ()
         #: False if the candidate's backward failed: its missing gradients are then no separate findings.
-        self.pushed_back = True
+        self.has_backward = True
         if record.mismatches:
             self.failed = {mismatch.slot for mismatch in record.mismatches}
             self.written = _written_by(record, self.failed)
-            self.pushed_back = not any(mismatch.stage == "backward" for mismatch in record.mismatches)
+            self.has_backward = not any(mismatch.stage == "backward" for mismatch in record.mismatches)
 
     def add_all(self, returned: Iterable[tuple[Call, Any, Any]]) -> None:
         """Pair the results of calls; `returned` yields each call with its result on either side."""
@@ -150,7 +150,7 @@ class _Pairs:
             slot = call.slot
             defined = self.specified or not self.record.is_undefined(slot)
             self.found.append(_made(Pairing, (slot, "", "forward", expected, actual, defined)))
-            if self.pushed_back:
+            if self.has_backward:
                 self._gradient_of(slot, expected, actual)
 
     def _add(self, call: Call, expected: Any, actual: Any) -> None:
@@ -164,7 +164,7 @@ class _Pairs:
         elif isinstance(expected, self.reference.tensor_types):
             self.results += is_result
             self._pair(call.slot, "", expected, actual, self.specified or not self.record.is_undefined(call.slot))
-            if self.pushed_back:
+            if self.has_backward:
                 self._gradient_of(call.slot, expected, actual)
         elif isinstance(expected, self.reference.module_types):
             self._module(call.slot, expected, actual)  # the module's state does not count as a result
@@ -216,7 +216,7 @@ class _Pairs:
                 continue
             shown = Missing() if name not in actual else other
             self._pair(slot, f".{name}", own, shown, id(own) not in self.record.undefined)
-            if self.pushed_back and self.reference.holds_gradient(own):
+            if self.has_backward and self.reference.holds_gradient(own):
                 self._gradient(slot, f".{name}", self.reference.gradient(own), other)
         for name in sorted(actual.keys() - expected.keys()):
             self._pair(slot, f".{name}", Missing(), actual[name], True)

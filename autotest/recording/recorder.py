@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn, Protocol
 
 import generators
-from autotest.base.errors import TrialEnd, made_by_the_test, nearest, of_the_test
+from autotest.base.errors import TrialEnd, as_test_mistake, is_test_mistake, nearest
 from autotest.comparison import Mismatch, Side
 from autotest.comparison.rejection import Rejection, is_mistake
 from autotest.frameworks import ABSENT, Pair
@@ -18,15 +18,15 @@ from autotest.program import Array, Call, CallKind, Operand, Ref, operator_of, r
 from autotest.program.randomness import KnownContents
 from autotest.program.semantics import is_class, is_module_call
 from autotest.recording import mistakes, one_sided, refusals
+from autotest.recording.call_observer import current_observer
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import LiveRecord, LoweredArguments, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_known
-from autotest.recording.watching import watching
 from autotest.results.divergence import Divergence
 
 # Errors caused by the test are shown at the line of the test, so pytest hides the frames of this module for them.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 #: Names of calls, apart from `with` statements, that may switch the recording of gradients on or off.
 _CHANGES_RECORDING = frozenset(("set_grad_enabled", "inference_mode", "no_grad", "enable_grad", "_set_grad_enabled"))
@@ -72,8 +72,8 @@ class Recorder(LiveRecord):
     """
 
     __slots__ = (
-        "about_to",
         "as_read",
+        "before_call",
         "check_errors",
         "is_known_refusal",
         "limited",
@@ -87,9 +87,8 @@ class Recorder(LiveRecord):
     def __init__(self, pair: Pair, *, check_errors: bool = False) -> None:
         super().__init__(pair)
         self.check_errors = check_errors
-        watch = watching()
-        #: Called before each side runs a call, see `autotest.recording.watching`.
-        self.about_to: Callable[[Recorder, Side, Call], None] = _unwatched if watch is None else watch.about_to
+        #: Called before each side runs a call, see `autotest.recording.call_observer`.
+        self.before_call: Callable[[Recorder, Side, Call], None] = current_observer().before_call
         self.running = ""
         #: Whether the plan, not the test, chose large sizes. The trial then ends at a result that is too large.
         self.limited = False
@@ -144,14 +143,14 @@ class Recorder(LiveRecord):
             self.recording_gradients = self.records_gradients()
         if name in randomness.NAMES:
             positional = given.expected if owner is None else given.expected[1:]
-            self._settle_contents(slot, randomness.contents_of(target, positional, given.expected_named))
+            self._copy_contents(slot, randomness.contents_of(target, positional, given.expected_named))
         if self.undefined or self.random_modules:
             self.spread_undefined(slot, None if owner is None else owner[0])
         return slot
 
     def _by_reference(self, call: Call, given: LoweredArguments, operations: Both, kwargs: Mapping[str, Any]) -> Any:
         """Return the reference's result. If it refuses, the candidate may run the call too, and the trial ends."""
-        self.about_to(self, "reference", call)
+        self.before_call(self, "reference", call)
         if self.running:
             raise mistakes.called_back(self.running, call.target)
         if self.records_gradients() is not self.recording_gradients:
@@ -173,7 +172,7 @@ class Recorder(LiveRecord):
 
     def _by_candidate(self, call: Call, given: LoweredArguments, operation: Any, expected: Any) -> Any:
         """Return the candidate's result of a call for which the reference returned `expected`."""
-        self.about_to(self, "candidate", call)
+        self.before_call(self, "candidate", call)
         try:
             self.running = call.target
             return operation(*given.actual, **given.actual_named)
@@ -226,7 +225,7 @@ class Recorder(LiveRecord):
             expected = self._on_reference(call, lambda: operations.expected(expected_owner), attempt)
         except AttributeError as error:
             suggested = mistakes.other_side(name, self.pair) or nearest(name, dir(expected_owner))
-            raise made_by_the_test(AttributeError(f"{error}{suggested}") if suggested else error) from None
+            raise as_test_mistake(AttributeError(f"{error}{suggested}") if suggested else error) from None
         slot = self.write(call, expected, self._on_candidate(call, expected, attempt))
         if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
             self.mark_undefined(slot, expected)
@@ -275,10 +274,10 @@ class Recorder(LiveRecord):
         operations, call = self.pair.operation("exit", ""), self.next_call("exit", "", (operand,), {})
         try:
             # Last in, first out: if both sides are one framework, each restores the state that it found.
-            self.about_to(self, "candidate", call)
+            self.before_call(self, "candidate", call)
             operations.actual(actual_owner, *details)
         finally:
-            self.about_to(self, "reference", call)
+            self.before_call(self, "reference", call)
             operations.expected(expected_owner, *details)
             self.recording_gradients = self.records_gradients()
         self.write(call, None, None)
@@ -288,7 +287,7 @@ class Recorder(LiveRecord):
 
     def _on_reference(self, call: Call, action: Callable[[], Any], attempt: Callable[[], Any]) -> Any:
         """Return the reference's result of `call`. If it refuses, `attempt` may run the call on the candidate."""
-        self.about_to(self, "reference", call)
+        self.before_call(self, "reference", call)
         try:
             return action()
         except Exception as error:  # noqa: BLE001 - the framework may raise any exception
@@ -296,7 +295,7 @@ class Recorder(LiveRecord):
             self.end(error)
 
     def _on_candidate(self, call: Call, expected: Any, action: Callable[[], Any]) -> Any:
-        self.about_to(self, "candidate", call)
+        self.before_call(self, "candidate", call)
         try:
             return action()
         except Exception as error:  # noqa: BLE001 - the framework may raise any exception
@@ -310,7 +309,7 @@ class Recorder(LiveRecord):
         kwargs: dict[str, Operand] = {"requires_grad": requires_grad, "device": device}
         call = self.next_call("tensor", array.dtype, (self.capture(array),), kwargs, note)
         expected = self.pair.reference.tensor(array, device=device, requires_grad=requires_grad)
-        self.about_to(self, "candidate", call)
+        self.before_call(self, "candidate", call)
         try:
             actual = self.pair.candidate.tensor(array, device=device, requires_grad=requires_grad)
         except Exception as error:  # noqa: BLE001 - the framework may raise any exception
@@ -319,7 +318,7 @@ class Recorder(LiveRecord):
             self.end(error)
         return self.write(call, expected, actual)
 
-    def _settle_contents(self, slot: int, contents: KnownContents) -> None:
+    def _copy_contents(self, slot: int, contents: KnownContents) -> None:
         """Copy random numbers that are data from the reference to the candidate; mark undefined contents as such."""
         expected, actual = self.expected[slot], self.actual[slot]
         if contents is KnownContents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
@@ -364,7 +363,7 @@ class Recorder(LiveRecord):
         """
         target = call.target
         if is_mistake(error, optional):
-            raise made_by_the_test(error) from None
+            raise as_test_mistake(error) from None
         if (misuse := mistakes.misuse(error, target, self.pair)) is not None:
             raise misuse from None
         if refusals.inside_of(self.pair.packages):
@@ -374,23 +373,21 @@ class Recorder(LiveRecord):
             # A call of a module is reported under the name of its class.
             owner = self.calls[call.args[0].slot] if is_module_call(call) and type(call.args[0]) is Ref else call
             operator = owner.target if is_class(owner) else target or operator_of((*self.calls, call), call.slot)
-            self.rejection = Rejection(operator, type(error).__name__, str(error), refusals.place(self.pair.packages))
+            self.rejection = Rejection(
+                operator, type(error).__name__, str(error), refusals.calling_line(self.pair.packages)
+            )
             if not self.check_errors:
                 return
-        self.about_to(self, "candidate", call)
+        self.before_call(self, "candidate", call)
         try:
             self.pair.candidate.known(attempt())
             self.pair.candidate.synchronize()
         except Exception:  # noqa: BLE001 - any refusal is the desired result
             if expected:
                 self.refused += 1
-                raise made_by_the_test(error) from None
+                raise as_test_mistake(error) from None
             return
         one_sided.only_candidate_accepts(self, self.write(call, ABSENT, ABSENT), error)
-
-
-def _unwatched(recorder: Recorder, side: Side, call: Call) -> None:
-    pass
 
 
 def _as_the_reference(expected: Any, actual: Any) -> Any:

@@ -65,7 +65,7 @@ def not_for_a_report() -> None:
                 raise TypeError("a dual object is shown as a whole")
 
 
-def place(packages: Collection[str]) -> str:
+def calling_line(packages: Collection[str]) -> str:
     """Return the line of the test that makes the call, as ``test_x.py:12 (`y = x.item()`)``; empty if there is none.
 
     Frames of `packages` and of the standard library are skipped. If the line is in a `try` or a ``suppress`` block, a

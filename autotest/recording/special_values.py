@@ -13,18 +13,18 @@ from autotest.program import Array
 from autotest.recording.record import Record
 
 #: Symptoms of mismatches in numbers.
-ABOUT_NUMBERS = frozenset(("value", "gradient"))
+NUMERIC_SYMPTOMS = frozenset(("value", "gradient"))
 
 
-def marked(record: Record, found: Sequence[Mismatch]) -> Sequence[Mismatch]:
+def marked_special(record: Record, found: Sequence[Mismatch]) -> Sequence[Mismatch]:
     """Return `found`, with all mismatches in numbers marked as special if an input contains special numbers."""
-    ordinary = any(item.symptom in ABOUT_NUMBERS and not item.special for item in found)
+    ordinary = any(item.symptom in NUMERIC_SYMPTOMS and not item.special for item in found)
     if not (ordinary and _has_special_inputs(record)):
         return found
-    return [dataclasses.replace(item, special=True) if item.symptom in ABOUT_NUMBERS else item for item in found]
+    return [dataclasses.replace(item, special=True) if item.symptom in NUMERIC_SYMPTOMS else item for item in found]
 
 
-def wanted(found: Iterable[Mismatch], settings: Settings) -> list[Mismatch]:
+def counted_mismatches(found: Iterable[Mismatch], settings: Settings) -> list[Mismatch]:
     """Return `found` without mismatches that only special numbers show, unless `settings` include them."""
     return [item for item in found if settings.special_values or not item.special]
 

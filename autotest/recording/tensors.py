@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import generators
-from autotest.base.errors import of_the_test
+from autotest.base.errors import is_test_mistake
 from autotest.comparison.rejection import is_missing_device
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import LAYOUT, Array, CallKind, Ref
@@ -15,11 +15,11 @@ from autotest.program.inputs import call_of_step
 from autotest.recording.dual import Symbol, Value
 from autotest.recording.large_results import ORDINARY
 from autotest.recording.mistakes import device_missing
-from autotest.recording.outside_trials import pair_outside
+from autotest.recording.outside_trials import pair_outside_trials
 from autotest.recording.recorder import Recorder, current
 
 # Errors caused by the test are shown at the line of the test, so pytest hides the frames of this module for them.
-__tracebackhide__ = of_the_test
+__tracebackhide__ = is_test_mistake
 
 # Generators built in this module are arguments of the test: their errors name the line of the test.
 __generators_hide__ = True
@@ -98,7 +98,7 @@ def random_tensor(
     except RuntimeError as error:
         if not is_missing_device(error) and "device string" not in str(error):
             raise
-        pair = pair_outside() if recorder is None else recorder.pair
+        pair = pair_outside_trials() if recorder is None else recorder.pair
         raise device_missing(f"random_tensor(device={place!r})", pair, error) from None
 
 
@@ -162,7 +162,7 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Val
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
         device: device of the tensor on both sides.
     """
-    recorder = current() or Recorder(pair_outside())
+    recorder = current() or Recorder(pair_outside_trials())
     grad = bool(requires_grad) and drawn.dtype in DIFFERENTIABLE
     if drawn.layout == "contiguous":
         return Value(recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device))
@@ -181,7 +181,7 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
     """
     call = recorder.next_call(kind, target, (Ref(slot), *details), {}, LAYOUT)
     expected_of, actual_of = recorder.pair.operation(kind, target)
-    recorder.about_to(recorder, "candidate", call)
+    recorder.before_call(recorder, "candidate", call)
     try:
         expected = expected_of(recorder.expected[slot], *details)
         actual = actual_of(recorder.actual[slot], *details)
@@ -220,7 +220,7 @@ def _dtype(given: Any) -> Any:
     if not isinstance(given, Symbol):
         return given
     recorder = current()
-    return given._both(recorder.pair if recorder is not None else pair_outside()).expected
+    return given._both(recorder.pair if recorder is not None else pair_outside_trials()).expected
 
 
 def _is_drawn(*given: Any) -> bool:
@@ -240,7 +240,7 @@ class random_device(generators.Generator):
 
     def _draw(self, source: generators.Source, annotation: Any) -> str:
         recorder = current()
-        devices = (recorder.pair if recorder is not None else pair_outside()).devices
+        devices = (recorder.pair if recorder is not None else pair_outside_trials()).devices
         return devices[source.index(len(devices))]
 
     def __repr__(self) -> str:

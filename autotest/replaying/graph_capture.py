@@ -27,7 +27,7 @@ from autotest.program.semantics import (
 )
 from autotest.recording.record import Record
 from autotest.replaying.graph_setup import CannotDivide, Reads, contexts, members, setup_calls
-from autotest.replaying.replay import Contexts, perform
+from autotest.replaying.replay import Contexts, run_call
 
 #: Methods that are called outside of the graph if their tensor is outside.
 _OUTSIDE = frozenset(("to_global", "to_local", "placement", "sbp"))
@@ -99,7 +99,7 @@ class DividedProgram:
             values[slot] = value
         for call in self.inside:
             self.at = call.slot
-            values[call.slot] = perform(call, self.framework, values, tuple(self.record.arrays))
+            values[call.slot] = run_call(call, self.framework, values, tuple(self.record.arrays))
         outputs: list[Any] = []
         for result in self.results:
             built = values[result.slot]
@@ -139,7 +139,7 @@ def divide(record: Record, *, backward: bool = True) -> DividedProgram:
     division = _Division(divided)
     with Contexts(framework) as entered:
         for call in record.calls:
-            division.place(call, entered)
+            division.assign(call, entered)
     if not divided.inside:
         raise CannotDivide("nothing is left to build")
     division.finish()
@@ -192,7 +192,7 @@ class _Division:
         #: Number of `with` blocks that are open.
         self._depth = 0
 
-    def place(self, call: Call, entered: Contexts) -> None:
+    def assign(self, call: Call, entered: Contexts) -> None:
         """Assign `call` to a part, and make it now if it is outside of the graph. Raises `CannotDivide`."""
         divided, slot = self._divided, call.slot
         part = self._part(call)
@@ -288,7 +288,7 @@ class _Division:
         return self._record.arrays[held.index]
 
     def _carried_out(self, call: Call) -> Any:
-        return perform(call, self._framework, self._values, tuple(self._record.arrays))
+        return run_call(call, self._framework, self._values, tuple(self._record.arrays))
 
     def _is_placement(self, call: Call) -> bool:
         """Return whether a call only moves an outer tensor to where it is used."""

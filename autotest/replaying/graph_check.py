@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.frameworks.requests import Given, NotGraphed, telling
+from autotest.frameworks.requests import Given, NotGraphed, error_line
 from autotest.program import operator_of
 from autotest.program.paths import gradient_of, is_gradient, item_path
 from autotest.recording.record import Record
@@ -214,8 +214,8 @@ def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], se
             stage, tolerance, slot, check_values=settings.check_values and not undefined, sides=sides, place=place
         )
         # Outside of a graph, it is unknown whether one of its results requires grad.
-        told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
-        for item in compare_values(own[slot], one, told, how):
+        adjusted = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
+        for item in compare_values(own[slot], one, adjusted, how):
             operator = operator_of(record.calls, slot)
             message = f"{operator}: {framework.graph_mode} disagrees with eager: {item.message}"
             found.append(dataclasses.replace(item, symptom="graph", stage="replay", message=message))
@@ -243,7 +243,7 @@ def _failed(built: DividedProgram, divided: DividedProgram, error: Exception) ->
     """Return the mismatch that no graph of `divided` could be built or run. `built` is the program that was tried."""
     framework, at = divided.framework, max(built.at, 0)
     name = operator_of(divided.record.calls, at)
-    said = f"{type(error).__name__}: {telling(error)}"
+    said = f"{type(error).__name__}: {error_line(error)}"
     message = f"{name}: {framework.name} accepts it in eager mode, {framework.graph_mode} raised {said}"
     return Mismatch(name, at, "graph", "replay", "candidate", message, detail="raised", what=said)
 

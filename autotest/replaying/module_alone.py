@@ -15,7 +15,7 @@ from autotest.program import Array
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Told:
+class ModuleResults:
     """Results of a module call: outputs, gradients of the operands, and gradients of the parameters by name."""
 
     outputs: list[Any]
@@ -23,14 +23,14 @@ class Told:
     held: dict[str, TensorValue | None] = dataclasses.field(default_factory=dict)
 
 
-def call_alone(
+def call_module_alone(
     framework: Framework,
     module: Any,
     operands: Sequence[TensorValue],
     cotangents: Sequence[TensorValue | Array | None] | None = None,
     *,
     backward: bool,
-) -> Told:
+) -> ModuleResults:
     """Call `module` on `operands`, and push cotangents back if `backward` is set.
 
     Args:
@@ -49,7 +49,7 @@ def call_alone(
     result = flat(framework, framework.invoke("method", "__call__", [module, *passed], {}))
     outputs = [dataclasses.replace(value, requires_grad=False) for value in freeze(framework, result)]
     if not backward:
-        return Told(outputs)
+        return ModuleResults(outputs)
     parameters = framework.parameters(module)
     for parameter in parameters.values():
         framework.forget_gradient(parameter)
@@ -64,7 +64,7 @@ def call_alone(
             "function", "autograd.backward", [[root for root, _ in pushed], [one for _, one in pushed]], {}
         )
     held = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
-    return Told(outputs, gradients_of(framework, given), held)
+    return ModuleResults(outputs, gradients_of(framework, given), held)
 
 
 def cotangent(framework: Framework, tensor: Any) -> Array:

@@ -33,7 +33,7 @@ def replay(
     *,
     arrays: ArrayMap | None = None,
     dtypes: Mapping[str, str] = _SAME_DTYPES,
-    look: Callable[[int, list[Any]], None] | None = None,
+    between_calls: Callable[[int, list[Any]], None] | None = None,
     upto: int | None = None,
 ) -> Replayed:
     """Run `program` on `framework`.
@@ -43,7 +43,8 @@ def replay(
         framework: the framework to run it on.
         arrays: applied to every captured array, such as a cast to float64.
         dtypes: dtype names to replace wherever the program uses them, such as ``{"float32": "float64"}``.
-        look: called before each call and at the end, with the number of calls that have run and their live results.
+        between_calls: called before each call and at the end, with the number of calls that have run and their live
+            results.
         upto: run only the calls below this slot.
 
     Returns:
@@ -53,10 +54,10 @@ def replay(
     captured = program.arrays if arrays is None else tuple(arrays(array) for array in program.arrays)
     with Contexts(framework) as contexts:
         for call in program.calls[:upto]:
-            if look is not None:
-                look(len(result.values), result.values)
+            if between_calls is not None:
+                between_calls(len(result.values), result.values)
             try:
-                result.values.append(perform(call, framework, result.values, captured, dtypes))
+                result.values.append(run_call(call, framework, result.values, captured, dtypes))
                 contexts.note(framework, call, result.values)
                 if call.kind == "exit" and not _read_later(program, call):
                     # Drop the context, as a `with` statement does. OneFlow's no_grad ends only when its object is
@@ -72,8 +73,8 @@ def replay(
     if failed is not None:
         result.failed_at, result.error = failed
         del result.values[failed[0] :]
-    if look is not None and result.error is None:
-        look(len(result.values), result.values)
+    if between_calls is not None and result.error is None:
+        between_calls(len(result.values), result.values)
     return result
 
 
@@ -114,7 +115,7 @@ class Contexts:
             files.remove(framework)
 
 
-def perform(
+def run_call(
     call: Call,
     framework: Framework,
     values: list[Any],

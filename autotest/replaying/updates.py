@@ -49,7 +49,7 @@ class Update:
     #: Absolute error of an update that rounding may cause.
     floor: float
     #: Description of the wrong step, in words and as a mismatch.
-    told: str
+    description: str
     mismatch: Mismatch
 
 
@@ -74,10 +74,10 @@ def check_updates(record: Record) -> Updates:
             checked = False
             continue
         steps = [step for step in record.steps if step.owner == owner][:_STEPS]
-        found = _Stepping(record, owner, steps).outcome()
+        found = _OptimizerReplay(record, owner, steps).outcome()
         checked, single, error = checked and found.checked, single or found.single, max(error, found.error)
         for small in () if found.wrong is not None else _made_small(record, owner, steps[0]):
-            found = _Stepping(record, owner, [small], single=single).outcome()
+            found = _OptimizerReplay(record, owner, [small], single=single).outcome()
             if found.wrong is not None:
                 break
         if found.wrong is not None:
@@ -109,7 +109,7 @@ def _greatest(arrays: Sequence[np.ndarray[Any, Any]]) -> float:
     return max((float(np.abs(one).max(initial=0.0)) for one in arrays), default=0.0)
 
 
-class _Stepping:
+class _OptimizerReplay:
     """One optimizer of a trial: a program of only its steps, on given parameters and gradients.
 
     `single` tells that the candidate is known to keep its rates in single precision. If it is False, the steps show
@@ -165,17 +165,17 @@ class _Stepping:
         reference, candidate = pair.sides
         given = self._steps[step].gradients
         size = _greatest([one for one in given if one is not None])
-        told = (
+        description = (
             f"step {step}: {candidate} updates a parameter differently with the same gradients: the relative error "
             f"of the update is {error:.3g} in double precision ({allowed:.3g} allowed), with gradients up to "
             f"{size:.3g}"
         )
-        message = f"{told}. expected={reference} actual={candidate}"
+        message = f"{description}. expected={reference} actual={candidate}"
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message, what="another update")
         # Results after the first wrong step would only hide it.
         end = slot + 1
         cut = Program(program.calls[:end], program.arrays, frozenset())
-        return Updates(Update(cut, tolerance, floor, told, mismatch), single=single)
+        return Updates(Update(cut, tolerance, floor, description, mismatch), single=single)
 
     def _judged(
         self, own: Any, rounded: Any, decays: Any, other: Any

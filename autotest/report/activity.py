@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import IO
 
 #: Seconds until the line appears, and between updates.
-_PATIENCE, _TICK = 0.5, 1.0
+_SHOWN_AFTER, _TICK = 0.5, 1.0
 #: Moves the cursor to the start of the line, and erases the rest of it.
 _CLEARED = "\r\x1b[K"
 
@@ -52,7 +52,7 @@ def doing(what: str) -> Iterator[None]:
 
 def _tell(terminal: IO[str], what: str, over: threading.Event) -> None:
     begin = time.monotonic()
-    wait = _PATIENCE
+    wait = _SHOWN_AFTER
     with contextlib.suppress(OSError, ValueError):  # a closed terminal must not fail the operation
         while not over.wait(wait):
             terminal.write(f"{_CLEARED}{what}... {time.monotonic() - begin:.0f} s")

@@ -12,7 +12,7 @@ from autotest.report.commands import reproduce
 from autotest.report.plural import rounding, several, were
 from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Found
+from autotest.results.tasks import FindingRecord
 from autotest.results.verification import State
 
 #: Maximum number of tests and of reasons that are listed.
@@ -48,7 +48,7 @@ def progress_line(progress: CampaignProgress) -> str:
     )
 
 
-def announcement(found: Found) -> str:
+def announcement(found: FindingRecord) -> str:
     """Return the line that announces a new finding."""
     identity = found.identity
     return f"found {found.key}: {identity.operator}, {identity.symptom} ({identity.stage}) in {found.where.test}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress
-from autotest.results.tasks import Found
+from autotest.results.tasks import FindingRecord
 
 VERSION = 1
 
@@ -57,7 +57,7 @@ def as_data(progress: CampaignProgress) -> dict[str, Any]:
     }
 
 
-def finding(found: Found, times: int) -> dict[str, Any]:
+def finding(found: FindingRecord, times: int) -> dict[str, Any]:
     """Return one finding as data for JSON, with the number of trials that saw it."""
     return {
         "key": found.key,

@@ -37,10 +37,10 @@ def _said(result: CandidateResult) -> str:
     if result.against:
         where = f"; {reproduce(result.place)}" if result.place else ""
         return f"{textwrap.shorten(result.against, _WIDTH, placeholder='...')}{where}"
-    told = [f"agrees in {several(result.accepted, 'trial')}"]
-    told += [f"{result.expected} differ as its ledger expects"] if result.expected else []
-    told += [f"{result.absent} need what it does not have"] if result.absent else []
-    return ", ".join(told)
+    parts = [f"agrees in {several(result.accepted, 'trial')}"]
+    parts += [f"{result.expected} differ as its ledger expects"] if result.expected else []
+    parts += [f"{result.absent} need what it does not have"] if result.absent else []
+    return ", ".join(parts)
 
 
 def report(table: Sequence[str], headline: str, divergences: Sequence[str]) -> str:

@@ -32,14 +32,14 @@ def failure(rows: Sequence[GradientRow], of: str) -> str:
     row = next(row for row in rows if not row.passed)
     where = f"input {row.input}, output {row.output}"
     if row.note and not row.input_index:
-        told = row.note
+        difference = row.note
     else:
-        told = (
+        difference = (
             f"analytic {row.analytic:.9g}, numeric {row.numeric:.9g} at {row.input_index} and {row.output_index}; "
             f"they differ by {abs(row.analytic - row.numeric):.3g}, {row.allowed:.3g} allowed"
         )
-        told += f" ({row.note})" if row.note else ""
-    return f"{of} is not its derivative: {where}: {told}\n{table(rows)}"
+        difference += f" ({row.note})" if row.note else ""
+    return f"{of} is not its derivative: {where}: {difference}\n{table(rows)}"
 
 
 def by_group(groups: Mapping[str, GradientAccount]) -> str:
@@ -53,8 +53,8 @@ def by_group(groups: Mapping[str, GradientAccount]) -> str:
         ("trials", *(str(account.trials) for account in accounts)),
         ("tests that are broken or died", *at_fault),
     ]
-    told = [f"{letter}: {name}" for name, letter in names.items()]
-    return "\n".join([columns(("Group", *names.values()), [*rows, *totals]), *told])
+    difference = [f"{letter}: {name}" for name, letter in names.items()]
+    return "\n".join([columns(("Group", *names.values()), [*rows, *totals]), *difference])
 
 
 def _state(one: OperatorAccount | None) -> str:

@@ -43,8 +43,10 @@ def text(groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int]]],
     """Return the table, followed by the full names of the groups."""
     names = letters(groups)
     table = columns(("Group", *names.values()), rows(groups, seen, unit))
-    told = [f"{names[group.name]}: {group.name}" + (f" ({group.stopped})" if group.stopped else "") for group in groups]
-    return "\n".join([table, *told])
+    legend = [
+        f"{names[group.name]}: {group.name}" + (f" ({group.stopped})" if group.stopped else "") for group in groups
+    ]
+    return "\n".join([table, *legend])
 
 
 def markdown(groups: Sequence[Group], seen: Sequence[tuple[str, Mapping[str, int]]], unit: str = "trials") -> list[str]:

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Found
+from autotest.results.tasks import FindingRecord
 
 #: Characters that XML 1.0 cannot contain, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -24,7 +24,7 @@ def as_xml(progress: CampaignProgress) -> str:
 
 
 def _suite(suites: ET.Element, name: str, progress: CampaignProgress) -> None:
-    found: dict[object, list[Found]] = {}
+    found: dict[object, list[FindingRecord]] = {}
     for item in progress.found.values():
         found.setdefault(item.where, []).append(item)
     ran = [test for test in progress.tests if test.tried or test.skips]
@@ -70,7 +70,7 @@ def closed(suites: ET.Element) -> str:
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ET.Element, test: TestProgress, found: list[Found]) -> None:
+def _case(suite: ET.Element, test: TestProgress, found: list[FindingRecord]) -> None:
     file, _, name = test.where.test.partition("::")
     case = ET.SubElement(
         suite, "testcase", classname=clean(file.removesuffix(".py")), name=clean(name), time=f"{test.seconds:.3f}"

@@ -7,39 +7,39 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from autotest.comparison import Mismatch
-from autotest.results.layers import ByLayer, Layer, begins
+from autotest.results.layers import ByLayer, Layer, first_divergent_layer
 
 #: Maximum numbers of rows of the table, and of mismatches of two models.
 ROWS = 16
 SHOWN = 8
 
 
-def layer_lines(told: ByLayer | None) -> list[str]:
+def layer_lines(by_layer: ByLayer | None) -> list[str]:
     """Return which module is wrong, and a table of the largest error of each module relative to the tolerance."""
-    if told is None:
+    if by_layer is None:
         return []
     lines = []
-    if told.alone and (told.path or any(not layer.path for layer in told.layers)):
-        named = told.path or "the whole model"
+    if by_layer.alone and (by_layer.path or any(not layer.path for layer in by_layer.layers)):
+        named = by_layer.path or "the whole model"
         lines.append(f"Layer:      {named} is wrong: it differs even with the inputs of the reference")
-    elif told.path:
+    elif by_layer.path:
         lines.append(
-            f"Layer:      the difference first shows in {told.path}, which agrees with the inputs of the reference"
+            f"Layer:      the difference first shows in {by_layer.path}, which agrees with the inputs of the reference"
         )
-    shown = _around(told)
+    shown = _around(by_layer)
     if not shown:
         return [*lines, ""] if lines else []
     width = max(len(layer.path) for layer in shown)
     kinds = max(len(layer.kind) for layer in shown)
-    start = begins(told.layers, told.stage)
+    start = first_divergent_layer(by_layer.layers, by_layer.stage)
     lines.append(f"    {'module':{width}}  {'':{kinds}}  {'forward':>9}  {'gradient':>9}   (error / tolerance)")
     for layer in shown:
-        mark = "  <-- begins here" if start is not None and layer.path == (told.path or start.path) else ""
+        mark = "  <-- begins here" if start is not None and layer.path == (by_layer.path or start.path) else ""
         row = (
             f"    {layer.path:{width}}  {layer.kind:{kinds}}  {_number(layer.forward)}  {_number(layer.gradient)}{mark}"
         )
         lines.append(row)
-    hidden = len(told.layers) - len(shown)
+    hidden = len(by_layer.layers) - len(shown)
     return [
         *lines,
         *([f"    and {hidden} more, within tolerance or farther from the first difference"] if hidden else []),
@@ -106,15 +106,15 @@ def aligned(models: AlignedModels) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _around(told: ByLayer) -> Sequence[Layer]:
+def _around(by_layer: ByLayer) -> Sequence[Layer]:
     """Return all rows, or the `ROWS` rows around the one where the divergence begins."""
-    if len(told.layers) <= ROWS:
-        return told.layers
-    start = begins(told.layers, told.stage)
-    path = told.path or ("" if start is None else start.path)
-    at = next((number for number, layer in enumerate(told.layers) if layer.path == path), 0)
-    first = max(0, min(at - ROWS // 2, len(told.layers) - ROWS))
-    return told.layers[first : first + ROWS]
+    if len(by_layer.layers) <= ROWS:
+        return by_layer.layers
+    start = first_divergent_layer(by_layer.layers, by_layer.stage)
+    path = by_layer.path or ("" if start is None else start.path)
+    at = next((number for number, layer in enumerate(by_layer.layers) if layer.path == path), 0)
+    first = max(0, min(at - ROWS // 2, len(by_layer.layers) - ROWS))
+    return by_layer.layers[first : first + ROWS]
 
 
 def _number(ratio: float | None) -> str:

@@ -33,8 +33,8 @@ def accuracy(swept: SweepMap) -> list[str]:
     for row in worse:
         if row.cell.accuracy is not None:
             errors = (row.cell.accuracy.reference, row.cell.accuracy.candidate)
-            told = [f"{value:.3g}" for side in errors for value in (side.greatest, side.quantile(0.99))]
-            lines.append(f"| `{row.key}` | {' | '.join(told)} |")
+            numbers = [f"{value:.3g}" for side in errors for value in (side.greatest, side.quantile(0.99))]
+            lines.append(f"| `{row.key}` | {' | '.join(numbers)} |")
     return [*lines, ""]
 
 

@@ -37,8 +37,8 @@ def answer(swept: SweepMap, findings: Sequence[SweepFinding], inside: Mapping[st
     """
     candidate = swept.sides[1]
     counts = {status: count for status, count in swept.counts().items() if count}
-    told = ", ".join(f"{counts[status]} {means}" for status, means in _MEANS.items() if status in counts)
-    lines = [f"On {candidate}, of {several(len(swept.rows), 'operator')} (by form and dtype): {told}."]
+    summary = ", ".join(f"{counts[status]} {means}" for status, means in _MEANS.items() if status in counts)
+    lines = [f"On {candidate}, of {several(len(swept.rows), 'operator')} (by form and dtype): {summary}."]
     by_row: dict[str, list[SweepFinding]] = {}
     for finding in findings:
         for key in finding.cells:

@@ -56,10 +56,12 @@ def _verdict(finding: Finding) -> list[str]:
     if not finding.verdict:
         return []
     line, *numbers = finding.verdict
-    told = [f"Verdict:    {line}" + (f" [{finding.blame}]" if finding.blame in ("candidate", "reference") else "")]
+    verdict_lines = [
+        f"Verdict:    {line}" + (f" [{finding.blame}]" if finding.blame in ("candidate", "reference") else "")
+    ]
     for number in numbers:
-        told += textwrap.wrap(number, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-    return [*told, ""]
+        verdict_lines += textwrap.wrap(number, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    return [*verdict_lines, ""]
 
 
 def _program(finding: Finding) -> list[str]:
@@ -151,10 +153,10 @@ def too_few_accepted(
 ) -> str:
     """Return why a test gave up: the most frequent reasons for refusals, and their lines of the test."""
     total = sum(rejections.values())
-    told = rejections.most_common(5)
+    verdict_lines = rejections.most_common(5)
     lines = [f"the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:"]
-    lines += [f"  {count:4d} x {refused_at(reason, places.get(reason, ''))}" for reason, count in told]
-    return "\n".join([*lines, *dict.fromkeys(advice_on(reason) for reason, _ in told)])
+    lines += [f"  {count:4d} x {refused_at(reason, places.get(reason, ''))}" for reason, count in verdict_lines]
+    return "\n".join([*lines, *dict.fromkeys(advice_on(reason) for reason, _ in verdict_lines)])
 
 
 def stale_entries(entries: Sequence[LedgerEntry]) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.sweep import Cell, CellKey, Check, SweepMap, SweepRow
 from autotest.results.sweep_findings import SweepFinding
-from autotest.results.tasks import Found
+from autotest.results.tasks import FindingRecord
 
 #: The `form` of all cells of a campaign's map.
 FORM: Final = "test"
@@ -94,11 +94,11 @@ def _cell(test: TestProgress) -> Cell:
     return cell
 
 
-def _check(found: Found) -> Check:
+def _check(found: FindingRecord) -> Check:
     return _CHECKS.get(found.identity.symptom, "value")
 
 
-def _finding(number: int, found: Found, key: CellKey, times: int, script: str) -> SweepFinding:
+def _finding(number: int, found: FindingRecord, key: CellKey, times: int, script: str) -> SweepFinding:
     sample = f"trial {found.index} of base seed {found.where.base_seed}"
     return SweepFinding(
         number, found.identity.operator, _check(found), found.identity.message, found.message, sample, [key], times, 0,

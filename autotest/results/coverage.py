@@ -64,8 +64,8 @@ def add(whole: Coverage, part: Coverage) -> None:
 
 def gaps(coverage: Coverage) -> dict[str, list[str]]:
     """Return, for each operator with gaps and at least `ENOUGH` trials, a line for each input it was never given."""
-    told = {operator: [*_gaps(features)] for operator, features in sorted(coverage.items())}
-    return {operator: lines for operator, lines in told.items() if lines}
+    lines_by_operator = {operator: [*_gaps(features)] for operator, features in sorted(coverage.items())}
+    return {operator: lines for operator, lines in lines_by_operator.items() if lines}
 
 
 def lacking(features: Mapping[str, int]) -> Iterator[str]:
@@ -94,8 +94,8 @@ def _gaps(features: Mapping[str, int]) -> Iterator[str]:
 def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
     """Yield lines for arguments that are given in every trial with the same value, and for a `dim` never negative."""
     given: dict[str, dict[str, int]] = {}
-    for told, times in values_of(features, "argument").items():
-        name, _, value = told.partition("=")
+    for lines_by_operator, times in values_of(features, "argument").items():
+        name, _, value = lines_by_operator.partition("=")
         given.setdefault(name, {})[value] = times
     for name, values in sorted(given.items()):
         # If some trials left the argument out, they used its default, which counts as another value.

@@ -55,7 +55,7 @@ def identity_of(mismatch: Mismatch, operator: str, program: Program, candidate: 
         program: the program of the trial.
         candidate: the name of the candidate.
     """
-    own = known_as(candidate)
+    own = identity_name(candidate)
     stage, side = mismatch.stage, mismatch.side
     if mismatch.special:  # such mismatches are frequent; all of one operator are one finding
         return Identity(operator, SPECIAL, stage, side, "", "", own)
@@ -67,7 +67,7 @@ def without_interpreter(candidate: str) -> str:
     return candidate.partition("@")[0]
 
 
-def known_as(candidate: str) -> str:
+def identity_name(candidate: str) -> str:
     """Return the name of `candidate` in identities; empty for the default candidate, so that its keys are short.
 
     The interpreter's folder is left out, so that users with other folder names get the same keys.
@@ -97,4 +97,4 @@ def death_of(call: FatalCall, how: str, last_words: str, candidate: str = "") ->
     check = _CHECK.search(last_words)
     how = "no answer" if call.symptom == "hang" else how  # the duration of the timeout is no property of the candidate
     said = f"{how}: {normalised(check[1].strip())}" if check else how
-    return Identity(*call, said, "", known_as(candidate))
+    return Identity(*call, said, "", identity_name(candidate))

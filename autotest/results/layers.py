@@ -66,7 +66,7 @@ def paths_of(calls: Iterable[Call]) -> dict[Scope | None, str]:
     return {scope: scope.path or scope.network for scope in scopes}
 
 
-def begins(layers: Sequence[Layer], stage: str) -> Layer | None:
+def first_divergent_layer(layers: Sequence[Layer], stage: str) -> Layer | None:
     """Return the first layer beyond the tolerance in the order in which `stage` runs them; None if there is none."""
     order = layers if stage != "backward" else layers[::-1]
     for layer in order:

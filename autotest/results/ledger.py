@@ -246,5 +246,5 @@ def _entry(path: Path, position: int, table: dict[str, Any]) -> LedgerEntry:
     for flag in _FLAGS:
         if type(table.get(flag, False)) is not bool:
             raise UsageError(f"{where}: {flag} = {table[flag]!r}: expected true or false")
-    told: dict[str, Any] = {name: value if name in _FLAGS else str(value) for name, value in table.items()}
-    return LedgerEntry(**told)
+    fields: dict[str, Any] = {name: value if name in _FLAGS else str(value) for name, value in table.items()}
+    return LedgerEntry(**fields)

@@ -7,7 +7,7 @@ import dataclasses
 
 from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
-from autotest.results.tasks import Explored, Found, LeftOut, Where
+from autotest.results.tasks import Explored, FindingRecord, LeftOut, Where
 
 #: Maximum number of different arguments that are counted for one test.
 ARGUMENTS_KEPT = 400
@@ -106,7 +106,7 @@ class CampaignProgress:
     base_seed: int
     tests: list[TestProgress]
     #: Distinct findings, in the order of their discovery.
-    found: dict[Identity, Found] = dataclasses.field(default_factory=dict)
+    found: dict[Identity, FindingRecord] = dataclasses.field(default_factory=dict)
     #: Number of trials that showed each failure, including failures that are not stored yet.
     seen: collections.Counter[Identity] = dataclasses.field(default_factory=collections.Counter)
     #: Test and trial index of each failure that did not happen again.

@@ -95,7 +95,7 @@ class Diagnose:
     identity: Identity | None = None
 
 
-class Ran(NamedTuple):
+class RanTrials(NamedTuple):
     """Trials that a process ran one after the other."""
 
     where: Where
@@ -117,7 +117,7 @@ class DiagnoseDeath:
     #: Number of trials before `index` that the candidate may still have been working on.
     back: int = 0
     #: The trials that the worker had run before, as far as they are known.
-    before: tuple[Ran, ...] = ()
+    before: tuple[RanTrials, ...] = ()
 
 
 class Suspect(NamedTuple):
@@ -160,7 +160,7 @@ class Explored:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class FindingRecord:
     """A stored finding."""
 
     key: str
@@ -228,7 +228,7 @@ class Death:
     #: The call with those of its arguments that matter, if they were recorded.
     signature: str = ""
     #: The latest trials that the worker had run before that one.
-    before: tuple[Ran, ...] = ()
+    before: tuple[RanTrials, ...] = ()
 
     @property
     def mismatch(self) -> Mismatch:
@@ -241,4 +241,4 @@ class Death:
 
 
 Task = Explore | Diagnose | DiagnoseDeath
-Result = Explored | Found | ExpectedDeath | Vanished | Death
+Result = Explored | FindingRecord | ExpectedDeath | Vanished | Death

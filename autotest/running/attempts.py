@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from autotest.report.plural import several
-from autotest.results.tasks import DiagnoseDeath, Ran, Where
+from autotest.results.tasks import DiagnoseDeath, RanTrials, Where
 
 #: TIMES: how often a fresh process runs a trial that survived one run. BEFORE: numbers of earlier trials of the test to
 #: run before it, in turn. RAN_BEFORE: numbers of trials of any test that the worker ran before it.
@@ -22,11 +22,11 @@ class Attempt(NamedTuple):
     #: Whether the death needs the programs of all trials together.
     together: bool = False
     #: The trials to run before these.
-    before: tuple[Ran, ...] = ()
+    before: tuple[RanTrials, ...] = ()
 
-    def parts(self, where: Where) -> tuple[Ran, ...]:
+    def parts(self, where: Where) -> tuple[RanTrials, ...]:
         """Return all runs in order for the test at `where`. The end of the last one is the result."""
-        return (*self.before, Ran(where, self.indices))
+        return (*self.before, RanTrials(where, self.indices))
 
     def only_after(self, index: int) -> tuple[str, ...]:
         """Return the note that trial `index` dies only after earlier trials, or nothing if it needs none."""
@@ -54,13 +54,13 @@ def attempts(task: DiagnoseDeath) -> Iterator[Attempt]:
     yield often
 
 
-def last(ran: Sequence[Ran], many: int) -> tuple[Ran, ...]:
+def last(ran: Sequence[RanTrials], many: int) -> tuple[RanTrials, ...]:
     """Return the last `many` trials of `ran`."""
-    found: list[Ran] = []
+    found: list[RanTrials] = []
     for where, indices in reversed(ran):
         if many <= 0:
             break
-        found.append(Ran(where, indices[-many:]))
+        found.append(RanTrials(where, indices[-many:]))
         many -= len(indices)
     return tuple(reversed(found))
 

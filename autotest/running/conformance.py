@@ -244,8 +244,8 @@ def _no_grad(framework: Framework) -> None:
         framework.invoke("exit", "", (context,), {})
         del context  # some contexts end only when they are destroyed
     moved = framework.invoke("operator", "mul", (x, x), {})
-    told = [value.requires_grad for value in framework.values([still, moved])]
-    need(told == [False, True], f"requires_grad inside and after no_grad: expected [False, True], got {told}")
+    actual = [value.requires_grad for value in framework.values([still, moved])]
+    need(actual == [False, True], f"requires_grad inside and after no_grad: expected [False, True], got {actual}")
 
 
 def _holders(framework: Framework) -> None:

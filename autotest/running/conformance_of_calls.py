@@ -64,9 +64,9 @@ def _fractions(framework: Framework) -> None:
 def _numbers(framework: Framework) -> None:
     number = 2**53
     found = framework.invoke("operator", "add", (tensor_of(framework, [1, -1], "int64"), number), {})
-    told = read(framework, found).tolist()
+    actual = read(framework, found).tolist()
     need(framework.dtype_of(found) == "int64", f"int64 + {number}: expected int64, got {framework.dtype_of(found)}")
-    need(told == [number + 1, number - 1], f"int64 + {number}: expected {[number + 1, number - 1]}, got {told}")
+    need(actual == [number + 1, number - 1], f"int64 + {number}: expected {[number + 1, number - 1]}, got {actual}")
 
 
 def _complex(framework: Framework) -> None:
@@ -159,8 +159,8 @@ def _attributes_set(framework: Framework) -> None:
 def _attributes_read(framework: Framework) -> None:
     x = tensor_of(framework, np.ones((2, 3)), requires_grad=True)
     shape = framework.known(call(framework, "getattr", "shape", x))
-    told = shape if isinstance(shape, tuple) else framework.literal(shape)
-    need(isinstance(told, tuple) and tuple(told) == (2, 3), f"x.shape: expected (2, 3), got {shape!r}")
+    actual = shape if isinstance(shape, tuple) else framework.literal(shape)
+    need(isinstance(actual, tuple) and tuple(actual) == (2, 3), f"x.shape: expected (2, 3), got {shape!r}")
     framework.invoke("method", "backward", (x, tensor_of(framework, np.ones((2, 3)))), {})
     gradient = call(framework, "getattr", "grad", x)
     need(framework.known(gradient) is not None, "x.grad after a backward: expected a tensor, got None")

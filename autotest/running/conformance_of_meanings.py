@@ -103,8 +103,8 @@ def _cut_off(framework: Framework) -> None:
 
 
 def _truth(framework: Framework) -> None:
-    told = [framework.known(call(framework, "builtin", "bool", tensor_of(framework, one))) for one in (0.0, 2.0)]
-    need(told == [False, True], f"bool() of 0 and 2: expected [False, True], got {told}")
+    actual = [framework.known(call(framework, "builtin", "bool", tensor_of(framework, one))) for one in (0.0, 2.0)]
+    need(actual == [False, True], f"bool() of 0 and 2: expected [False, True], got {actual}")
 
 
 def _special_of_other_dtypes(framework: Framework) -> None:
@@ -120,10 +120,10 @@ def _odd_shapes(framework: Framework) -> None:
         for dtype, grad in (("float32", True), ("bool", False), ("int64", False)):
             tensor = tensor_of(framework, np.zeros(shape), dtype, requires_grad=grad)
             (value,) = framework.values([tensor])
-            told = framework.shape(tensor), value.data.shape, value.dtype
+            actual = framework.shape(tensor), value.data.shape, value.dtype
             need(
-                told == (shape, shape, dtype),
-                f"shape(), shape of the values and dtype: expected {shape} of {dtype}, got {told}",
+                actual == (shape, shape, dtype),
+                f"shape(), shape of the values and dtype: expected {shape} of {dtype}, got {actual}",
             )
 
 
@@ -194,14 +194,14 @@ def _absent_names(framework: Framework) -> None:
         except AttributeError:
             continue
         need(condition=False, what=f"torch.{path}: expected AttributeError, but the name was found")
-    told = [framework.provides("function", name, None) for name in ("exp", "no_such_name")]
-    need(told == [True, False], f"whether exp and no_such_name are there: expected [True, False], got {told}")
+    actual = [framework.provides("function", name, None) for name in ("exp", "no_such_name")]
+    need(actual == [True, False], f"whether exp and no_such_name are there: expected [True, False], got {actual}")
 
 
 def _identity(framework: Framework) -> None:
     x, other = tensor_of(framework, [1.0]), tensor_of(framework, [1.0])
-    told = framework.same(x, x), framework.same(x, other)
-    need(told == (True, False), f"whether x is x, and another tensor: expected (True, False), got {told}")
+    actual = framework.same(x, x), framework.same(x, other)
+    need(actual == (True, False), f"whether x is x, and another tensor: expected (True, False), got {actual}")
 
 
 def _own_state(framework: Framework) -> None:

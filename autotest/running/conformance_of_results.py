@@ -65,8 +65,8 @@ def _gradients_like_leaves(framework: Framework) -> None:
         (found,) = framework.values([framework.gradient(x)])
         need(found.dtype == dtype, f"the gradient of a {dtype}: expected {dtype}, got {found.dtype}")
         need(found.data.shape == (2, 2), f"the gradient of a (2, 2): expected its shape, got {found.data.shape}")
-        told = float(found.data[0, 0])
-        need(told == third[0, 0], f"the gradient of a {dtype}: expected {third[0, 0]}, got {told}")
+        actual = float(found.data[0, 0])
+        need(actual == third[0, 0], f"the gradient of a {dtype}: expected {third[0, 0]}, got {actual}")
 
 
 def _detached(framework: Framework) -> None:

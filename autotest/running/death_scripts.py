@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import NotReplayable
 from autotest.diagnosis.graph_death import GraphDeath
-from autotest.diagnosis.verification import expecting_a_script, verify
+from autotest.diagnosis.verification import interpreter_started_early, verify
 from autotest.emission import emit
 from autotest.emission.checker import OFTEN, ONCE, Runs
 from autotest.emission.shared_memory import sharing
@@ -89,7 +89,7 @@ def interpreter_ready_for(finding: Finding, conditions: Conditions) -> Iterator[
         yield
         return
     lines = [line for side in registry.pair(*conditions.frameworks).scripts(finding.program) for line in side.lines]
-    with expecting_a_script(lines):
+    with interpreter_started_early(lines):
         yield
 
 

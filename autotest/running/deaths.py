@@ -24,12 +24,12 @@ from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.results.finding import Finding
-from autotest.results.identity import FatalCall, Identity, death_of, known_as
+from autotest.results.identity import FatalCall, Identity, death_of, identity_name
 from autotest.results.tasks import (
     Conditions,
     DiagnoseDeath,
     ExpectedDeath,
-    Found,
+    FindingRecord,
     Where,
 )
 from autotest.results.verification import State, Verification
@@ -37,16 +37,16 @@ from autotest.running.attempts import Attempt, attempts
 from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
 from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep, latest
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.trial import COMPARED_AT_ONCE
 
 if TYPE_CHECKING:
-    from autotest.diagnosis.crashing import Smaller
+    from autotest.diagnosis.crashing import SmallestCrash
 
 
-def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | ExpectedDeath:
+def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> FindingRecord | ExpectedDeath:
     """Store the finding for the death in `task`. A thorough diagnosis may find another death, or one that is known.
 
     There are three steps, each a task of its own. The first uses only the breadcrumb file. The second runs the trial
@@ -54,7 +54,7 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fou
     longer than the available time.
     """
 
-    def kept(finding: Finding) -> Found:
+    def kept(finding: Finding) -> FindingRecord:
         return keep(finding, task.where, conditions.directory)
 
     if not task.thorough:
@@ -124,7 +124,7 @@ def pair_of(conditions: Conditions) -> Pair:
 def task_of(position: Position, pair: Pair) -> DiagnoseDeath:
     """Return the task for the breadcrumb file of a dead process. Repeating the trial shows how the process died."""
     operator = position.operator or "tensor"
-    own = known_as(pair.candidate.name)
+    own = identity_name(pair.candidate.name)
     identity = Identity(operator, "crash", position.stage, position.side, "left a trail", "", own)
     where = Where(position.file, position.test, position.base_seed)
     message = f"{operator}: the process ended in the middle of trial {position.index}"
@@ -261,13 +261,13 @@ def _with_script(finding: Finding, conditions: Conditions, server: Server, *, fo
         is_often = finding.script in scripted(finding, None, conditions, often)[1]
         ways = often if is_often else ways_to_run(finding, conditions)
         ways = ways if forks else (ONCE,)
-        told, less, ways_of_less = _smaller(finding, conditions, server, ways)
-        if less is not None:
-            less = verified(*scripted(less, None, conditions, ways_of_less), conditions)
-            if less.verified.holds or not conditions.verify:
-                return less
+        notes, reduced, reduced_ways = _smaller(finding, conditions, server, ways)
+        if reduced is not None:
+            reduced = verified(*scripted(reduced, None, conditions, reduced_ways), conditions)
+            if reduced.verified.holds or not conditions.verify:
+                return reduced
         # A long script that was seen to fail is better than a short one that was not.
-        whole = dataclasses.replace(finding, shrinking=told)
+        whole = dataclasses.replace(finding, shrinking=notes)
         return _judged_by_script(verified(*scripted(whole, None, conditions, ways), conditions))
 
 
@@ -294,10 +294,10 @@ def _with_graph_script(finding: Finding, conditions: Conditions, server: Server)
         return dataclasses.replace(finding, shrinking=(smaller,))
     line = shrunk_line(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(finding.first, slot=_last_result(smaller.program.calls))
-    less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
+    reduced = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
     death = graph_death.of_program(smaller.program, pair_of(conditions), settings, finding.origin)
-    less = verified(*scripted(less, death, conditions, ways_to_run(less, conditions)), conditions)
-    return less if less.verified.holds or death.lacking or not conditions.verify else finding
+    reduced = verified(*scripted(reduced, death, conditions, ways_to_run(reduced, conditions)), conditions)
+    return reduced if reduced.verified.holds or death.lacking or not conditions.verify else finding
 
 
 def _smaller(
@@ -334,7 +334,7 @@ def _shrunk(
     *,
     seconds: float,
     hangs: bool = False,
-) -> Smaller | str:
+) -> SmallestCrash | str:
     """Return a smaller program that dies in the same way, or the reason why there is none. See `crashing.shrink`."""
     from autotest.diagnosis.crashing import shrink  # imports thread pools, needed only after a death
 
@@ -347,7 +347,7 @@ def _shrunk(
     return "Shrunk:     no: the recorded program alone does not crash or hang" if smaller is None else smaller
 
 
-def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, Found] | Verification:
+def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, FindingRecord] | Verification:
     """Diagnose the death of the process that left the breadcrumb file at `path`, and store the finding.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
 from autotest.comparison.rejection import ABSENT
-from autotest.recording.given import given
+from autotest.recording.input_features import features_of
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
@@ -29,8 +29,8 @@ from autotest.trials.judgement import (
     Vacuous,
     judge,
 )
-from autotest.trials.memory import free, holds_much
-from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, settle
+from autotest.trials.memory import free, holds_large_arrays
+from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, compare_outcomes
 
 if TYPE_CHECKING:
     from autotest.diagnosis.failed_trial import FailedTrial
@@ -43,7 +43,7 @@ __unittest = True
 HELD_AT_MOST = 1 << 18
 
 
-class Planned(NamedTuple):
+class PlannedTrial(NamedTuple):
     """A trial to run: its base seed, its index, its seed, and whether it is a stored failure."""
 
     base: int
@@ -60,7 +60,7 @@ class JudgedTrials:
     context: RunContext
     tally: Tally
     store: Store
-    waiting: list[tuple[Planned, Outcome]] = dataclasses.field(default_factory=list)
+    waiting: list[tuple[PlannedTrial, Outcome]] = dataclasses.field(default_factory=list)
     #: Number of elements of the reference's tensors that wait for the comparison.
     held: int = 0
     graphed: list[tuple[int, int, Outcome]] = dataclasses.field(default_factory=list)
@@ -79,7 +79,7 @@ class JudgedTrials:
         """Whether enough trials were accepted. Trials that the candidate has no name for count, too."""
         return self.tally.accepted + self.tally.absent.total() >= self.needed
 
-    def add(self, planned: Planned, outcome: Outcome) -> None:
+    def add(self, planned: PlannedTrial, outcome: Outcome) -> None:
         """Add a finished trial, and judge the waiting trials if it is time. Raises the failures that they show."""
         self.waiting.append((planned, outcome))
         if self._is_time(planned, outcome):
@@ -109,13 +109,13 @@ class JudgedTrials:
             said = text.too_few_accepted(tally.accepted, self.needed, tally.rejections, tally.places)
             raise TooFewAccepted(self.test.id, said)
         self._agree_in_graph_mode()
-        if self.context.options.usual:
+        if self.context.options.runs_all_default_trials:
             parity = self.test.settings.check_errors
             stale = self.context.ledger.stale(self.test.id, tally.expected, error_parity=parity)
             if stale:
                 raise StaleLedgerEntry(self.test.id, text.stale_entries(stale))
 
-    def _is_time(self, planned: Planned, latest: Outcome) -> bool:
+    def _is_time(self, planned: PlannedTrial, latest: Outcome) -> bool:
         """Return whether the waiting trials must be compared before another trial runs."""
         if not self.context.pair.candidate.asynchronous:
             return True
@@ -133,16 +133,16 @@ class JudgedTrials:
     def judge_waiting(self) -> None:
         """Compare the waiting trials, and judge them."""
         waiting, self.waiting, self.held = self.waiting, [], 0
-        settle([outcome for _, outcome in waiting], self.test.settings)
+        compare_outcomes([outcome for _, outcome in waiting], self.test.settings)
         for planned, outcome in waiting:
             if outcome.pending is not None:  # it follows a trial in which the candidate hangs
-                settle([outcome], self.test.settings)
+                compare_outcomes([outcome], self.test.settings)
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
-            if holds_much(outcome.recorder):
+            if holds_large_arrays(outcome.recorder):
                 self._held_much = True
 
-    def _judge(self, planned: Planned, outcome: Outcome) -> None:
+    def _judge(self, planned: PlannedTrial, outcome: Outcome) -> None:
         test, tally = self.test, self.tally
         judgement = self._judged(outcome)
         match judgement:
@@ -150,7 +150,7 @@ class JudgedTrials:
                 tally.accepted += 1
                 options = self.context.options
                 if options.coverage:
-                    found = given(outcome.recorder, outcome.gradients, special_values=options.special_values)
+                    found = features_of(outcome.recorder, outcome.gradients, special_values=options.special_values)
                     tally.coverage.append(found)
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1

@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from autotest.base.errors import AutotestError, annotate
 from autotest.base.options import Options
 from autotest.processes import breadcrumb
-from autotest.recording.watching import watched
+from autotest.recording.call_observer import notifying
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.identity import DEADLY
 from autotest.running import run_hooks
 from autotest.running.earlier_deaths import earlier_deaths
-from autotest.running.judged_trials import JudgedTrials, Planned
+from autotest.running.judged_trials import JudgedTrials, PlannedTrial
 from autotest.running.tally import Tally
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
-from autotest.trials.returned import must_begin_alike
-from autotest.trials.trial import Outcome, Test, perform_next
+from autotest.trials.returned import check_equal_default_dtypes
+from autotest.trials.trial import Outcome, Test, run_next_without_comparison
 from generators import Schedule
 
 # pytest and unittest leave this module out of the traceback of a failed test.
@@ -50,41 +50,41 @@ def run_test(test: Test, context: RunContext) -> Tally:
     """
     with context.pair.around_trials(patience(test, context.options)):
         judged, lethal = prepared(test, context)
-        with leaving_trail(context.options) as trail:
-            _run(judged, lethal, trail)
+        with leaving_breadcrumb(context.options) as crumb:
+            _run(judged, lethal, crumb)
     return judged.tally
 
 
 def patience(test: Test, options: Options) -> float | None:
     """Return the seconds that a candidate in its own process has to answer, or None if test and run set no deadline."""
-    return options.deadline if test.settings.deadline is not None or "deadline" in options.asked else None
+    return options.deadline if test.settings.deadline is not None or "deadline" in options.explicit else None
 
 
 def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
     """Return the collector for the trials of `test`, and the seeds of trials that are known to crash the process."""
-    must_begin_alike(context.pair)  # once is enough: each trial restores the modes of both sides
+    check_equal_default_dtypes(context.pair)  # once is enough: each trial restores the modes of both sides
     tally = Tally()
     run_hooks.begins(test, context, tally)
     store = Store(context.options.directory)
-    lethal = _outlive(test, context, tally, store)
+    lethal = _report_earlier_deaths(test, context, tally, store)
     return JudgedTrials(test, context, tally, store), lethal
 
 
 @contextlib.contextmanager
-def leaving_trail(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
+def leaving_breadcrumb(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
     """Yield the breadcrumb file that tells where the process was if it dies inside the block, or None without one."""
-    trail = breadcrumb.own(options.directory, os.getpid())
-    before = _collect_rarely()
+    crumb = breadcrumb.own(options.directory, os.getpid())
+    before = _rarer_gc()
     try:
-        with contextlib.nullcontext() if trail is None else watched(trail):
-            yield trail
+        with contextlib.nullcontext() if crumb is None else notifying(crumb):
+            yield crumb
     finally:
-        _collect_as_before(before)
-        if trail is not None:
-            trail.rest()
+        _restore_gc_threshold(before)
+        if crumb is not None:
+            crumb.idle()
 
 
-def _collect_rarely() -> tuple[int, int, int]:
+def _rarer_gc() -> tuple[int, int, int]:
     """Make the garbage collector run less often, unless it is off or rarer already. Returns the old thresholds."""
     usual = gc.get_threshold()
     if 0 < usual[0] < BEFORE_COLLECTION:
@@ -92,12 +92,12 @@ def _collect_rarely() -> tuple[int, int, int]:
     return usual
 
 
-def _collect_as_before(usual: tuple[int, int, int]) -> None:
+def _restore_gc_threshold(usual: tuple[int, int, int]) -> None:
     if gc.get_threshold()[0] == BEFORE_COLLECTION:  # otherwise the test set its own threshold
         gc.set_threshold(*usual)
 
 
-def _outlive(test: Test, context: RunContext, tally: Tally, store: Store) -> set[int]:
+def _report_earlier_deaths(test: Test, context: RunContext, tally: Tally, store: Store) -> set[int]:
     """Report the deaths of earlier processes in this test, and return the seeds of their trials, to avoid them.
 
     A trial that dies in this process cannot report its death.
@@ -115,13 +115,13 @@ def _outlive(test: Test, context: RunContext, tally: Tally, store: Store) -> set
     return lethal
 
 
-def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | None) -> None:
+def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | None) -> None:
     test, context = judged.test, judged.context
     schedule = Schedule(judged.needed * ATTEMPTS_PER_TRIAL, thorough=context.options.half_precision)
-    for planned in not_lethal(trail, test, plan(test, context.options, judged.store, schedule), lethal):
+    for planned in not_lethal(crumb, test, plan(test, context.options, judged.store, schedule), lethal):
         outcome = run_planned(test, planned, context, judged.judge_waiting)
         if not planned.stored:
-            schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
+            schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
         judged.add(planned, outcome)
         if judged.enough:
             break
@@ -131,25 +131,25 @@ def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | 
 
 
 def not_lethal(
-    trail: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[Planned], lethal: Set[int]
-) -> Iterator[Planned]:
+    crumb: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[PlannedTrial], lethal: Set[int]
+) -> Iterator[PlannedTrial]:
     """Yield the trials whose seeds are not in `lethal`, and write each to the breadcrumb file before it runs."""
     base: int | None = None
     for planned in trials:
         if planned.seed in lethal:
             continue
-        if trail is not None:
+        if crumb is not None:
             if planned.base != base:
-                trail.test(test.file, test.id, planned.base)
+                crumb.test(test.file, test.id, planned.base)
                 base = planned.base
-            trail.trial(planned.trial)
+            crumb.trial(planned.trial)
         yield planned
 
 
-def run_planned(test: Test, planned: Planned, context: RunContext, first: Callable[[], None]) -> Outcome:
+def run_planned(test: Test, planned: PlannedTrial, context: RunContext, first: Callable[[], None]) -> Outcome:
     """Run one trial, without the comparison. `first` reports the findings of earlier trials if the body raises."""
     try:
-        return perform_next(test, planned.seed, context.pair)
+        return run_next_without_comparison(test, planned.seed, context.pair)
     except (AutotestError, unittest.SkipTest):
         first()
         raise
@@ -159,19 +159,19 @@ def run_planned(test: Test, planned: Planned, context: RunContext, first: Callab
         raise
 
 
-def plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iterator[Planned]:
+def plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iterator[PlannedTrial]:
     """Yield pinned trials and stored failures, then the trials of `schedule`, until the caller has enough.
 
     This generator does not run the trials, because it would turn a `StopIteration` of the test body into another error.
     """
     base = options.seed
     if options.trial is not None:
-        yield Planned(base, options.trial, trial_seed(base, test.id, options.trial), stored=False)
+        yield PlannedTrial(base, options.trial, trial_seed(base, test.id, options.trial), stored=False)
         return
     for pinned, index in test.settings.pinned:
-        yield Planned(pinned, index, trial_seed(pinned, test.id, index), stored=True)
+        yield PlannedTrial(pinned, index, trial_seed(pinned, test.id, index), stored=True)
     for record in store.for_test(test.id) if options.replays_failures else ():
         if record.finding.first.symptom not in DEADLY:
-            yield Planned(record.finding.base_seed, record.index, record.seed, stored=True)
+            yield PlannedTrial(record.finding.base_seed, record.index, record.seed, stored=True)
     for index in schedule:
-        yield Planned(base, index, trial_seed(base, test.id, index), stored=False)
+        yield PlannedTrial(base, index, trial_seed(base, test.id, index), stored=False)

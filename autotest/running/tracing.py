@@ -22,8 +22,8 @@ from autotest.diagnosis import graph_death
 from autotest.diagnosis.graph_death import GraphDeath
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import (
-    Pace,
     ProcessDeath,
+    TimeoutEstimate,
     death_from_status,
     killed_for_memory,
     last_words,
@@ -32,12 +32,12 @@ from autotest.processes.endings import (
 )
 from autotest.program import Call, Program, serialisation
 from autotest.program.rewriting import chained
+from autotest.recording.call_observer import notifying
 from autotest.recording.recorder import Recorder
-from autotest.recording.watching import watched
-from autotest.results.tasks import Conditions, Ran, Where
+from autotest.results.tasks import Conditions, RanTrials, Where
 from autotest.running.attempts import Attempt
 from autotest.sources import collection
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from autotest.trials.context import RunContext
 from autotest.trials.driver import driven_by
 from autotest.trials.trial import Test, run_trial
@@ -105,10 +105,10 @@ def trace(
                 ended = _wait(process, folder, conditions.deadline, hangs=hangs)
             return _ended(folder, parts, ended, last_words(errors.read_text(errors="replace")))
 
-    return server.tried(traced)
+    return server.retried(traced)
 
 
-def _ended(folder: Path, parts: Sequence[Ran], ended: ProcessDeath, words: str) -> TracedTrial:
+def _ended(folder: Path, parts: Sequence[RanTrials], ended: ProcessDeath, words: str) -> TracedTrial:
     """Return what a child that ran `parts` left in `folder`; `words` are its last ones."""
     raised = _text(folder / _RAISED)
     part, index = map(int, (_text(folder / _INDEX) or f"0 {parts[0].indices.stop - 1} 0").split()[:2])
@@ -144,7 +144,7 @@ def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> Pr
             call, called = written, now
         # In graph mode the whole trial is repeated, and a long time there may be compilation.
         if hangs and running and not graph_death.in_graph(folder):
-            late = now - called > Pace().patience(called - since, deadline)
+            late = now - called > TimeoutEstimate().timeout(called - since, deadline)
         else:
             late = now - since > (deadline if running else START_UP)
         if late:
@@ -185,7 +185,7 @@ def _read(folder: Path) -> Program | None:
 
 
 class _Writer:
-    """Watch that writes the program, with the call that is about to be made, before a side makes it."""
+    """Observer that writes the program, with the call that is about to be made, before a side makes it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -194,7 +194,7 @@ class _Writer:
         self._of: Recorder | None = None
         self._arrays = 0
 
-    def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
+    def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
         # Waits for an asynchronous candidate, so that it dies while its fatal call is the last one written.
         recorder.pair.candidate.synchronize()
         if side == "reference":
@@ -264,7 +264,7 @@ def _run(
         (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
 
 
-def _run_part(number: int, part: Ran, attempt: Attempt, conditions: Conditions, writer: _Writer) -> None:
+def _run_part(number: int, part: RanTrials, attempt: Attempt, conditions: Conditions, writer: _Writer) -> None:
     where, indices = part
     folder, last = writer.folder, number == len(attempt.before)
 
@@ -274,7 +274,7 @@ def _run_part(number: int, part: Ran, attempt: Attempt, conditions: Conditions, 
         settings = dataclasses.replace(test.settings, check_errors=strict)
         if conditions.memory is not None and number == 0:
             limit_memory(pair, conditions.memory)
-        with pair.around_trials(), watched(writer):
+        with pair.around_trials(), notifying(writer):
             for turn, index in itertools.product(range(attempt.times if last else 1), indices):
                 (folder / _INDEX).write_text(f"{number} {index} {turn}", encoding="utf-8")
                 outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), settings, pair)

@@ -17,9 +17,9 @@ from typing import Any
 from autotest.base.errors import SkipsItself, UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
-from autotest.sources.called_tests import CollectedName, collected_as, labels, leads_to
 from autotest.sources.importing import load
 from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark
+from autotest.sources.test_names import CollectedName, collected_as, labels, leads_to
 from autotest.sources.with_fixtures import call_with_fixtures
 
 _PATTERNS = ("test_*.py", "*_test.py")
@@ -119,11 +119,11 @@ def _loaded(file: Path, found: Collection) -> ModuleType | None:
 
 def _said(error: BaseException, file: Path) -> str:
     """Describe what is wrong with a file, and in which of its lines."""
-    told = traceback.format_exception_only(type(error), error)[-1].strip()
+    message = traceback.format_exception_only(type(error), error)[-1].strip()
     if isinstance(error, SyntaxError):
-        return f"{told} ({error.filename}, line {error.lineno}: {(error.text or '').strip()})"
+        return f"{message} ({error.filename}, line {error.lineno}: {(error.text or '').strip()})"
     inside = [step for step in traceback.extract_tb(error.__traceback__) if Path(step.filename) == file.resolve()]
-    return f"{told} (line {inside[-1].lineno}: {inside[-1].line})" if inside else told
+    return f"{message} (line {inside[-1].lineno}: {inside[-1].line})" if inside else message
 
 
 def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is called so everywhere

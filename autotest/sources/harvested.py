@@ -17,7 +17,7 @@ from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import arranged
-from autotest.frameworks.torch_names import spelt
+from autotest.frameworks.torch_names import call_name
 from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Root
 from autotest.program.serialisation import decode
 from autotest.sources.calls_file import HarvestedCall, read
@@ -63,7 +63,7 @@ class HarvestedCalls:
 
     def _path_of(self, operator: str, form: Form, dtype: str) -> str:
         name = self._cells[operator, form, dtype][0].name
-        named = None if form in ("operator", "reflected", "in-place operator", "attribute") else spelt(name)
+        named = None if form in ("operator", "reflected", "in-place operator", "attribute") else call_name(name)
         return "" if named is None else f"Tensor.{named.target}" if named.kind == "method" else named.target
 
     def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
@@ -165,7 +165,7 @@ class _Lowering:
 
     def _function(self, call: HarvestedCall) -> None:
         path = f"{call.name}.__get__" if call.form == "attribute" else call.name
-        named = spelt(path)
+        named = call_name(path)
         if named is None:
             raise NotReplayable(f"{call.name} is not a public function")
         changes = call.form in ("in-place", "in-place operator") or call.kwargs.get("inplace") is True

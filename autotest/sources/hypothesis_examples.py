@@ -14,7 +14,7 @@ class Example(enum.Enum):
 
     NONE = "it does not call it"
     TRIED = "to see whether it fails"
-    TOLD = "to tell of the smallest one that fails"
+    REPORTED = "to tell of the smallest one that fails"
 
 
 def example_now() -> Example:
@@ -23,7 +23,7 @@ def example_now() -> Example:
     if control is None or not control.currently_in_test_context():
         return Example.NONE
     final = getattr(control.current_build_context(), "is_final", False)
-    return Example.TOLD if final else Example.TRIED
+    return Example.REPORTED if final else Example.TRIED
 
 
 def options_for(example: Example, options: Options) -> Options:
@@ -31,7 +31,7 @@ def options_for(example: Example, options: Options) -> Options:
     if example is Example.NONE:
         return options
     alone = dataclasses.replace(options, replays_failures=False)
-    return alone if example is Example.TOLD else dataclasses.replace(alone, verify=False, shrink=0.0)
+    return alone if example is Example.REPORTED else dataclasses.replace(alone, verify=False, shrink=0.0)
 
 
 __all__ = ["Example", "example_now", "options_for"]

@@ -12,7 +12,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from numpy.typing import NDArray
 
 import generators
-from generators.strategies import ChosenElsewhere
+from generators.strategies import ExternalSource
 
 # Generators are built here on behalf of the test, so their errors name the test's line.
 __generators_hide__ = True
@@ -90,7 +90,7 @@ def _simplified(data: NDArray[Any], simple: int) -> NDArray[Any]:
 @contextlib.contextmanager
 def _choices_of(draw: DrawFn) -> Iterator[None]:
     """Let Hypothesis make the choices. If a filter rejects an example, Hypothesis tries another one."""
-    source = ChosenElsewhere(
+    source = ExternalSource(
         lambda low, high: draw(strategies.integers(low, high - 1)),
         lambda low, high: draw(strategies.floats(low, high, exclude_max=True)),
         draw,

@@ -226,7 +226,7 @@ def all_dtypes(program: Program, source: random.Random) -> Program | None:
     return program
 
 
-def written_as(dtype: str) -> Mutation:
+def with_output_dtype(dtype: str) -> Mutation:
     """Return a mutation that gives another dtype to the tensor that the last call writes into."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:

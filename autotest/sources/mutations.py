@@ -47,17 +47,17 @@ def mutations(
             if mutated is None:
                 continue
             used[name] += 1
-            told = name
+            combined_name = name
             if used[name] > 1:
-                told, mutated = _again(name, mutated, source)
+                combined_name, mutated = _mutated_again(name, mutated, source)
             if (own := digest(mutated)) not in seen:
                 seen.add(own)
                 found += 1
-                yield told, mutated
+                yield combined_name, mutated
                 break
 
 
-def _again(name: str, program: Program, source: random.Random) -> tuple[str, Program]:
+def _mutated_again(name: str, program: Program, source: random.Random) -> tuple[str, Program]:
     """Apply another mutation with probability `_TWO`."""
     if source.random() < _TWO:
         other = source.choice(list(MUTATIONS))
@@ -88,8 +88,8 @@ PLACES: Final[Mapping[str, Mutation]] = {
     "in place with gaps": layouts.into_gaps,
     "out= with gaps": layouts.out_with_gaps,
     "out= permuted": layouts.out_permuted,
-    "whole numbers where it is written": inputs.written_as("int64"),
-    "double precision where it is written": inputs.written_as("float64"),
+    "whole numbers where it is written": inputs.with_output_dtype("int64"),
+    "double precision where it is written": inputs.with_output_dtype("float64"),
     "a whole number twice": inputs.repeated,
     "an index with a new dimension": arguments.index(lambda parts: ((None, *parts), (*parts, None))),
     "an index with an ellipsis": arguments.index(lambda parts: ((Ellipsis, *parts), (*parts, Ellipsis))),

@@ -158,9 +158,9 @@ def _unlike(programs: Sequence[Program]) -> list[Program]:
         if len(found) < _CALLS and numbers:
             # Inputs of the same shape run other code than inputs that are broadcast.
             alike = len({program.arrays[index].data.shape for index in numbers}) == 1
-            told = {*_arguments(program), f"shapes alike: {alike}"}
-            if not told <= seen:
-                seen |= told
+            features = {*_arguments(program), f"shapes alike: {alike}"}
+            if not features <= seen:
+                seen |= features
                 found.append(program)
     return found
 

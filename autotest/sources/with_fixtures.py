@@ -35,7 +35,7 @@ def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> N
         raise UsageError(f"{name} needs fixtures, but pytest, which sets them up, is not installed")
     import pytest
 
-    asked = _Asked(name, arguments)
+    asked = _SingleTestPlugin(name, arguments)
     place = file.resolve()
     with contextlib.redirect_stderr(io.StringIO()) as said:
         status = pytest.main([*_OPTIONS, f"{place}::{name.replace('.', '::')}"], plugins=[asked])
@@ -52,7 +52,7 @@ def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> N
         raise UsageError(f"{file}: pytest does not call {name} ({asked.why or ' '.join(told[:2]) or status})")
 
 
-class _Asked:
+class _SingleTestPlugin:
     """A plugin that lets one test run, and stores the exception it raises."""
 
     def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:

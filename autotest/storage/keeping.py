@@ -13,7 +13,7 @@ from pathlib import Path
 from autotest.base.errors import AutotestError
 from autotest.report import text
 from autotest.results.finding import Finding
-from autotest.results.tasks import Found, Where
+from autotest.results.tasks import FindingRecord, Where
 from autotest.storage.store import Store, Stored, StoreUnwritable
 from autotest.storage.store_format import to_files
 
@@ -22,7 +22,7 @@ from autotest.storage.store_format import to_files
 FilesWritten = Callable[[Path, str], Mapping[str, bytes]]
 
 
-def keep(finding: Finding, where: Where, directory: Path) -> Found:
+def keep(finding: Finding, where: Where, directory: Path) -> FindingRecord:
     """Write a finding to the store below `directory`, or to a temporary store if that cannot be written.
 
     Raises:
@@ -33,7 +33,7 @@ def keep(finding: Finding, where: Where, directory: Path) -> Found:
         return text.divergence(finding, shortened(folder), trouble)
 
     place, trouble = put(directory, finding.identity.key, lambda folder, why: to_files(finding, report(folder, why)))
-    return Found(
+    return FindingRecord(
         key=place.name,
         identity=finding.identity,
         where=where,

@@ -13,7 +13,7 @@ SHOWN: Final = 30
 _FILE: Final = "runs.jsonl"
 
 
-def noted(directory: Path, what: str, date: str, counts: Mapping[Any, int]) -> Sequence[Mapping[str, Any]]:
+def append_run(directory: Path, what: str, date: str, counts: Mapping[Any, int]) -> Sequence[Mapping[str, Any]]:
     """Append the counts of a run to the history; return the latest runs of the same kind, oldest first.
 
     If the history cannot be read or written, the runs that are known are returned; this run is always the last.

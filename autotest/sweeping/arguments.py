@@ -14,23 +14,23 @@ def arguments(program: Program, *, refused: bool) -> str:
     It is the same for all forms and dtypes, and for calls that differ only in numbers. `refused` is whether the
     reference refuses the program.
     """
-    told = [
-        f"{base_name(call).rstrip('_')}({', '.join(_told(program, item) for item in (call.args, call.kwargs) if item)})"
+    operands = [
+        f"{base_name(call).rstrip('_')}({', '.join(_text(program, item) for item in (call.args, call.kwargs) if item)})"
         for call in program.calls
         if call.kind != "tensor" and not call.note and not is_setting(call)
     ]
-    return "; ".join(told) + (" refused" if refused else "")
+    return "; ".join(operands) + (" refused" if refused else "")
 
 
-def _told(program: Program, operand: Any) -> str:
+def _text(program: Program, operand: Any) -> str:
     if isinstance(operand, (tuple, list)):
-        return f"[{', '.join(_told(program, item) for item in operand)}]"
+        return f"[{', '.join(_text(program, item) for item in operand)}]"
     if isinstance(operand, dict):
-        return ", ".join(f"{name}={_told(program, item)}" for name, item in operand.items())
+        return ", ".join(f"{name}={_text(program, item)}" for name, item in operand.items())
     if type(operand) is Ref:
         call = program.calls[operand.slot]
         if call.kind != "tensor":
             return "result"
         shape = program.arrays[call.args[0].index].data.shape
         return "empty" if 0 in shape else f"{len(shape)}-d"
-    return plain_operands.told(operand)
+    return plain_operands.operand_text(operand)

@@ -12,7 +12,7 @@ from autotest.frameworks import Framework
 from autotest.program import Array, Call, Operand, Program, Ref, refs
 from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
-from autotest.replaying.replay import Replayed, perform
+from autotest.replaying.replay import Replayed, run_call
 
 #: Cotangents of the first elements of a result. They repeat with period 15; the length is a whole number of periods,
 #: so that `np.resize` continues the pattern for larger results.
@@ -43,7 +43,7 @@ def extended(program: Program, expected: Replayed, calls: Sequence[Call], arrays
     values = list(expected.values)
     try:
         for call in calls[len(values) :]:
-            values.append(perform(call, expected.framework, values, tuple(arrays)))
+            values.append(run_call(call, expected.framework, values, tuple(arrays)))
     except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return program
     expected.values = values

@@ -18,8 +18,8 @@ from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.novelty import features
-from autotest.sweeping.trail import Running
 from autotest.sweeping.units import Ended
+from autotest.sweeping.worker_position import Running
 
 #: Seconds that a fork gets for a sample that ended a process before, and how many times the fork runs the sample: a
 #: process whose memory is damaged may die only at a later run.

@@ -7,7 +7,7 @@ from typing import Final
 
 from autotest.program import Array, Call, Operand, Program, Ref
 from autotest.program.rewriting import tensor_call
-from autotest.replaying.replay import Replayed, perform
+from autotest.replaying.replay import Replayed, run_call
 from autotest.sweeping.backward import cotangent, differentiable, extended
 
 #: Dtypes with enough digits for a comparison of second derivatives.
@@ -67,7 +67,7 @@ def _depends(calls: Sequence[Call], arrays: Sequence[Array], expected: Replayed,
     again = Call("function", "autograd.grad", pushed, {"allow_unused": True, "retain_graph": True}, len(calls))
     try:
         for call in [*calls[len(values) :], again]:
-            values.append(perform(call, expected.framework, values, tuple(arrays)))
+            values.append(run_call(call, expected.framework, values, tuple(arrays)))
     except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return False
     tensors = [value for value in values[-1] if isinstance(value, expected.framework.tensor_types)]

@@ -18,13 +18,13 @@ from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey
 from autotest.results.sweep_findings import SweepFinding
-from autotest.sweeping import trail, verifying
+from autotest.sweeping import verifying, worker_position
 from autotest.sweeping.explaining import explained
 from autotest.sweeping.judged_units import JudgedPart
 from autotest.sweeping.timeouts import TimeoutPolicy
-from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, OF_ORDINARY, Ended, Unit, after_end, was_counted
 from autotest.sweeping.worker import Databases, SweepListing, list_entries, work
+from autotest.sweeping.worker_position import Running
 
 #: Modules that a worker imports before it is forked, with and without the reference's own databases.
 _PRELOADED: Final = ("autotest.sweeping.preload",)
@@ -33,7 +33,7 @@ _WITHOUT_DATABASES: Final = ("autotest.sweeping.worker",)
 #: Reason for samples left out because the sweep ran out of time.
 NO_TIME: Final = "no time for the rest of its samples"
 #: Called with a unit, the outcome of some of its samples, and whether these were the last.
-OnCell = Callable[[Unit, Cell, bool], None]
+ReportCell = Callable[[Unit, Cell, bool], None]
 
 
 _OWN: Final = Databases()
@@ -43,7 +43,7 @@ _NO_UNIT: Final = Unit(-1, "", CellKey("", "", ""), "sample", 0)
 @dataclasses.dataclass(slots=True)
 class _Worker:
     number: int
-    trail: Path
+    position_path: Path
     log: Path
     process: Process
     unit: Unit = _NO_UNIT
@@ -80,7 +80,7 @@ class SweepEngine:
         server: Server | None = None,
     ) -> None:
         self._jobs = jobs
-        self._patience = TimeoutPolicy(deadline)
+        self._timeouts = TimeoutPolicy(deadline)
         self._memory = memory
         self._databases = databases
         self.server = server or Server(preloaded(databases.own))
@@ -93,7 +93,7 @@ class SweepEngine:
         self._made = 0
         self._died_before = False
         #: database, cell -> why its ordinary samples could not be generated
-        self._unmade: dict[tuple[str, CellKey], str] = {}
+        self._ungenerated: dict[tuple[str, CellKey], str] = {}
         #: operator, without its variant -> summaries of arguments that ended processes, with counts
         self._deadly: dict[str, collections.Counter[str]] = {}
 
@@ -131,7 +131,7 @@ class SweepEngine:
         listed: SweepListing = answer
         return listed
 
-    def run(self, units: Iterable[Unit], report: OnCell, stop: Callable[[], bool] = lambda: False) -> None:
+    def run(self, units: Iterable[Unit], report: ReportCell, stop: Callable[[], bool] = lambda: False) -> None:
         """Judge all `units`; take each from the iterator only when a worker is free.
 
         Args:
@@ -147,8 +147,8 @@ class SweepEngine:
                 unit = again.popleft() if again else next(fresh, None)
                 if unit is None:
                     more = False
-                elif unmade := self._unmade_of(unit):
-                    self._count_as_left_out(unit, unmade, report)
+                elif ungenerated := self._why_ungenerated(unit):
+                    self._count_as_left_out(unit, ungenerated, report)
                 else:
                     self._begin(unit)
             if not self._workers:
@@ -167,20 +167,20 @@ class SweepEngine:
                     worker.given_up = patience
                     worker.process.kill()
 
-    def _unmade_of(self, unit: Unit) -> str:
+    def _why_ungenerated(self, unit: Unit) -> str:
         """Return why the samples of `unit` cannot be generated; empty if they may, or are known to have been."""
         if unit.stop or unit.kind not in OF_ORDINARY:
             return ""
-        return self._unmade.get((unit.database, unit.key), "")
+        return self._ungenerated.get((unit.database, unit.key), "")
 
     @staticmethod
-    def _count_as_left_out(unit: Unit, why: str, report: OnCell, *, done: bool = True) -> None:
+    def _count_as_left_out(unit: Unit, why: str, report: ReportCell, *, done: bool = True) -> None:
         """Count the rest of a unit as not judged."""
         cell = Cell()
         cell.left_out[why] += 1
         report(unit, cell, done)
 
-    def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
+    def diagnose_findings(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
         """Fill in verdicts and scripts of `findings`, then run the scripts, each within this many seconds."""
         explained(findings, self.server, self._jobs, explain)
         verifying.verify(findings, self.server, self._jobs, verify)
@@ -195,7 +195,7 @@ class SweepEngine:
         deadly = self._deadly.get(unit.key.name)
         if deadly:
             unit = dataclasses.replace(unit, deadly=dict(deadly))
-        if not self._patience.forks(unit):
+        if not self._timeouts.forks(unit):
             unit = dataclasses.replace(unit, unforked=True)
         worker.unit, worker.upto, worker.given = unit, unit.start, time.monotonic()
         with contextlib.suppress(OSError):  # a dead worker is handled when its connection is read
@@ -205,7 +205,7 @@ class SweepEngine:
     def _fresh(self) -> _Worker:
         self._made += 1
         path, log = self._folder / f"{self._made}.trail", self._folder / f"{self._made}.log"
-        trail.create(path)
+        worker_position.create(path)
         process = self.server.process(work, path, log, self._memory, self._databases, log=log)
         return _Worker(self._made, path, log, process)
 
@@ -214,14 +214,14 @@ class SweepEngine:
         connections = [worker.process.connection for worker in self._workers.values()]
         return [by_connection[id(ready)] for ready in wait(connections, timeout=0.5)]
 
-    def _receive(self, worker: _Worker, report: OnCell) -> Unit | None:
+    def _receive(self, worker: _Worker, report: ReportCell) -> Unit | None:
         """Process a worker's message; return the rest of its unit if it died during the unit."""
         try:
             part: JudgedPart = worker.process.connection.recv()
         except (EOFError, OSError):
             return self._died(worker, report)
         worker.upto = part.upto
-        self._patience.took(worker.unit, part.slowest)
+        self._timeouts.record_duration(worker.unit, part.slowest)
         if part.deadly:
             self._deadly.setdefault(worker.unit.key.name, collections.Counter())[part.deadly] += 1
         report(worker.unit, part.cell, part.done)
@@ -232,46 +232,48 @@ class SweepEngine:
 
     def _waited(self, worker: _Worker) -> tuple[float, float]:
         """Return the seconds that a worker has spent on its current step, and the limit for that step."""
-        position, now = trail.read(worker.trail), time.monotonic()
+        position, now = worker_position.read(worker.position_path), time.monotonic()
         if position.unit != worker.unit.number:
             # The worker is still starting up.
             return now - worker.given, START_UP
-        if position.making:
-            return now - position.began, self._patience.making(worker.unit)
+        if position.generating:
+            return now - position.began, self._timeouts.generation_timeout(worker.unit)
         # It runs a sample, or handles one that ended a process before.
         running = position.running
-        return now - position.began, START_UP if running is Running.NOTHING else self._patience.of(worker.unit, running)
+        return now - position.began, START_UP if running is Running.NOTHING else self._timeouts.step_timeout(
+            worker.unit, running
+        )
 
     def _late(self) -> int:
         """Return the number of workers that seem to hang; as many additional workers may run until that is certain."""
         late = 0
         for worker in self._workers.values():
-            position = trail.read(worker.trail)
+            position = worker_position.read(worker.position_path)
             # A worker that starts up has no sample yet.
             begun = position.unit == worker.unit.number
-            late += begun and time.monotonic() - position.began > self._patience.usual(worker.unit)
+            late += begun and time.monotonic() - position.began > self._timeouts.usual_duration(worker.unit)
         return min(late, self._jobs)
 
-    def _died(self, worker: _Worker, report: OnCell) -> Unit | None:
+    def _died(self, worker: _Worker, report: ReportCell) -> Unit | None:
         del self._workers[worker.number]
         self._died_before = True
-        position, unit, ended = trail.read(worker.trail), worker.unit, self._ended(worker)
+        position, unit, ended = worker_position.read(worker.position_path), worker.unit, self._ended(worker)
         worker.process.close()
-        endless = ended.hung and position.making
+        endless = ended.hung and position.generating
         nothing = endless or position.running is Running.NOTHING
         if position.unit != unit.number or nothing or was_counted(unit, position.sample):
             # Not during a sample: while generating samples, or during the worker's own start.
             why = f"its samples could not be made: {ended.how} {ended.words}".strip()
             if endless:
-                self._patience.gave_up_making(unit)
-                self._unmade[unit.database, unit.key] = why
+                self._timeouts.record_slow_generation(unit)
+                self._ungenerated[unit.database, unit.key] = why
             # Samples that were judged but not reported are judged again.
             lost = endless and position.sample >= worker.upto
             self._count_as_left_out(unit, why, report, done=not lost)
             return dataclasses.replace(unit, start=worker.upto, stop=position.sample + 1) if lost else None
         ended = ended._replace(running=position.running)
         if ended.hung:
-            ended = self._patience.told(unit, ended, worker.given_up)
+            ended = self._timeouts.record_timeout(unit, ended, worker.given_up)
         return after_end(unit, worker.upto, position.sample, ended)
 
     def _ended(self, worker: _Worker) -> Ended:

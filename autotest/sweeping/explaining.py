@@ -16,13 +16,13 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Symptom
 from autotest.diagnosis.agreement import Agreement, agree
-from autotest.diagnosis.own_script import own_script
+from autotest.diagnosis.native_script import native_script
 from autotest.diagnosis.referee import examine
-from autotest.diagnosis.shrinking import Judging, Shrinker
+from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
 from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.emission import emit, program_text
 from autotest.emission.checker import ONCE
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import Process, Server
 from autotest.program import Program
 from autotest.results.finding import Finding
@@ -62,7 +62,7 @@ class Answer:
 
 def explain(connection: Connection, server: socket.socket) -> None:
     """Diagnose the findings that are received, until the connection ends."""
-    pair = chosen()
+    pair = chosen_pair()
     with pair.around_trials(), np.errstate(all="ignore"):
         while True:
             question: Question = connection.recv()
@@ -85,10 +85,10 @@ def answer(question: Question, pair: Pair) -> Answer:
         died = dataclasses.replace(died, script=script or None)
         return Answer(question.number, (), "candidate", program_text(program, last), script, died)
     if question.check in ("strides", "repeat"):
-        return _unseen(question, pair)
+        return _hidden_difference(question, pair)
     agreement = agree(program, pair, settings)
     if not agreement.mismatches and question.check == "alias":
-        return _unseen(question, pair)
+        return _hidden_difference(question, pair)
     if not agreement.mismatches:
         return Answer(question.number, (), "", program_text(program), "")
     opinion = examine(agreement, pair, settings)
@@ -107,10 +107,10 @@ def answer(question: Question, pair: Pair) -> Answer:
     return Answer(question.number, verdict, opinion.verdict.blame, text, script, finding)
 
 
-def _unseen(question: Question, pair: Pair) -> Answer:
+def _hidden_difference(question: Question, pair: Pair) -> Answer:
     """Diagnose a difference that a comparison of values does not detect."""
     about = f"autotest sweep, {question.sample}"
-    found = hidden_differences.looked_into(question.check, question.message, about, question.program, pair)
+    found = hidden_differences.hidden_finding(question.check, question.message, about, question.program, pair)
     script = found.script or "" if found is not None else ""
     text = program_text(question.program, None if found is None else found.divergent)
     return Answer(question.number, (), "", text, script, found)
@@ -121,7 +121,7 @@ def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings)
     if pair.candidate.fragile and len(agreement.program.calls) <= 4:
         return agreement
     failure = failure_of(agreement, opinion, pair, settings)
-    return Shrinker(agreement, failure, Judging(pair, settings), _SHRINK).shrink().agreement
+    return Shrinker(agreement, failure, ProgramJudge(pair, settings), _SHRINK).shrink().agreement
 
 
 def _finding(question: Question, program: Program, mismatches: tuple[Mismatch, ...], pair: Pair) -> Finding:
@@ -132,7 +132,7 @@ def _finding(question: Question, program: Program, mismatches: tuple[Mismatch, .
 
 def _script(finding: Finding, pair: Pair, *, isolated: bool = False) -> str:
     assert finding.program is not None
-    own = None if isolated else own_script(finding, pair)
+    own = None if isolated else native_script(finding, pair)
     if own is not None:
         return own
     with contextlib.suppress(NotReplayable):

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.diagnosis.numpy_oracle import numpy_result
-from autotest.diagnosis.numpy_values import Unsettled
+from autotest.diagnosis.numpy_values import OrderDependent
 from autotest.program import Operand, Program, Ref, map_operand
 from autotest.program.semantics import OPERATIONS, base_name, in_place
 
@@ -42,7 +42,7 @@ def exactly(program: Program, given: np.ndarray[Any, Any]) -> np.ndarray[Any, An
     with np.errstate(all="ignore"):
         try:
             found = numpy_result(last.target, map_operand(last.args, leaf), map_operand(last.kwargs, leaf))
-        except Unsettled:
+        except OrderDependent:
             return None
         if not isinstance(found, (np.ndarray, np.longdouble)) or found.dtype != np.longdouble:
             return None

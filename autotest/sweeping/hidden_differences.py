@@ -8,8 +8,8 @@ from typing import Final
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Symptom
-from autotest.emission import names, unseen
-from autotest.emission.about import About
+from autotest.emission import hidden_differences, names
+from autotest.emission.script_subject import ScriptSubject
 from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.recording.observation import observe
@@ -24,7 +24,7 @@ from autotest.sweeping.probing import HiddenDifference
 SYMPTOMS: Final[dict[Check, Symptom]] = {"strides": "strides", "alias": "alias", "repeat": "nondeterminism"}
 
 
-def looked_into(check: Check, message: str, about: str, program: Program, pair: Pair) -> Finding | None:
+def hidden_finding(check: Check, message: str, about: str, program: Program, pair: Pair) -> Finding | None:
     """Return the finding for a failed `check`, with a script if possible; None if the failure does not recur."""
     shown = _shown(check, program, pair)
     if shown is None:
@@ -46,7 +46,7 @@ def _shown(check: Check, program: Program, pair: Pair) -> HiddenDifference | Non
     elif check == "alias":
         found = probing.aliases(program, expected, actual, pair)
     else:
-        place = probing.wavering(actual, replay(program, pair.candidate))
+        place = probing.first_unrepeated(actual, replay(program, pair.candidate))
         found = [] if place is None else [HiddenDifference(check, "", "", *place)]
     return found[0] if found else None
 
@@ -63,11 +63,11 @@ def _script(finding: Finding, shown: HiddenDifference, pair: Pair) -> str | None
     }[check]
     try:
         notes = [finding.provenance]
-        about = About(program, pair.scripts(program), f"{finding.operator}: {what}.", notes)
+        about = ScriptSubject(program, pair.scripts(program), f"{finding.operator}: {what}.", notes)
         if check == "strides":
-            return unseen.other_strides(about, name)
+            return hidden_differences.other_strides(about, name)
         if check == "alias":
-            return unseen.other_memory(about, name, shown.operand)
-        return unseen.unlike_itself(about, name)
+            return hidden_differences.other_sharing(about, name, shown.operand)
+        return hidden_differences.nondeterministic(about, name)
     except (NotReplayable, ValueError):
         return None

@@ -24,7 +24,7 @@ class SweepRequest:
     candidate: str
 
 
-def place(directory: Path, shard: tuple[int, int]) -> Path:
+def journal_path(directory: Path, shard: tuple[int, int]) -> Path:
     """Return the path of the journal for the last sweep of a shard."""
     return directory / "sweeps" / "{}-of-{}".format(*shard)
 

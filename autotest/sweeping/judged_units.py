@@ -19,11 +19,11 @@ from autotest.sweeping.judging import Judge
 from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.sample_cache import SampleCache
 from autotest.sweeping.sampling import samples
-from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import FIRST, Unit
+from autotest.sweeping.worker_position import PositionFile, Running
 
 #: Seconds after which the outcomes so far are yielded, so that a crash loses no more than that.
-_HAND_IN: Final = 0.2
+_SAMPLES_PER_PART: Final = 0.2
 #: First samples of a unit that are always examined closely: run twice, written into, differentiated twice.
 _CLOSELY: Final = 3
 #: At most this many different kinds of inputs per unit are examined closely, without the second derivative.
@@ -50,7 +50,7 @@ def judged(
     unit: Unit,
     pair: Pair,
     database: SampleDatabase,
-    trail: Trail | None = None,
+    position_file: PositionFile | None = None,
     kept: SampleCache | None = None,
     lacking: Lacking | None = None,
 ) -> Iterator[JudgedPart]:
@@ -63,14 +63,18 @@ def judged(
         cell.check("exists", passed=False)
         yield JudgedPart(0, cell, done=True)
     else:
-        yield from judged_samples(unit, samples(unit, database, kept), pair, trail, lacking)
+        yield from judged_samples(unit, samples(unit, database, kept), pair, position_file, lacking)
 
 
 def judged_samples(
-    unit: Unit, made: Iterable[Sample], pair: Pair, trail: Trail | None = None, lacking: Lacking | None = None
+    unit: Unit,
+    made: Iterable[Sample],
+    pair: Pair,
+    position_file: PositionFile | None = None,
+    lacking: Lacking | None = None,
 ) -> Iterator[JudgedPart]:
     """Judge the samples `made` for `unit`, from index `unit.start` on."""
-    judge = Judge(pair, trail.runs if trail is not None else lambda running: None, unit.deadly, lacking)
+    judge = Judge(pair, position_file.runs if position_file is not None else lambda running: None, unit.deadly, lacking)
     cell = Cell()
     handed_in = time.monotonic()
     slowest = 0.0
@@ -90,16 +94,16 @@ def judged_samples(
                 closely |= len(kinds) > seen
         if index < unit.start:
             continue
-        if trail is not None:
-            trail.sample(unit.number, index)
+        if position_file is not None:
+            position_file.sample(unit.number, index)
         began = time.monotonic()
         killed = _judge_one(unit, index, sample, judge, cell, closely=closely)
-        if trail is not None:
-            trail.over()
+        if position_file is not None:
+            position_file.over()
         ended = time.monotonic()
         if index not in unit.ended:  # the time for a sample that ended a process says nothing about the operator
             slowest = max(slowest, ended - began)
-        if killed or ended - handed_in > _HAND_IN:
+        if killed or ended - handed_in > _SAMPLES_PER_PART:
             yield JudgedPart(index + 1, cell, done=False, deadly=killed, slowest=slowest)
             cell, handed_in = Cell(), time.monotonic()
     yield JudgedPart(index + 1, cell, done=True, slowest=slowest)

@@ -19,7 +19,7 @@ from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
-from autotest.recording.special_values import wanted
+from autotest.recording.special_values import counted_mismatches
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
@@ -31,9 +31,9 @@ from autotest.sweeping.checks import check_of, follows, has_nonfinite, is_in_pla
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.lacking import Lacking
-from autotest.sweeping.trail import Running
 from autotest.sweeping.undefined import Draws, marked
 from autotest.sweeping.vacuous import has_no_defined_element, is_constant
+from autotest.sweeping.worker_position import Running
 
 #: Number of crashes with the same argument summary after which such samples are left out, in all cells of the operator.
 KNOWN: Final = 2
@@ -96,7 +96,7 @@ class Judge:
         self._runs(Running.REFERENCE)
         pair = self._pair
         draws = Draws(program, pair.reference)
-        expected = replay(program, pair.reference, look=draws.look)
+        expected = replay(program, pair.reference, between_calls=draws.between_calls)
         if self._deadly and self._deadly[arguments(program, refused=expected.error is not None)] >= KNOWN:
             found.left_out = SET_ASIDE
             return found
@@ -157,9 +157,9 @@ class Judge:
         if actual.error is not None and not (unlike and program.calls[len(actual.values)].kind == "load_state"):
             record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
         observed = observe(record)
-        mismatches = wanted(compare([observed], self._settings)[0], self._settings)
+        mismatches = counted_mismatches(compare([observed], self._settings)[0], self._settings)
         if mismatches:
-            if self._wavers(program, mismatches[0]):
+            if self._is_nondeterministic(program, mismatches[0]):
                 found.left_out = f"{self._pair.sides[0]} gives different results in two runs"
             elif self._cleared(Agreement(program, record, mismatches)):
                 found.rounded = True
@@ -168,19 +168,19 @@ class Judge:
                 mismatches = self._without_ties(found, Agreement(program, record, mismatches))
         return observed, mismatches
 
-    def _wavers(self, program: Program, mismatch: Mismatch) -> bool:
+    def _is_nondeterministic(self, program: Program, mismatch: Mismatch) -> bool:
         """Whether the reference's results differ between runs.
 
         Mismatches of other kinds than values are tried a few times only: once such a mismatch has proved reproducible
         `_EXAMINED` times, it is no longer tried.
         """
-        key = ("wavers", mismatch.key)
+        key = ("is_nondeterministic", mismatch.key)
         if self._examined.get(key, 0) >= _EXAMINED:
             return False
-        wavers = probing.wavers(program, self._pair.reference)
-        if not wavers and mismatch.symptom not in ("value", "gradient"):
+        is_nondeterministic = probing.is_nondeterministic(program, self._pair.reference)
+        if not is_nondeterministic and mismatch.symptom not in ("value", "gradient"):
             self._examined[key] = self._examined.get(key, 0) + 1
-        return wavers
+        return is_nondeterministic
 
     def _double_gradient(self, found: SampleJudgement, plain: Program, once: Replayed) -> None:
         """Compare the gradients of the gradients, if the reference has them."""
@@ -217,16 +217,16 @@ class Judge:
         """The candidate."""
         return self._pair.candidate
 
-    def note_deadly(self, told: str) -> None:
-        """Record that a process ended over arguments with the summary `told`."""
-        self._deadly[told] += bool(told)
+    def note_deadly(self, summary: str) -> None:
+        """Record that a process ended over arguments with the summary `summary`."""
+        self._deadly[summary] += bool(summary)
 
     def whole(self, program: Program) -> tuple[Program, str, bool]:
         """Return the program that the candidate runs for `program`, its argument summary, and whether it is refused."""
         expected = replay(program, self._pair.reference)
         refuses = expected.error is not None
-        told = arguments(program, refused=refuses)
-        return program if refuses else with_backward(program, expected), told, refuses
+        summary = arguments(program, refused=refuses)
+        return program if refuses else with_backward(program, expected), summary, refuses
 
     def _judge_refusal(self, found: SampleJudgement, expected: Replayed, *, drawn: bool) -> None:
         found.refused = True

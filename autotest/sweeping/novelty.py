@@ -14,9 +14,9 @@ def features(found: SampleJudgement) -> set[int]:
     The numbers are the same in all processes. Values that differ from sample to sample do not count, and dtypes count
     only if the inputs have several.
     """
-    told = arguments(found.program, refused=found.refused)
+    summary = arguments(found.program, refused=found.refused)
     dtypes = {call.target for call in found.program.inputs() if call.note != "cotangent"}
-    told_of = [told, *(f"{told} of {one}, {other}" for one in dtypes for other in dtypes if one < other)]
-    told_of += [f"{told}: {failure.check} {failure.key}" for failure in found.failures]
-    told_of += [f"{told}: rounded"] * found.rounded + [f"{told}: vacuous"] * found.vacuous
-    return {zlib.crc32(text.encode()) for text in told_of}
+    summaries = [summary, *(f"{summary} of {one}, {other}" for one in dtypes for other in dtypes if one < other)]
+    summaries += [f"{summary}: {failure.check} {failure.key}" for failure in found.failures]
+    summaries += [f"{summary}: rounded"] * found.rounded + [f"{summary}: vacuous"] * found.vacuous
+    return {zlib.crc32(text.encode()) for text in summaries}

@@ -75,6 +75,6 @@ class Operators:
         session = SweepSession(self.plan, listed)
         session.run(self._engine)
         found = findings(session.map)
-        self._engine.look_into(found, _EXPLAIN, _VERIFY if self._verify else 0.0)
+        self._engine.diagnose_findings(found, _EXPLAIN, _VERIFY if self._verify else 0.0)
         verifying.kept(found, self._directory, self.plan.seed)
         return OperatorResult(session.map, found)

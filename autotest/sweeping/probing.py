@@ -21,7 +21,7 @@ from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping.backward import results, tensors_in
 from autotest.sweeping.judgement import SampleJudgement
-from autotest.sweeping.surroundings import reads_out_of_bounds
+from autotest.sweeping.out_of_bounds_reads import reads_out_of_bounds
 
 #: Elements of the largest result that is written into to detect shared memory.
 _LARGEST: Final = 4096
@@ -72,9 +72,9 @@ def probe(found: SampleJudgement, expected: Replayed, actual: Replayed, pair: Pa
     """Check repeatability and aliasing of a program that both sides accept; this overwrites the replayed values."""
     program = found.program
     if not program.undefined:
-        if wavering(actual, replay(program, pair.candidate)) is None:
+        if first_unrepeated(actual, replay(program, pair.candidate)) is None:
             found.checks["repeat"] = True
-        elif not wavers(program, pair.reference):
+        elif not is_nondeterministic(program, pair.reference):
             found.fail("repeat", "differs from itself", f"{pair.sides[1]} gives different results in two runs")
     together = aliases(program, expected, actual, pair)
     if together is not None:
@@ -108,7 +108,7 @@ def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) 
     return found
 
 
-def wavers(program: Program, framework: Framework) -> bool:
+def is_nondeterministic(program: Program, framework: Framework) -> bool:
     """Whether `framework` gives other results or gradients when it runs `program` again.
 
     Between the runs, memory blocks of the sizes that the program uses are filled with other contents. Also, other
@@ -141,7 +141,7 @@ def _unlike(one: Any, other: Any) -> bool:
     return one.data.shape != other.data.shape or one.data.tobytes() != other.data.tobytes()
 
 
-def wavering(once: Replayed, again: Replayed) -> tuple[int, str] | None:
+def first_unrepeated(once: Replayed, again: Replayed) -> tuple[int, str] | None:
     """Return slot and path of the first value that differs in a second run of a program; None if there is none."""
     framework = once.framework
     places = [

@@ -72,7 +72,7 @@ class UnitAgenda(Iterator[Unit]):
         self._queue(arm)
         return unit
 
-    def told(self, unit: Unit, cell: Cell, done: bool) -> None:
+    def record_outcome(self, unit: Unit, cell: Cell, done: bool) -> None:
         """Record the outcome of some samples of `unit`, and whether these were its last."""
         known = self._known.setdefault(unit.key.name, set())
         diverged = self._diverged.setdefault(unit.key.name, set())

@@ -33,7 +33,7 @@ class SweepPlan:
     #: The option that the expression was given by, as messages spell it.
     option: str = "-k "
 
-    def chosen(self) -> Callable[[str], bool]:
+    def cell_filter(self) -> Callable[[str], bool]:
         """Return a predicate on cell names for the cells that are chosen.
 
         Raises:
@@ -44,7 +44,7 @@ class SweepPlan:
     def asks_for(self, name: str) -> bool:
         """Whether a public name such as ``"Tensor.add_"`` would be chosen if it had a cell of float32."""
         form = "method" if name.startswith("Tensor.") else "function"
-        return self.chosen()(str(CellKey(name, form, "float32")))
+        return self.cell_filter()(str(CellKey(name, form, "float32")))
 
 
 @dataclasses.dataclass(slots=True)
@@ -72,7 +72,7 @@ class SweepSession:
         self.map = SweepMap(listed.sides, listed.versions, plan.seed, command, notes=list(listed.notes), date=date)
         # A shard covers only its own cells, so it cannot tell which shared names are not called.
         self.map.shared = [name for name in listed.shared if plan.asks_for(name)] if plan.shard == (1, 1) else []
-        all_units = list(units(_with_cells(listed.entries), plan.chosen(), plan.seed))
+        all_units = list(units(_with_cells(listed.entries), plan.cell_filter(), plan.seed))
         if not all_units:
             raise UsageError(_nothing(plan, listed))
         self._all = [unit for unit in all_units if in_shard(unit, plan.seed, plan.shard)]
@@ -118,7 +118,7 @@ class SweepSession:
             for turn in _turns(unit, self._judged):
                 cells = self._judged[name_of(turn)]
                 for number, cell in enumerate(cells, 1):
-                    agenda.told(turn, cell, number == len(cells))
+                    agenda.record_outcome(turn, cell, number == len(cells))
         return agenda
 
     def run(
@@ -134,7 +134,7 @@ class SweepSession:
         def report(unit: Unit, cell: Cell, done: bool) -> None:
             if journal is not None and NO_TIME not in cell.left_out:
                 journal.add(unit, cell, done)
-            agenda.told(unit, cell, done)
+            agenda.record_outcome(unit, cell, done)
             row = self.row(unit.key)
             known = len(row.cell.divergences)
             row.cell.merge(cell)

@@ -14,15 +14,17 @@ from autotest.frameworks.samples import Sample
 from autotest.processes.child import die_with_parent, end_like, run_to_end
 from autotest.processes.endings import describe, last_words
 from autotest.sweeping.judged_units import JudgedPart, judged_samples
-from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import Ended, Unit, after_death, was_counted
+from autotest.sweeping.worker_position import PositionFile, Running
 
 
-def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log: Path) -> Iterator[JudgedPart]:
+def supervised(
+    unit: Unit, made: Sequence[Sample], pair: Pair, position_file: PositionFile, log: Path
+) -> Iterator[JudgedPart]:
     """Judge the samples of `unit` in a child process; after each crash, continue in another child."""
     while True:
         heard = _size(log)
-        pid, connection = _forked(unit, made, pair, trail)
+        pid, connection = _forked(unit, made, pair, position_file)
         upto, done = unit.start, False
         with connection, contextlib.suppress(EOFError):
             while not done:
@@ -34,7 +36,7 @@ def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if done:
             return
-        position = trail.position()
+        position = position_file.position()
         ended = Ended(position.running, describe(status), last_words(_read(log, heard)))
         if position.running is Running.NOTHING or was_counted(unit, position.sample):
             # Not during a sample: this process ends in the same way, so that the engine is notified.
@@ -42,7 +44,7 @@ def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log
         unit = after_death(unit, upto, position.sample, ended)
 
 
-def _forked(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail) -> tuple[int, Connection]:
+def _forked(unit: Unit, made: Sequence[Sample], pair: Pair, position_file: PositionFile) -> tuple[int, Connection]:
     """Fork a child that judges; return its process id and the connection for its parts."""
     reading, writing = Pipe(duplex=False)
     parent = os.getpid()
@@ -50,7 +52,7 @@ def _forked(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail) -> tup
     def judge() -> None:
         die_with_parent(parent)
         reading.close()
-        for part in judged_samples(unit, made, pair, trail):
+        for part in judged_samples(unit, made, pair, position_file):
             writing.send(part)
 
     pid = os.fork()

@@ -8,7 +8,7 @@ from typing import Any, Final
 from autotest.frameworks import Framework
 from autotest.program import Call, Program, Ref, leaves, refs
 from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import asked_in_place, in_place, is_module_call
+from autotest.program.semantics import in_place, in_place_by_argument, is_module_call
 
 #: Operator -> position of its argument `sorted`, which is True by default.
 _SORTED: Final = {"topk": 4, "unique": 1}
@@ -25,9 +25,9 @@ class Draws:
         self._state = framework.random_state()
         self._seen = False
         #: Callback for a replay, called between calls; None if one look at the end is enough.
-        self.look = self._look if self._replaced else None
+        self.between_calls = self._between_calls if self._replaced else None
 
-    def _look(self, count: int, values: list[Any]) -> None:
+    def _between_calls(self, count: int, values: list[Any]) -> None:
         """Record whether the last of the `count` calls so far drew random numbers."""
         state = self._framework.random_state()
         self._seen |= state != self._state and count - 1 not in self._replaced
@@ -51,7 +51,7 @@ def marked(program: Program, *, drawn: bool) -> Program:
         draws = drawn and call.target not in _ARRANGING
         if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
             undefined.add(call.slot)
-            if in_place(call) or asked_in_place(call):
+            if in_place(call) or in_place_by_argument(call):
                 undefined.update(slot for operand in call.args[:1] for slot in _written(program, operand))
             elif _works_in_place(program, call):
                 undefined.update(_written(program, call.args[1]))

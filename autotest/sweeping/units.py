@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from autotest.frameworks.samples import DatabaseEntry, Form, SampleKind
 from autotest.results.sweep import CellKey
-from autotest.sweeping.trail import Running
+from autotest.sweeping.worker_position import Running
 
 #: Deaths in one unit after which its remaining samples are only counted.
 DEATHS: Final = 12
@@ -105,9 +105,9 @@ class Unit:
         """Whether one of its samples hung."""
         return any(ended.hung for ended in self.ended.values())
 
-    def with_deadly(self, told: str) -> Unit:
-        """Return the unit with one more death counted for arguments with the summary `told`."""
-        return dataclasses.replace(self, deadly={**self.deadly, told: self.deadly.get(told, 0) + 1})
+    def with_deadly(self, summary: str) -> Unit:
+        """Return the unit with one more death counted for arguments with the summary `summary`."""
+        return dataclasses.replace(self, deadly={**self.deadly, summary: self.deadly.get(summary, 0) + 1})
 
 
 def was_counted(unit: Unit, sample: int) -> bool:

@@ -38,7 +38,7 @@ def is_constant(program: Program, expected: Replayed) -> bool:
     given = _results(program, expected, framework)
     if not given or not all(map(_is_one_number, given)):
         return False
-    told = [value.tobytes() for value in given]
+    constant_results = [value.tobytes() for value in given]
     tried = False
     for change in _OTHER_INPUTS:
         changed = _changed(program, change)
@@ -48,7 +48,7 @@ def is_constant(program: Program, expected: Replayed) -> bool:
         if again.error is not None:
             continue
         tried = True
-        if [value.tobytes() for value in _results(changed, again, framework)] != told:
+        if [value.tobytes() for value in _results(changed, again, framework)] != constant_results:
             return False
     return tried
 

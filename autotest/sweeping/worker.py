@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from autotest.base.errors import AutotestError, FrameworkMissing
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
 from autotest.processes.endings import limit_memory
 from autotest.sweeping.coverage import shared_names
@@ -21,8 +21,8 @@ from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.sample_cache import SampleCache
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
-from autotest.sweeping.trail import Trail
 from autotest.sweeping.units import Unit
+from autotest.sweeping.worker_position import PositionFile
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SweepListing:
 def list_entries(connection: Connection, server: socket.socket, databases: Databases = _OWN) -> None:
     """Send a `SweepListing`, or the `AutotestError` that explains why there is none."""
     try:
-        connection.send(listed(chosen(), databases))
+        connection.send(listed(chosen_pair(), databases))
     except AutotestError as error:
         connection.send(error)
 
@@ -85,15 +85,15 @@ def _entries(database: SampleDatabase, notes: list[str]) -> Sequence[DatabaseEnt
 def work(
     connection: Connection,
     server: socket.socket,
-    trail_path: Path,
+    position_path: Path,
     log: Path,
     memory: int | None,
     databases: Databases = _OWN,
 ) -> None:
     """Judge the units that are received, until the connection ends."""
-    trail = Trail(trail_path)
-    kept = SampleCache(trail_path.parent)
-    pair = chosen()
+    position_file = PositionFile(position_path)
+    kept = SampleCache(position_path.parent)
+    pair = chosen_pair()
     if memory is not None:
         limit_memory(pair, memory)
     lacking = Lacking(pair)
@@ -101,15 +101,15 @@ def work(
     with pair.around_trials(), np.errstate(all="ignore"):
         while True:
             unit: Unit = connection.recv()
-            trail.unit(unit.number)
+            position_file.unit(unit.number)
             database = by_name[unit.database]
             if unit.in_forks:
-                parts = supervised(unit, list(samples(unit, database, kept)), pair, trail, log)
+                parts = supervised(unit, list(samples(unit, database, kept)), pair, position_file, log)
             else:
-                parts = judged(unit, pair, database, trail, kept, lacking)
+                parts = judged(unit, pair, database, position_file, kept, lacking)
             for part in parts:
                 connection.send(part)
-            trail.rest()
+            position_file.idle()
 
 
 __all__ = ["SweepListing", "list_entries", "listed", "work"]

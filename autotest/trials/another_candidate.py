@@ -5,7 +5,7 @@ from __future__ import annotations
 from autotest.frameworks import Pair
 from autotest.recording.recorder import Recorder
 from autotest.replaying.replay import replay
-from autotest.trials.trial import Outcome, to_compare
+from autotest.trials.trial import Outcome, uncompared_outcome
 
 #: Attributes of a record that describe the reference's side and the program, and so are the same for every candidate.
 _SHARED = (
@@ -14,7 +14,7 @@ _SHARED = (
 )
 
 
-def on_another(outcome: Outcome, pair: Pair) -> Outcome | None:
+def outcome_on(outcome: Outcome, pair: Pair) -> Outcome | None:
     """Return the outcome that a trial would have had with the candidate of `pair`. `outcome` is not compared yet.
 
     Returns None if a replay cannot tell: the trial ended early, its program cannot be replayed, or this candidate fails
@@ -31,4 +31,4 @@ def on_another(outcome: Outcome, pair: Pair) -> Outcome | None:
         setattr(record, name, getattr(live, name))
     record.refused = live.refused
     record.actual = replayed.values
-    return to_compare(outcome.seed, record, outcome.choices, outcome.features)
+    return uncompared_outcome(outcome.seed, record, outcome.choices, outcome.features)

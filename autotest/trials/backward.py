@@ -10,8 +10,8 @@ from autotest.program import Array, refs
 from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import Value
 from autotest.recording.overwritten import is_kept_copy
-from autotest.recording.reached import reached
 from autotest.recording.recorder import Recorder
+from autotest.recording.reference_gradients import reference_gradients
 
 # pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
@@ -38,7 +38,7 @@ def unused_results(recorder: Recorder) -> Iterator[Value]:
                 yield Value(recorder, call.slot)
 
 
-def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = False) -> None:
+def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = False) -> None:
     """Draw a cotangent for each differentiable tensor, and push all of them back, by recorded calls.
 
     Args:
@@ -91,7 +91,7 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
     # OneFlow refuses inputs that the outputs do not depend on, so the reference finds these first.
     asked = [tensor for tensor in inputs.values() if reference.can_backpropagate(tensor._sides()[0])]
     live = [[value._sides()[0] for value in values] for values in (outputs, asked, cotangents)]
-    asked = [value for value, one in zip(asked, reached(recorder, *live), strict=True) if one is not None]
+    asked = [value for value, one in zip(asked, reference_gradients(recorder, *live), strict=True) if one is not None]
     slot = recorder.call("function", "autograd.grad", (outputs, asked, cotangents), {"create_graph": True})
     return [item for item in Value(recorder, slot) if reference.can_backpropagate(item._sides()[0])]
 
@@ -108,4 +108,4 @@ def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
 
 
-__all__ = ["push_back", "unused_results"]
+__all__ = ["run_backward", "unused_results"]

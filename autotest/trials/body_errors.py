@@ -42,9 +42,13 @@ def explained(error: Exception, packages: Collection[str]) -> Exception | None:
     if isinstance(error, AutotestError):
         return None
     # If NumPy's own code passed on a wrong argument, the test cannot see that mistake in its line.
-    asked = ["numpy"] if getattr(error, "of_the_test", False) else packages
+    asked = ["numpy"] if getattr(error, "is_test_mistake", False) else packages
     said = _said(error, asked)
-    own = own_lines(error.__traceback__, packages) if said is not None or isinstance(error, RecursionError) else None
+    own = (
+        traceback_of_test(error.__traceback__, packages)
+        if said is not None or isinstance(error, RecursionError)
+        else None
+    )
     if isinstance(error, RecursionError) and own is not None:
         inner = own
         while inner.tb_next is not None and inner.tb_frame.f_code is not inner.tb_next.tb_frame.f_code:
@@ -56,7 +60,7 @@ def explained(error: Exception, packages: Collection[str]) -> Exception | None:
     return None if said is None else UsageError(said).with_traceback(own)
 
 
-def own_lines(entry: TracebackType | None, packages: Collection[str]) -> TracebackType | None:
+def traceback_of_test(entry: TracebackType | None, packages: Collection[str]) -> TracebackType | None:
     """Return a traceback without the frames of this library, of `packages` and of the standard library."""
     entries = []
     while entry is not None:
@@ -81,9 +85,9 @@ def _is_standard(frame: FrameType) -> bool:
     return file.startswith(_STANDARD) and "site-packages" not in file
 
 
-def told_briefly(error: BaseException, packages: Collection[str]) -> str:
+def brief_traceback(error: BaseException, packages: Collection[str]) -> str:
     """Return `error` formatted with a traceback of the body's own lines."""
-    shown = traceback.TracebackException(type(error), error, own_lines(error.__traceback__, packages))
+    shown = traceback.TracebackException(type(error), error, traceback_of_test(error.__traceback__, packages))
     shown.__context__ = None
     return "".join(shown.format()).rstrip()
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
-from autotest.replaying.operator_shown import operator_shown
+from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.identity import Identity, identity_of
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.trial import Outcome, Test
@@ -72,7 +72,7 @@ def judge(
     outcome: Outcome,
     ledger: Ledger,
     is_rounding: Callable[[], bool] = lambda: False,
-    look_beyond: Callable[[], bool] = lambda: False,
+    find_unexpected: Callable[[], bool] = lambda: False,
 ) -> Judgement:
     """Return the verdict on a compared trial.
 
@@ -83,9 +83,9 @@ def judge(
         is_rounding: returns whether replays of the trial explain all its mismatches by rounding. If they explain only
             some, it leaves the others in `outcome`. If the reference does not agree with itself in any of them, it
             replaces the mismatches by a rejection. Replays are expensive, so it is called last: if the ledger has no
-            entry, or after `look_beyond`.
-        look_beyond: returns whether the trial still has a mismatch that the ledger does not expect after the expected
-            divergences are corrected. It leaves these mismatches in `outcome`.
+            entry, or after `find_unexpected`.
+        find_unexpected: returns whether the trial still has a mismatch that the ledger does not expect after the
+            expected divergences are corrected. It leaves these mismatches in `outcome`.
     """
     if outcome.rejection is not None and not outcome.mismatches:
         return Rejected(outcome.rejection)
@@ -100,9 +100,9 @@ def judge(
         if entry is None:
             return Diverged(identity_of_trial(outcome))
         met = _met(test, outcome, ledger)
-        if look_beyond() and not is_rounding():
+        if find_unexpected() and not is_rounding():
             return Diverged(identity_of_trial(outcome))
-        others = dict.fromkeys([*met, *outcome.met_beyond])
+        others = dict.fromkeys([*met, *outcome.further_expected])
         return Expected(entry, tuple(other for other in others if other is not entry))
     if not (outcome.compared or test.settings.own_assertions):
         return Vacuous()
@@ -111,24 +111,24 @@ def judge(
 
 def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> LedgerEntry | None:
     """Return the ledger's entry for the mismatch that gives the trial its name, or None."""
-    return ledger.expects(test.id, leading(outcome), identity_of_trial(outcome).operator)
+    return ledger.expects(test.id, naming_mismatch(outcome), identity_of_trial(outcome).operator)
 
 
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
     """Return the ledger's entries for all mismatches of the trial, each once."""
     program, pair = outcome.recorder.snapshot(), outcome.recorder.pair
-    found = (ledger.expects(test.id, item, operator_shown(program, item, pair)) for item in outcome.mismatches)
+    found = (ledger.expects(test.id, item, operator_of_mismatch(program, item, pair)) for item in outcome.mismatches)
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
-def leading(outcome: Outcome) -> Mismatch:
+def naming_mismatch(outcome: Outcome) -> Mismatch:
     """Return the mismatch that gives a failure its name: an accepted call if any, since it explains later changes."""
     return next((mismatch for mismatch in outcome.mismatches if mismatch.symptom == "accepted"), outcome.mismatches[0])
 
 
 def identity_of_trial(outcome: Outcome) -> Identity:
     """Return the identity of the failure that a trial with mismatches shows."""
-    program = outcome.recorder.snapshot() if outcome.beyond is None else outcome.beyond
-    first = leading(outcome)
+    program = outcome.recorder.snapshot() if outcome.repaired_program is None else outcome.repaired_program
+    first = naming_mismatch(outcome)
     pair = outcome.recorder.pair
-    return identity_of(first, operator_shown(program, first, pair) or first.name, program, pair.candidate.name)
+    return identity_of(first, operator_of_mismatch(program, first, pair) or first.name, program, pair.candidate.name)

@@ -10,7 +10,7 @@ from autotest.recording.record import Record
 MUCH = 1 << 18
 
 
-def holds_much(record: Record) -> bool:
+def holds_large_arrays(record: Record) -> bool:
     """Return whether `record` and its modules form a reference cycle and contain many numbers."""
     return bool(record.modules.duals) and sum([array.data.size for array in record.arrays]) > MUCH
 
@@ -24,4 +24,4 @@ def free() -> None:
     gc.collect(1)  # objects that survived a collection during the trial are in generation 1
 
 
-__all__ = ["free", "holds_much"]
+__all__ = ["free", "holds_large_arrays"]

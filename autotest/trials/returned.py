@@ -108,12 +108,12 @@ _MODES = frozenset(
 )
 
 
-def tells_both(call: Call) -> bool:
+def changes_modes_of_both_sides(call: Call) -> bool:
     """Return whether `call` may change a mode of both sides: a function, or the enter or exit of a context."""
     return call.kind in ("enter", "exit") or base_name(call) in _MODES
 
 
-def must_begin_alike(pair: Pair) -> None:
+def check_equal_default_dtypes(pair: Pair) -> None:
     """Raise `NotDual` if the two sides have different default dtypes before the body begins."""
     own, other = pair.reference.default_dtype(), pair.candidate.default_dtype()
     if own and other and own != other:
@@ -125,7 +125,7 @@ def must_begin_alike(pair: Pair) -> None:
         )
 
 
-def told_on_both_sides(recorder: Recorder) -> None:
+def check_modes_of_both_sides(recorder: Recorder) -> None:
     """Raise `NotDual` if the body changed a mode of the reference without a recorded call."""
     kinds = [call.kind for call in recorder.calls]
     if kinds.count("enter") > kinds.count("exit"):

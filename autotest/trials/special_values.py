@@ -21,33 +21,33 @@ from autotest.program.semantics import is_class
 from autotest.recording.observation import compare, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
-from autotest.recording.special_values import ABOUT_NUMBERS, has_special_numbers, wanted
+from autotest.recording.special_values import NUMERIC_SYMPTOMS, counted_mismatches, has_special_numbers
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import replay
 
 
-def told_apart(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
+def mark_special(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
     """Mark the mismatches of `found` that only special numbers show, and drop those that do not count.
 
     Mismatches are judged in order, up to the first one that counts; the failure gets its name from this one. Each call
     is judged on its own, with the reference's operands: a difference that remains with ordinary operands is ordinary.
     Differences computed from a special one are special, too.
     """
-    if not any(item.symptom in ABOUT_NUMBERS for item in found):
+    if not any(item.symptom in NUMERIC_SYMPTOMS for item in found):
         return [*found]
     try:
         program = record.program()
     except NotReplayable:
         return [*found]
     judge = _Judge(program, record, settings)
-    told: list[Mismatch] = []
+    marked: list[Mismatch] = []
     for place, item in enumerate(found):
-        numeric = item.symptom in ABOUT_NUMBERS
-        told.append(dataclasses.replace(item, special=judge.is_special(item)) if numeric else item)
-        if settings.special_values or not told[-1].special:
-            told += found[place + 1 :]  # the first one names the failure
+        numeric = item.symptom in NUMERIC_SYMPTOMS
+        marked.append(dataclasses.replace(item, special=judge.is_special(item)) if numeric else item)
+        if settings.special_values or not marked[-1].special:
+            marked += found[place + 1 :]  # the first one names the failure
             break
-    return wanted(told, settings)
+    return counted_mismatches(marked, settings)
 
 
 class _Judge:
@@ -86,7 +86,7 @@ class _Judge:
             if type(value) is TensorValue and _may_be_special(value, given=self._is_given(at))
         }
         differences = _differences(isolated(self._program, slot, {**values, **odd})[0], pair, self._settings)
-        if any(one.symptom in ABOUT_NUMBERS and not one.special for one in differences):
+        if any(one.symptom in NUMERIC_SYMPTOMS and not one.special for one in differences):
             return False
         if any(self._program.calls[at].note == LAYOUT for at in read) and not self._stays_special(item):
             return False  # the isolated call did not have operands with this layout
@@ -163,4 +163,4 @@ def _ordinary(array: Array) -> Array:
     return dataclasses.replace(array, data=changed)
 
 
-__all__ = ["told_apart", "with_ordinary_numbers"]
+__all__ = ["mark_special", "with_ordinary_numbers"]

@@ -23,12 +23,12 @@ from autotest.recording.steps import may_be_of_a_step
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.ledger import LedgerEntry
 from autotest.trials import body_generators
-from autotest.trials.backward import push_back, unused_results
-from autotest.trials.body_errors import explained, own_lines
+from autotest.trials.backward import run_backward, unused_results
+from autotest.trials.body_errors import explained, traceback_of_test
 from autotest.trials.body_generators import BodyGenerators
 from autotest.trials.intermediate_gradients import keep_gradients
-from autotest.trials.returned import must_begin_alike, returned_tensors, told_on_both_sides
-from autotest.trials.special_values import told_apart
+from autotest.trials.returned import check_equal_default_dtypes, check_modes_of_both_sides, returned_tensors
+from autotest.trials.special_values import mark_special
 
 if TYPE_CHECKING:
     from autotest.replaying.updates import Update, Updates
@@ -73,26 +73,26 @@ class Outcome:
     compared: int = 0
     gradients: int = 0
     #: Number of input/output pairs whose gradients were checked by finite differences, on both sides together.
-    numeric: int = 0
+    numeric_pairs: int = 0
     #: Inputs of that check with fewer than a hundred elements, because no larger ones are accepted.
-    small: list[str] = dataclasses.field(default_factory=list)
+    too_small_inputs: list[str] = dataclasses.field(default_factory=list)
     #: Complaint of the gradient gate about this trial, or "" if it may pass.
     complaint: str = ""
     #: The values to compare, or None once they are compared.
     pending: Observed | None = None
     #: If the trial has mismatches that the ledger does not expect: the recorded program with the expected ones
     #: corrected, which shows the other mismatches; and the differences that are not compared in it.
-    beyond: Program | None = None
-    set_aside: tuple[str, ...] = ()
+    repaired_program: Program | None = None
+    ignored_differences: tuple[str, ...] = ()
     #: The ledger entries that were matched during this correction, in order.
-    met_beyond: list[LedgerEntry] = dataclasses.field(default_factory=list)
+    further_expected: list[LedgerEntry] = dataclasses.field(default_factory=list)
     #: Result of the comparison of its optimizers with the reference's, if it was made.
     updates: Updates | None = None
 
     @property
     def program(self) -> Program:
         """The program that shows the mismatches. Raises `NotReplayable` if it contains something that is not data."""
-        return self.recorder.program() if self.beyond is None else self.beyond
+        return self.recorder.program() if self.repaired_program is None else self.repaired_program
 
     @property
     def update(self) -> Update | None:
@@ -133,13 +133,13 @@ def run_trial(
     Returns:
         The compared outcome.
     """
-    must_begin_alike(pair)
-    outcome = _perform(_TrialRun(body, seed, settings, pair, forced))
-    settle([outcome], settings)
+    check_equal_default_dtypes(pair)
+    outcome = _seed_and_run(_TrialRun(body, seed, settings, pair, forced))
+    compare_outcomes([outcome], settings)
     return outcome
 
 
-def perform(
+def run_without_comparison(
     body: Callable[[], Any],
     seed: int,
     settings: Settings,
@@ -152,35 +152,35 @@ def perform(
     If the candidate refuses a call and `is_known_refusal` returns True for it, the trial continues with the reference's
     result on both sides.
     """
-    return _perform(_TrialRun(body, seed, settings, pair, forced, is_known_refusal))
+    return _seed_and_run(_TrialRun(body, seed, settings, pair, forced, is_known_refusal))
 
 
-def perform_next(test: Test, seed: int, pair: Pair) -> Outcome:
-    """Run the next of many trials of `test` as `perform` does."""
+def run_next_without_comparison(test: Test, seed: int, pair: Pair) -> Outcome:
+    """Run the next of many trials of `test` as `run_without_comparison` does."""
     run = _TrialRun(test.body, seed, test.settings, pair)
-    return test.own_generators.run(seed, lambda: _perform_seeded(run))
+    return test.own_generators.run(seed, lambda: _run_seeded(run))
 
 
-def _perform(run: _TrialRun) -> Outcome:
+def _seed_and_run(run: _TrialRun) -> Outcome:
     """Seed Python's and NumPy's generators, and perform `run`."""
     body_generators.seed(run.seed)
-    return _perform_seeded(run)
+    return _run_seeded(run)
 
 
-def _perform_seeded(run: _TrialRun) -> Outcome:
-    """Run `body` as `perform` does, with Python's and NumPy's generators already seeded."""
+def _run_seeded(run: _TrialRun) -> Outcome:
+    """Run `body` as `run_without_comparison` does, with Python's and NumPy's generators already seeded."""
     candidate = run.pair.candidate
     deaths = candidate.deaths
-    outcome = _performed(run)
+    outcome = _run_once(run)
     if candidate.deaths == deaths:
         return outcome
     # A call of an earlier trial that is not compared yet may have killed the candidate. If it was a call of this trial,
     # it dies again.
     body_generators.seed(run.seed)
-    return _performed(run)
+    return _run_once(run)
 
 
-def _performed(run: _TrialRun) -> Outcome:
+def _run_once(run: _TrialRun) -> Outcome:
     seed, settings, pair = run.seed, run.settings, run.pair
     source = generators.Source(seed, run.forced)
     source.special_values = settings.special_values
@@ -194,13 +194,13 @@ def _performed(run: _TrialRun) -> Outcome:
         try:
             returned = _returned(run.body, pair)
             if reference.modes() != modes:
-                told_on_both_sides(recorder)
+                check_modes_of_both_sides(recorder)
             tensors = returned_tensors(returned, recorder)
             if settings.auto_backward:
                 outputs = tensors if returned is not None else list(unused_results(recorder))
                 if settings.check_grad == "intermediate":
                     keep_gradients(recorder)
-                push_back(recorder, outputs, twice=settings.grad_order == 2)
+                run_backward(recorder, outputs, twice=settings.grad_order == 2)
         except TrialEnd:
             pass
         except CandidateDied as error:
@@ -213,7 +213,7 @@ def _performed(run: _TrialRun) -> Outcome:
     if recorder.rejection is not None and not recorder.mismatches:
         return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
     try:
-        return to_compare(seed, recorder, source.choices, source.features)
+        return uncompared_outcome(seed, recorder, source.choices, source.features)
     except CandidateDied as error:
         return _of_death(seed, recorder, source, error)
 
@@ -224,7 +224,7 @@ def _of_death(seed: int, recorder: Recorder, source: generators.Source, error: C
     return Outcome(seed, recorder, source.choices, source.features, mismatches=mismatches)
 
 
-def to_compare(
+def uncompared_outcome(
     seed: int, recorder: Recorder, choices: Sequence[generators.Choice], features: Mapping[Any, int]
 ) -> Outcome:
     """Return the outcome of a finished trial that is not compared yet."""
@@ -248,13 +248,13 @@ def _returned(body: Callable[[], Any], pair: Pair) -> Any:
         clear = explained(error, pair.packages)
         if clear is not None:
             raise clear from None
-        if not getattr(error, "of_the_test", False):
+        if not getattr(error, "is_test_mistake", False):
             raise
         between = {*pair.packages, "copy"}  # packages whose frames are between lines of the body
-        raise error.with_traceback(own_lines(error.__traceback__, between))  # noqa: B904 - it is the same one
+        raise error.with_traceback(traceback_of_test(error.__traceback__, between))  # noqa: B904 - it is the same one
 
 
-def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
+def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
     """Compare all outcomes that are not compared yet together: the second half of `run_trial`.
 
     After a trial in which the candidate hangs, the remaining trials are not compared, because they may hang, too.
@@ -265,10 +265,10 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
     try:
         found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
     except CandidateDied:  # in one of the trials: each is replayed on its own
-        found = list(_each_once_more(open_ones, settings))
+        found = list(_replayed_one_by_one(open_ones, settings))
     for outcome, mismatches in zip(open_ones, found, strict=False):
         outcome.pending = None
-        outcome.mismatches = told_apart(outcome.recorder, mismatches, settings) if mismatches else []
+        outcome.mismatches = mark_special(outcome.recorder, mismatches, settings) if mismatches else []
         if outcome.recorder.rejection is not None and not mismatches:  # the candidate reported the rejection only now
             outcome.rejection = outcome.recorder.rejection
             continue
@@ -276,7 +276,7 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
         if not mismatches:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
             if settings.check_grad in ("numeric", "forward"):
-                _hold_against_numbers(outcome, settings)
+                _check_numerically(outcome, settings)
         # A tolerance set by the test decides, although it is coarser than a comparison of single steps.
         if may_be_of_a_step(outcome.recorder, outcome.mismatches) and not settings.gives_tolerance:
             from autotest.replaying.updates import check_updates
@@ -285,18 +285,18 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
             outcome.mismatches = [*([outcome.update.mismatch] if outcome.update else []), *outcome.mismatches]
 
 
-def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator[list[Mismatch]]:
+def _replayed_one_by_one(outcomes: Sequence[Outcome], settings: Settings) -> Iterator[list[Mismatch]]:
     """Replay each trial after the candidate died, and yield its mismatches, up to the first one that hangs."""
     for outcome in outcomes:
         record, candidate, run = outcome.recorder, outcome.recorder.pair.candidate, 0
 
-        def look(count: int, values: list[Any]) -> None:
+        def between_calls(count: int, values: list[Any]) -> None:
             nonlocal run
             run = count
             candidate.synchronize()  # noqa: B023 - called within this turn
 
         try:
-            again = replay(outcome.program, candidate, look=look)
+            again = replay(outcome.program, candidate, between_calls=between_calls)
         except CandidateDied as error:
             again = Replayed(candidate, [], error, run - 1)
         record.actual = [*again.values, *[None] * (len(record.calls) - len(again.values))]
@@ -308,11 +308,11 @@ def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator
                 return
 
 
-def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
-    from autotest.gradients.numeric_check import held_against_numbers
+def _check_numerically(outcome: Outcome, settings: Settings) -> None:
+    from autotest.gradients.numeric_check import check_numerically
 
-    found = held_against_numbers(outcome.recorder, settings)
-    outcome.mismatches, outcome.numeric, outcome.small = found.mismatches, found.pairs, found.small
+    found = check_numerically(outcome.recorder, settings)
+    outcome.mismatches, outcome.numeric_pairs, outcome.too_small_inputs = found.mismatches, found.pairs, found.small
     if found.unchecked and not (found.mismatches or settings.skip_grad):
         asked = f"check_grad={settings.check_grad!r} cannot be done: {found.unchecked}"
         outcome.complaint = outcome.complaint or asked
@@ -329,10 +329,10 @@ __all__ = [
     "COMPARED_AT_ONCE",
     "Outcome",
     "Test",
-    "perform",
-    "perform_next",
+    "compare_outcomes",
     "returned_tensors",
+    "run_next_without_comparison",
     "run_trial",
-    "settle",
-    "to_compare",
+    "run_without_comparison",
+    "uncompared_outcome",
 ]

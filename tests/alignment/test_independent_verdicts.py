@@ -14,9 +14,9 @@ from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
-from autotest.frameworks import Framework, chosen, warnings_ignored
+from autotest.frameworks import Framework, chosen_pair, warnings_ignored
 from autotest.sources.reproducers import with_shared_state
-from autotest.trials.trial import perform
+from autotest.trials.trial import run_without_comparison
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -63,8 +63,8 @@ def is_right(difference: Mapping[str, str], side: Framework) -> bool:
 
 def verdict(difference: Mapping[str, str]) -> str:
     """Who is wrong, as the referee says."""
-    pair, settings = chosen(), Settings(auto_backward=False)
-    outcome = perform(lambda: carried_out(difference, dual), 0, settings, pair)
+    pair, settings = chosen_pair(), Settings(auto_backward=False)
+    outcome = run_without_comparison(lambda: carried_out(difference, dual), 0, settings, pair)
     agreement = agree(with_shared_state(outcome.program), pair, settings)
     assert agreement.mismatches, difference
     return examine(agreement, pair, settings).verdict.wrong
@@ -73,7 +73,7 @@ def verdict(difference: Mapping[str, str]) -> str:
 @pytest.mark.slow
 @np.errstate(all="ignore")
 def test_verdicts_agree_with_independent_sources():
-    pair = chosen()
+    pair = chosen_pair()
     labels, wrong, said = [], [], 0
     with warnings_ignored(), pair.around_trials():
         for difference in DIFFERENCES:

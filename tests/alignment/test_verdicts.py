@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotest.diagnosis import verdict_score
-from autotest.frameworks import chosen
+from autotest.frameworks import chosen_pair
 from autotest.results import ledger
 
 HERE = Path(__file__).parent
@@ -20,7 +20,7 @@ def test_of_every_entry_it_is_known_who_is_wrong():
 
 
 def test_no_verdict_is_wrong_and_nearly_all_are_right():
-    pair = chosen()
+    pair = chosen_pair()
     if pair.candidate.name != "oneflow":
         pytest.skip("these are divergences of OneFlow")
     found = verdict_score.scores(ENTRIES, KNOWN, HERE, pair, lambda score: None)

@@ -15,7 +15,7 @@ from autotest.clusters import cluster as cluster_module
 from autotest.clusters.cluster import Cluster
 from autotest.clusters.messages import ExplainTask, Report, SentResult
 from autotest.clusters.packing import package
-from autotest.clusters.sweeps_and_gradients import SweepOnCluster, dealt
+from autotest.clusters.sweeps_and_gradients import SweepOnCluster, run_on_groups
 from autotest.program import Program
 from autotest.results.identity import Identity
 from autotest.results.sweep_findings import SweepFinding
@@ -311,7 +311,7 @@ def test_a_group_whose_machines_are_gone_does_not_keep_the_others_from_working(t
 
 
 def test_units_are_dealt_to_every_group_and_come_back_with_its_name(two_groups):
-    done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
+    done = [(group, task.indices[0]) for group, task, _ in run_on_groups(two_groups, tasks(7))]
     assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))
 
 
@@ -349,7 +349,7 @@ def test_a_group_whose_first_machine_comes_late_does_all_tasks_too(tmp_path, mon
     with contextlib.closing(Cluster(threads, given, tmp_path, each=True)) as executor:
         executor.prepare()
         threads.there["late"] = (2, lambda: _Sets(came))
-        done = [(group, task.indices[0]) for group, task, _ in dealt(executor, tasks(7))]
+        done = [(group, task.indices[0]) for group, task, _ in run_on_groups(executor, tasks(7))]
         assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))
         assert executor.machines() == [
             f"1 worker on 1 machine of the cluster: {Idle.GROUP}",
@@ -363,7 +363,7 @@ def test_a_group_whose_machines_are_gone_is_told_when_the_others_have_done_every
     for handle, agent in list(two_groups._agents.items()):
         if agent.group == OTHER:
             two_groups._lose(handle, "switched off")
-    done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
+    done = [(group, task.indices[0]) for group, task, _ in run_on_groups(two_groups, tasks(7))]
     assert sorted(done) == [(Idle.GROUP, number) for number in range(7)]
     assert two_groups.machines_left_out()[0].startswith(
         f"given up: no machine of the cluster can be used with {OTHER}: "
@@ -389,7 +389,7 @@ def test_a_finding_of_a_sweep_is_looked_into_by_machines_that_saw_it(tmp_path):
     cluster = Cluster(Threads(machines), package(Conditions(tmp_path), [], tmp_path), tmp_path, each=True)
     found = [swept(0, {OTHER: 2}), swept(1, {Idle.GROUP: 1, OTHER: 4}), swept(2, {Idle.GROUP: 5, OTHER: 4})]
     with SweepOnCluster(cluster, 1, 20.0, None, Databases()) as engine:
-        engine.look_into(found, 60.0, 60.0)
+        engine.diagnose_findings(found, 60.0, 60.0)
     where = [verdict.removeprefix("looked into on ") for one in found for verdict in one.verdict]
     assert where == [OTHER, OTHER, Idle.GROUP]
 
@@ -407,5 +407,5 @@ def test_findings_of_a_sweep_whose_machines_are_gone_are_told_without_a_verdict(
     cluster = Cluster(engine_of_threads, package(Conditions(tmp_path), [], tmp_path), tmp_path)
     (found,) = [swept(0, {})]
     with SweepOnCluster(cluster, 1, 20.0, None, Databases()) as engine:
-        engine.look_into([found], 60.0, 60.0)
+        engine.diagnose_findings([found], 60.0, 60.0)
     assert found.verdict[0].startswith("no verdict: no machine of the cluster can be used")

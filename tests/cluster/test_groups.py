@@ -32,7 +32,7 @@ from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.sweep import Cell, CellDivergence, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
-from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
+from autotest.results.tasks import Conditions, Explore, Explored, FindingRecord, Result, Task, Where
 from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collected, Collection
 from tests.support.threads import Idle, Threads
@@ -44,12 +44,12 @@ VALUE, CRASH = (
 )
 
 
-def found(identity: Identity, where: Where, state: State = State.VERIFIED) -> Found:
+def found(identity: Identity, where: Where, state: State = State.VERIFIED) -> FindingRecord:
     key = f"{identity.operator}-{identity.symptom}"
-    return Found(key, identity, where, 4, f"kept/{key}", Verification(state), "", "not close", "the report")
+    return FindingRecord(key, identity, where, 4, f"kept/{key}", Verification(state), "", "not close", "the report")
 
 
-def on_a_group(workers: int, accepted: int, *seen: tuple[Found, int]) -> CampaignProgress:
+def on_a_group(workers: int, accepted: int, *seen: tuple[FindingRecord, int]) -> CampaignProgress:
     tests = [TestProgress(where, tried=accepted, accepted=accepted) for where in (RELU, EXP)]
     made = CampaignProgress(7, tests, found={one.identity: one for one, _ in seen}, seconds=10.0, workers=workers)
     made.seen.update({one.identity: times for one, times in seen})

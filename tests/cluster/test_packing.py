@@ -14,7 +14,16 @@ from autotest.base.options import from_environment
 from autotest.clusters.messages import AccountTask, digest_of_file
 from autotest.clusters.packing import package, packed, relative, unpacked, with_file
 from autotest.clusters.threaded import Threaded
-from autotest.results.tasks import Conditions, Death, DiagnoseDeath, ExpectedDeath, Explore, Found, Ran, Where
+from autotest.results.tasks import (
+    Conditions,
+    Death,
+    DiagnoseDeath,
+    ExpectedDeath,
+    Explore,
+    FindingRecord,
+    RanTrials,
+    Where,
+)
 from autotest.storage.keeping import keep
 from autotest.storage.store import Store, Stored
 from autotest.storage.store_format import FILES
@@ -32,12 +41,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def kept_by_an_agent(folder: Path, where: Where = HERE) -> tuple[Found, dict[str, bytes]]:
+def kept_by_an_agent(folder: Path, where: Where = HERE) -> tuple[FindingRecord, dict[str, bytes]]:
     found = keep(finding(), where, folder)
     return found, Store(folder).files(found.key)
 
 
-def death(found: Found, **changes: bool) -> DiagnoseDeath:
+def death(found: FindingRecord, **changes: bool) -> DiagnoseDeath:
     return DiagnoseDeath(HERE, 3, found.identity, "dies", thorough=True, **changes)
 
 
@@ -79,7 +88,7 @@ def test_an_agent_cannot_write_beside_the_store(here, tmp_path):
 
 def test_what_a_worker_of_an_agent_ran_before_it_died_is_known_by_the_own_files(here, tmp_path):
     there = tmp_path / "there"
-    ran = Ran(Where(there / "tests" / "test_y.py", "test_y.py::test_y", 0), range(3))
+    ran = RanTrials(Where(there / "tests" / "test_y.py", "test_y.py::test_y", 0), range(3))
     died = Death("crash", "SIGABRT", "", 3, "relu", "forward", before=(ran,))
     sent = with_file(died, lambda file: relative(file, there))
     told = unpacked(Explore(HERE, range(3), 0.4), sent, {}, here, here / ".autotest")

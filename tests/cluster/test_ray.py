@@ -196,11 +196,11 @@ def test_a_sweep_on_ray_that_was_killed_and_resumed_comes_to_what_one_here_comes
     asked = ("sweep", "-k", "relu/function or sinh/out=/float32", "--no-explain", "--jobs", 2, "--json")
     told_by(tmp_path, *asked, "local.json", where="local")
     killed = begun(tmp_path, *asked, "killed.json", where="ray")
-    while not judged(journal.place(quick, (1, 1))) and killed.poll() is None:
+    while not judged(journal.journal_path(quick, (1, 1))) and killed.poll() is None:
         time.sleep(0.1)
     killed.kill()
     killed.communicate()
-    before = judged(journal.place(quick, (1, 1)))
+    before = judged(journal.journal_path(quick, (1, 1)))
     resumed = told_by(tmp_path, *asked, "ray.json", "--resume", where="ray")
     assert before > 0
     assert f"resumed: {before:,} units were judged before" in resumed

@@ -23,7 +23,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(activity, "_PATIENCE", 0.01)
+    monkeypatch.setattr(activity, "_SHOWN_AFTER", 0.01)
     monkeypatch.setattr(activity, "_TICK", 0.02)
 
 
@@ -36,7 +36,7 @@ def test_what_lasts_is_told_with_its_seconds_and_the_line_is_erased_in_the_end()
 
 
 def test_what_is_over_at_once_is_not_told(monkeypatch):
-    monkeypatch.setattr(activity, "_PATIENCE", 60.0)
+    monkeypatch.setattr(activity, "_SHOWN_AFTER", 60.0)
     terminal = Terminal()
     with shown_on(terminal), doing("shrinking"):
         pass

@@ -59,9 +59,9 @@ def test_pytest_and_a_campaign_find_one_failure_under_one_key(tmp_path, monkeypa
 
     where = Where(file, TEST, 0)
     conditions, server = Conditions(directory, verify=False), Server()  # which starts nothing here
-    explored = exploring.perform(Explore(where, range(1), 60.0), conditions, None, server)
+    explored = exploring.run_task(Explore(where, range(1), 60.0), conditions, None, server)
     (suspect,) = explored.suspects
-    found = exploring.perform(Diagnose(where, 0, thorough=False), conditions, None, server)
+    found = exploring.run_task(Diagnose(where, 0, thorough=False), conditions, None, server)
     with pytest.raises(Divergence) as caught:
         collection.find(file, TEST).call()
 

@@ -10,7 +10,7 @@ from autotest import random_tensor, torch
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Captured, Ref, Root, operator_of
-from autotest.recording.watching import watched
+from autotest.recording.call_observer import notifying
 from autotest.replaying.replay import replay
 from tests.support.faulty import FaultyTorch, raising
 from tests.support.running import agrees, trial
@@ -147,7 +147,7 @@ class Told:
     def __init__(self):
         self.calls = []
 
-    def about_to(self, recorder, side, call):
+    def before_call(self, recorder, side, call):
         if call.kind != "tensor":
             self.calls.append((side, call.kind, call.target))
 
@@ -159,7 +159,7 @@ def test_every_call_of_either_side_is_announced():
         with torch.no_grad():
             assert x.is_leaf
 
-    with watched(told := Told()):
+    with notifying(told := Told()):
         trial(body)
     calls = [
         ("function", "ones"),

@@ -135,8 +135,8 @@ def test_leaves_can_be_replayed_as_float64():
 def test_a_replay_can_stop_early_and_tells_of_each_call():
     program = trial(operators).program
     told = []
-    look = lambda count, values: told.append((count, len(values)))  # noqa: E731
-    assert len(replay(program, TorchFramework(), look=look, upto=3).values) == 3
+    between_calls = lambda count, values: told.append((count, len(values)))  # noqa: E731
+    assert len(replay(program, TorchFramework(), between_calls=between_calls, upto=3).values) == 3
     assert told == [(0, 0), (1, 1), (2, 2), (3, 3)]
 
 

@@ -12,7 +12,7 @@ from autotest import Divergence, NothingCompared, StaleLedgerEntry, TooFewAccept
 from autotest.recording.recorder import current
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.running.runner import ATTEMPTS_PER_TRIAL
-from autotest.sources.called_tests import trial_seed
+from autotest.sources.test_names import trial_seed
 from generators import source
 from tests.support import faults
 from tests.support.bodies import relu

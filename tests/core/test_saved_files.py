@@ -15,9 +15,9 @@ from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
-from autotest.emission.about import About
 from autotest.emission.checker import Criterion
 from autotest.emission.script import Script, reproducer
+from autotest.emission.script_subject import ScriptSubject
 from autotest.program import File
 from autotest.program.serialisation import from_json, pack_arrays, to_json, unpack_arrays
 from tests.support.faulty import FaultyTorch
@@ -103,7 +103,7 @@ def test_a_program_that_saves_is_data_and_a_script_that_runs_anywhere(tmp_path, 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     script = elsewhere / "repro.py"
-    script.write_text(reproducer(About(program, sides, "files", ()), Criterion()))
+    script.write_text(reproducer(ScriptSubject(program, sides, "files", ()), Criterion()))
     monkeypatch.chdir(elsewhere)
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(script), run_name="__main__")

@@ -15,7 +15,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.results.divergence import Divergence
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.running.run_hooks import run_hook
-from autotest.running.several import run_against_several
+from autotest.running.several_candidates import run_against_several
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest

@@ -11,7 +11,7 @@ import pytest
 
 from autotest.diagnosis import crashing
 from autotest.diagnosis.probing import ProbeOptions
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import Server
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.program.rewriting import chained
@@ -35,7 +35,7 @@ def _children_with_the_fault(monkeypatch: pytest.MonkeyPatch, importable_elsewhe
 
 @pytest.fixture(params=["in forks of a process without the candidate", "in forks of this process"])
 def pair(request: pytest.FixtureRequest, _children_with_the_fault: None) -> Pair:
-    made = chosen()
+    made = chosen_pair()
     if "this" in request.param:
         assert made.candidate.version
         assert made.reference.version
@@ -75,7 +75,7 @@ def test_what_only_waits_in_a_fork_of_this_process_is_shrunk_where_it_dies(
     monkeypatch: pytest.MonkeyPatch, server: Server
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:lacking")
-    pair = chosen()
+    pair = chosen_pair()
     pair.candidate.resolve("cosh")(pair.candidate.tensor(Array(np.ones(1, np.float32), "float32")))
     calls = [Call("function", name, (Ref(slot),), {}, slot + 1) for slot, name in enumerate(("exp", "sinh"))]
     program = Program((tensor(0, 0), *calls), (Array(np.ones((2, 1), np.float32), "float32"),))
@@ -91,7 +91,7 @@ def test_what_a_fork_survives_once_and_not_every_time_is_shrunk_in_forks(
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:seldom")  # the 25th call of all processes kills
     monkeypatch.setenv("TESTS_CALLS", str(tmp_path / "calls"))
-    pair = chosen()
+    pair = chosen_pair()
     pair.load()
     program = Program((tensor(0, 0), Call("function", "sinh", (Ref(0),), {}, 1)), (Array(np.ones(1), "float32"),))
     smaller = crashing.shrink(program, pair, server, options=ProbeOptions(times=10), seconds=1.0, jobs=1)

@@ -78,7 +78,7 @@ def test_a_replay_that_showed_nothing_is_made_again_for_the_finding(monkeypatch:
 def test_what_else_differs_is_replayed_by_itself() -> None:
     trial = differing()
     assert trial.cleared() is None
-    trial.outcome.beyond = Program((), (), frozenset())
+    trial.outcome.repaired_program = Program((), (), frozenset())
     assert told_of(trial).verdict == (
         "no verdict: the recorded program does not show the difference when it is replayed",
     )

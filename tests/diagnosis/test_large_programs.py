@@ -15,7 +15,7 @@ from autotest.diagnosis import shrinking
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.double_precision import RUNS, DoublePrecision
 from autotest.diagnosis.referee import cleared
-from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref, reduction
@@ -49,7 +49,7 @@ def shrinker(monkeypatch):
         monkeypatch.setattr(shrinking, "_LARGE", large)
         pair, settings = Pair(TorchFramework(), FaultyTorch({"exp": fault})), Settings()
         start = agree(program(64, 64), pair, settings)
-        return Shrinker(start, FAILURE, Judging(pair, settings, judge), seconds=0.0), ran
+        return Shrinker(start, FAILURE, ProgramJudge(pair, settings, judge), seconds=0.0), ran
 
     return make
 
@@ -58,7 +58,7 @@ def test_a_large_program_is_made_smaller_even_when_its_time_is_over(shrinker):
     large, ran = shrinker(large=1000)
     smallest = large.shrink().agreement.program
     assert reduction.elements(smallest) == 1
-    assert len(ran) <= shrinking._SURELY
+    assert len(ran) <= shrinking._ALWAYS_RUN
 
 
 def test_a_small_one_is_not(shrinker):
@@ -85,7 +85,7 @@ def test_the_numbers_of_what_stays_large_are_alike_when_they_may_be_any(shrinker
 
 def test_looking_for_passing_programs_ends_with_the_time(shrinker):
     large, ran = shrinker(large=10_000)
-    assert large.around() == []
+    assert large.passing_neighbours() == []
     assert ran == []
 
 

@@ -11,7 +11,7 @@ import torch
 
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.numpy_polynomials import POLYNOMIALS
-from autotest.diagnosis.numpy_values import Unsettled
+from autotest.diagnosis.numpy_values import OrderDependent
 from autotest.diagnosis.scipy_counterparts import special_result
 
 F = torch.nn.functional
@@ -150,7 +150,7 @@ def test_torch_agrees_about_infinities(
     ],
 )
 def test_numpy_has_no_opinion_where_the_order_of_computing_decides(name: str, args: Any) -> None:
-    with pytest.raises(Unsettled):
+    with pytest.raises(OrderDependent):
         numpy_result(name, args, {})
 
 

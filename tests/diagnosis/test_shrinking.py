@@ -18,7 +18,7 @@ from autotest.diagnosis import failed_trial
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.referee import examine
-from autotest.diagnosis.shrinking import Judging, Shrinker, Shrunk
+from autotest.diagnosis.shrinking import ProgramJudge, Shrinker, Shrunk
 from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
@@ -46,7 +46,7 @@ def shrunk(bug: Bug, seconds: float = 60.0) -> tuple[Shrunk, Program]:
     opinion = examine(agreement, pair, SETTINGS)
     failure = failure_of(agreement, opinion, pair, SETTINGS)
     alone = [opinion.located.alone.program] if opinion.located.alone is not None else []
-    return Shrinker(agreement, failure, Judging(pair, SETTINGS), seconds).shrink(alone), agreement.program
+    return Shrinker(agreement, failure, ProgramJudge(pair, SETTINGS), seconds).shrink(alone), agreement.program
 
 
 def size(program: Program) -> tuple[int, int]:
@@ -164,7 +164,7 @@ def test_an_end_in_the_middle_keeps_what_was_found() -> None:
     agreement = agree(failing(bug.body, pair).program, pair, SETTINGS)
     opinion = examine(agreement, pair, SETTINGS)
     failure = failure_of(agreement, opinion, pair, SETTINGS)
-    result = Shrinker(agreement, failure, Judging(pair, SETTINGS), 60.0, limit=5).shrink()
+    result = Shrinker(agreement, failure, ProgramJudge(pair, SETTINGS), 60.0, limit=5).shrink()
     assert not result.complete
     assert result.executions == 5
     assert result.agreement.mismatches

@@ -12,7 +12,7 @@ from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import cleared, examine
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import operator_of
 from autotest.trials.trial import run_trial
@@ -51,7 +51,7 @@ def test_a_gradient_that_is_zero_in_the_middle_of_a_chain_is_found() -> None:
 
 @pytest.mark.oneflow
 def test_the_gradient_of_lgamma_is_found_in_the_middle_of_a_chain() -> None:
-    assert found_in(chosen()) == ("lgamma", "candidate")
+    assert found_in(chosen_pair()) == ("lgamma", "candidate")
 
 
 def in_single_precision(change: Callable[[Any], Any]) -> FaultyTorch:

@@ -12,7 +12,7 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
-from autotest.diagnosis.double_precision import nudged_as_they_are
+from autotest.diagnosis.double_precision import perturbed_in_own_dtype
 from autotest.diagnosis.referee import cleared, examine
 from autotest.diagnosis.verdict import Verdict
 from autotest.frameworks import Pair
@@ -119,7 +119,7 @@ def test_a_fault_of_single_precision_is_none_of_the_algorithms(body: Any, operat
 
 def test_rounding_leads_from_no_finite_number_to_infinity() -> None:
     greatest = [Array(np.full(64, np.finfo(dtype).max, dtype), dtype) for dtype in ("float32", "float16", "float64")]
-    for before, after in zip(greatest, nudged_as_they_are(greatest, 0), strict=True):
+    for before, after in zip(greatest, perturbed_in_own_dtype(greatest, 0), strict=True):
         assert np.isfinite(after.data).all()
         assert (after.data != before.data).any()
         assert after.data.dtype == before.data.dtype

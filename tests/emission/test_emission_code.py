@@ -9,8 +9,8 @@ import pytest
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import Script, program_text, reproducer
-from autotest.emission.about import About
 from autotest.emission.checker import Criterion
+from autotest.emission.script_subject import ScriptSubject
 from autotest.program import Array, Call, Captured, Program, Root
 
 TORCH = Script("torch", ("import torch",), "torch")
@@ -18,7 +18,7 @@ TORCH = Script("torch", ("import torch",), "torch")
 
 def body(program: Program, *observed: str) -> str:
     """The statements of the emitted function, without indentation."""
-    text = reproducer(About(program, (TORCH, TORCH), "t", ()), Criterion(observed=observed or None))
+    text = reproducer(ScriptSubject(program, (TORCH, TORCH), "t", ()), Criterion(observed=observed or None))
     lines = text.partition("def program(torch):\n")[2].partition("\n\n\n")[0].splitlines()
     ast.parse(text)
     return "\n".join(line[4:] for line in lines)
@@ -196,12 +196,12 @@ def test_an_operand_without_source_names_its_call():
 
 
 def test_the_same_program_gives_the_same_text(relu_gradient):
-    once = reproducer(About(relu_gradient, (TORCH, TORCH), "t", ()), Criterion())
+    once = reproducer(ScriptSubject(relu_gradient, (TORCH, TORCH), "t", ()), Criterion())
     again = Program(
         tuple(call._replace(kwargs=dict(call.kwargs)) for call in relu_gradient.calls),
         tuple(Array(array.data.copy(), array.dtype) for array in relu_gradient.arrays),
     )
-    assert reproducer(About(again, (TORCH, TORCH), "t", ()), Criterion()) == once
+    assert reproducer(ScriptSubject(again, (TORCH, TORCH), "t", ()), Criterion()) == once
 
 
 def test_captured_arrays_outside_of_tensors_are_written_too():

@@ -9,9 +9,9 @@ import pytest
 
 from autotest.comparison.elementwise import differing, statistics
 from autotest.emission import compact, forked
-from autotest.emission.about import About
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.script import Criterion, reproducer
+from autotest.emission.script_subject import ScriptSubject
 from autotest.emission.shared_memory import sharing
 from tests.emission.toys import run, toys
 
@@ -30,7 +30,7 @@ def program(build):
 
 
 def test_a_gradient_is_shown_in_under_25_lines(tmp_path, relu_gradient, found):
-    about = About(relu_gradient, toys(tmp_path, "torch", "oneflow"), "relu", ["n"])
+    about = ScriptSubject(relu_gradient, toys(tmp_path, "torch", "oneflow"), "relu", ["n"])
     text = compact.differing_tensor(about, "x0.grad", found)
 
     assert len(text.splitlines()) < 25
@@ -48,7 +48,7 @@ def test_a_gradient_is_shown_in_under_25_lines(tmp_path, relu_gradient, found):
     ],
 )
 def test_one_tensor(tmp_path, program, found, fault, status, output):
-    text = compact.differing_tensor(About(program, toys(tmp_path, "toy", fault), "relu", []), "v1", found)
+    text = compact.differing_tensor(ScriptSubject(program, toys(tmp_path, "toy", fault), "relu", []), "v1", found)
     done = run(tmp_path, text)
 
     assert done[0] == status
@@ -61,7 +61,9 @@ def test_of_many_numbers_the_first_that_differ_are_printed(tmp_path, build, foun
     # What is compared hangs on the dtype that was found, exactly or closely.
     build.function("relu", build.tensor(np.ones((60, 1))))
     many = dataclasses.replace(found, total=60, dtype=dtype)
-    text = compact.differing_tensor(About(build.program(), toys(tmp_path, "toy", "value"), "relu", []), "v1", many)
+    text = compact.differing_tensor(
+        ScriptSubject(build.program(), toys(tmp_path, "toy", "value"), "relu", []), "v1", many
+    )
     status, output = run(tmp_path, text)[:2]
     assert status == 1
     assert output.startswith("DIFFERS: toy gives ")
@@ -80,7 +82,9 @@ def test_lines_that_a_side_defines_twice_stand_twice(tmp_path, program, found, s
         "    def gpu(self):",
         "        return self",
     )
-    about = About(program, (reference, dataclasses.replace(candidate, lines=(*two, *candidate.lines))), "relu", [])
+    about = ScriptSubject(
+        program, (reference, dataclasses.replace(candidate, lines=(*two, *candidate.lines))), "relu", []
+    )
     text = compact.differing_tensor(about, "v1", found) if short else reproducer(about, Criterion(observed=["v1"]))
 
     assert text.count("        return self\n") == 2
@@ -89,7 +93,9 @@ def test_lines_that_a_side_defines_twice_stand_twice(tmp_path, program, found, s
 
 
 def test_a_reference_that_refuses_is_not_taken_for_a_divergence(tmp_path, program, found):
-    text = compact.differing_tensor(About(program, toys(tmp_path, "raises", "healthy"), "relu", []), "v1", found)
+    text = compact.differing_tensor(
+        ScriptSubject(program, toys(tmp_path, "raises", "healthy"), "relu", []), "v1", found
+    )
 
     assert run(tmp_path, text) == (2, "cannot tell: no such kernel\n")
 
@@ -104,7 +110,7 @@ def test_a_reference_that_refuses_is_not_taken_for_a_divergence(tmp_path, progra
 )
 def test_a_candidate_that_accepts_what_is_refused(tmp_path, program, fault, status, output):
     reference = "toy" if fault == "toy" else "raises"
-    text = compact.accepting_candidate(About(program, toys(tmp_path, reference, fault), "relu", []))
+    text = compact.accepting_candidate(ScriptSubject(program, toys(tmp_path, reference, fault), "relu", []))
 
     assert len([line for line in text.splitlines() if line.strip()]) < 30
     done = run(tmp_path, text)
@@ -116,7 +122,7 @@ def test_a_candidate_that_accepts_what_is_refused(tmp_path, program, fault, stat
 def test_an_assignment_that_one_side_refuses_returns_what_it_assigns_to(tmp_path, build, written):
     x = build.tensor([1.0, 2.0])
     build.operator("setitem", x, slice(1, None), 9)
-    text = written(About(build.program(), toys(tmp_path, "torch", "oneflow"), "setitem", []))
+    text = written(ScriptSubject(build.program(), toys(tmp_path, "torch", "oneflow"), "setitem", []))
 
     assert "    x0[1:] = 9\n    return x0\n" in text
 
@@ -125,7 +131,9 @@ def test_tensors_that_share_memory_lie_in_that_of_an_array_of_their_own(tmp_path
     small, large = build.tensor([1.0], requires_grad=True), build.tensor([*range(40)], "int64")
     other, nothing = build.tensor([1.0], "bfloat16"), build.tensor([])
     build.function("cat", [small, large, other, nothing])
-    text = compact.refusing_candidate(About(sharing(build.program()), toys(tmp_path, "torch", "oneflow"), "cat", []))
+    text = compact.refusing_candidate(
+        ScriptSubject(sharing(build.program()), toys(tmp_path, "torch", "oneflow"), "cat", [])
+    )
 
     assert 'x0 = torch.from_numpy(np.array([1.0], "float32")).requires_grad_()' in text
     assert "x1 = torch.from_numpy(X1.copy())" in text
@@ -143,7 +151,7 @@ def test_tensors_that_share_memory_lie_in_that_of_an_array_of_their_own(tmp_path
     ],
 )
 def test_an_attribute_of_one_tensor(tmp_path, program, symptom, fault, output):
-    text = compact.differing_fact(About(program, toys(tmp_path, "toy", fault), "relu", []), "v1", symptom)
+    text = compact.differing_fact(ScriptSubject(program, toys(tmp_path, "toy", fault), "relu", []), "v1", symptom)
 
     assert len([line for line in text.splitlines() if line.strip()]) < 25
     assert run(tmp_path, text) == (output != "same\n", output)
@@ -154,7 +162,9 @@ def test_an_attribute_of_one_tensor(tmp_path, program, symptom, fault, output):
 )
 def test_how_many_parts_there_are(tmp_path, build, fault, output):
     build.function("split", build.tensor([1.0]))
-    text = compact.differing_fact(About(build.program(), toys(tmp_path, "toy", fault), "split", []), "v1", "length")
+    text = compact.differing_fact(
+        ScriptSubject(build.program(), toys(tmp_path, "toy", fault), "split", []), "v1", "length"
+    )
 
     assert len(text.splitlines()) < 25
     assert run(tmp_path, text) == (output != "same\n", output)
@@ -167,7 +177,9 @@ def test_complex_numbers_of_which_each_part_may_be_no_number(tmp_path, build, fa
     build.function("turned", build.tensor([complex(-0.0, 1), complex(np.nan, 0)], "complex64"))
     expected, actual = np.complex64([0]), np.complex64([1])
     found = statistics(expected, actual, np.array([True]), 1e-4, 1e-5, "complex64")
-    text = compact.differing_tensor(About(build.program(), toys(tmp_path, "toy", fault), "turned", []), "v1", found)
+    text = compact.differing_tensor(
+        ScriptSubject(build.program(), toys(tmp_path, "toy", fault), "turned", []), "v1", found
+    )
 
     assert len(text.splitlines()) < 25
     status, said = run(tmp_path, text)
@@ -178,7 +190,7 @@ def test_complex_numbers_of_which_each_part_may_be_no_number(tmp_path, build, fa
 @pytest.mark.parametrize("runs", [ONCE, Runs(forked=True)], ids=["interpreter", "fork"])
 @pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("raises", 0), ("aborts", 1), ("leaves", 1)])
 def test_a_dying_candidate(tmp_path, program, fault, status, runs):
-    text = compact.dying_candidate(About(program, toys(tmp_path, "toy", fault), "relu", []), runs)
+    text = compact.dying_candidate(ScriptSubject(program, toys(tmp_path, "toy", fault), "relu", []), runs)
 
     assert len([line for line in text.splitlines() if line.strip()]) < 30
     assert run(tmp_path, text)[0] == status
@@ -196,7 +208,7 @@ def test_a_death_in_what_is_still_being_computed_is_waited_for(tmp_path, build, 
         build.method("__call__", build.function("Sorting"), x)
     else:
         build.method("fill_", x)
-    text = compact.dying_candidate(About(build.program(), toys(tmp_path, "toy", fault), "late", []))
+    text = compact.dying_candidate(ScriptSubject(build.program(), toys(tmp_path, "toy", fault), "late", []))
 
     assert run(tmp_path, text)[0] == status
 
@@ -213,15 +225,15 @@ def test_a_death_in_what_is_still_being_computed_is_waited_for(tmp_path, build, 
     ],
 )
 def test_a_candidate_that_does_not_die_every_time_is_tried_as_often_as_is_said(tmp_path, program, runs, status, said):
-    text = compact.dying_candidate(About(program, toys(tmp_path, "toy", "every_third"), "relu", []), runs)
+    text = compact.dying_candidate(ScriptSubject(program, toys(tmp_path, "toy", "every_third"), "relu", []), runs)
 
     assert run(tmp_path, text) == (status, f"{said}\n")
 
 
 @pytest.mark.parametrize("runs", [Runs(forked=True), Runs(3, 2, forked=True)], ids=["once", "often"])
 def test_a_fork_that_hangs_proves_no_death(tmp_path, program, runs, monkeypatch):
-    monkeypatch.setattr(forked, "PATIENCE", 1)
-    text = compact.dying_candidate(About(program, toys(tmp_path, "toy", "hangs"), "relu", []), runs)
+    monkeypatch.setattr(forked, "TIMEOUT", 1)
+    text = compact.dying_candidate(ScriptSubject(program, toys(tmp_path, "toy", "hangs"), "relu", []), runs)
 
     assert run(tmp_path, text) == (2, "cannot tell: no answer in 1 s\n")
 
@@ -233,15 +245,17 @@ def test_what_is_not_plain_gets_the_full_form(tmp_path, build, found):
     build.function("relu", build.tensor(np.arange(500.0)))
     large = build.program()
 
-    assert compact.differing_tensor(About(attribute, sides, "eps", []), "v1", found) is None
-    assert compact.differing_tensor(About(large, sides, "relu", []), "v3", found) is None
+    assert compact.differing_tensor(ScriptSubject(attribute, sides, "eps", []), "v1", found) is None
+    assert compact.differing_tensor(ScriptSubject(large, sides, "relu", []), "v3", found) is None
 
 
 def test_an_operand_that_an_operator_writes_into_keeps_its_name(tmp_path, build, found):
     """A candidate whose operator does not work in place gives a new tensor, and leaves the operand as it was."""
     x = build.tensor([1.0])
     build.operator("iadd", x, 2)
-    text = compact.differing_tensor(About(build.program(), toys(tmp_path, "toy", "healthy"), "iadd", []), "x0", found)
+    text = compact.differing_tensor(
+        ScriptSubject(build.program(), toys(tmp_path, "toy", "healthy"), "iadd", []), "x0", found
+    )
 
     assert text is not None
     assert "    v1 = x0\n    v1 += 2\n    return x0\n" in text
@@ -270,7 +284,7 @@ def test_an_item_that_is_written_last_is_read_again_for_what_is_returned(build):
 )
 def test_a_plain_value(tmp_path, build, fault, status, output):
     build.function("numel", build.tensor([[1, -2], [3, 0]]))
-    text = compact.differing_plain(About(build.program(), toys(tmp_path, "toy", fault), "numel", []), "v1")
+    text = compact.differing_plain(ScriptSubject(build.program(), toys(tmp_path, "toy", fault), "numel", []), "v1")
 
     assert run(tmp_path, text) == (status, output)
     assert len(text.splitlines()) < 30
@@ -279,4 +293,7 @@ def test_a_plain_value(tmp_path, build, fault, status, output):
 def test_an_attribute_that_may_be_anything_gets_the_full_form(tmp_path, build):
     build.call("getattr", "dtype", build.tensor([1.0]))
 
-    assert compact.differing_plain(About(build.program(), toys(tmp_path, "torch", "shape"), "dtype", []), "v1") is None
+    assert (
+        compact.differing_plain(ScriptSubject(build.program(), toys(tmp_path, "torch", "shape"), "dtype", []), "v1")
+        is None
+    )

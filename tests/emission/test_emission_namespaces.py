@@ -11,11 +11,11 @@ import torch as real
 
 from autotest.diagnosis.verification import verify
 from autotest.emission import reproducer
-from autotest.emission.about import About
 from autotest.emission.checker import Criterion
+from autotest.emission.script_subject import ScriptSubject
 from autotest.frameworks import Namespace, Pair, framework
 from autotest.results.verification import State, Verification
-from tests.support.otherwise import Otherwise
+from tests.support.block_framework import BlockFramework
 
 KERNELS = """
 from torch import *
@@ -69,7 +69,7 @@ def test_the_script_of_what_lies_in_the_project_finds_it_from_the_project_alone(
         build.function("relu", build.tensor([-1.0, 2.0]))
         program = build.program()
         sides = Pair(framework("torch"), mine).scripts(program)
-        script = reproducer(About(program, sides, "relu", ()), Criterion(observed=["v1"]))
+        script = reproducer(ScriptSubject(program, sides, "relu", ()), Criterion(observed=["v1"]))
     finally:
         sys.modules.pop("mine_of_a_project", None)
     assert verify(script) == Verification(State.VERIFIED)
@@ -84,9 +84,9 @@ def test_the_script_of_an_installed_framework_says_no_folder():
 
 
 def test_a_framework_of_functions_may_have_a_name_of_several_words():
-    lines = Otherwise(made_by="framework").script().lines
-    assert lines[-1] == "otherwise = speaking_torch('tests.support.otherwise:framework')"
-    renamed = Otherwise()
+    lines = BlockFramework(made_by="framework").script().lines
+    assert lines[-1] == "otherwise = speaking_torch('tests.support.block_framework:framework')"
+    renamed = BlockFramework()
     renamed.name = "my-own arrays"
     compile("\n".join(renamed.script().lines), "", "exec")
     assert renamed.script().namespace.isidentifier()

@@ -13,8 +13,8 @@ import pytest
 
 from autotest.base.settings import Tolerance
 from autotest.emission import Script, reproducer
-from autotest.emission.about import About
 from autotest.emission.checker import Criterion, Runs
+from autotest.emission.script_subject import ScriptSubject
 from autotest.program import Program
 from tests.emission.toys import run, toys
 
@@ -28,7 +28,7 @@ def program(build):
 def script(
     program: Program, sides: tuple[Script, Script], title: str = "relu", runs: Runs | None = None, **criterion: Any
 ) -> str:
-    return reproducer(About(program, sides, title, ()), Criterion(**criterion), runs)
+    return reproducer(ScriptSubject(program, sides, title, ()), Criterion(**criterion), runs)
 
 
 def one_line(output: str, said: str) -> bool:
@@ -185,7 +185,7 @@ def test_a_shrunk_gradient_is_short_and_reads_from_the_top(relu_gradient):
     torch = Script("torch", ("import torch",), "torch")
     oneflow = Script("oneflow", ("import oneflow",), "oneflow")
     header = ["torch 2.0.1, oneflow 0.9.0; trial 3 of base seed 17."]
-    about = About(relu_gradient, (torch, oneflow), "relu: x0.grad differs.", header)
+    about = ScriptSubject(relu_gradient, (torch, oneflow), "relu: x0.grad differs.", header)
     text = reproducer(about, Criterion(observed=["x0.grad"]))
     assert (
         text.partition("\n\n\nTOLERANCE")[0]

@@ -14,7 +14,7 @@ from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Root
 from autotest.running.conformance import conformance
-from tests.support import otherwise
+from tests.support import block_framework
 
 
 def planted(**methods):
@@ -197,7 +197,7 @@ def test_a_dtype_that_an_adapter_names_and_cannot_make_is_its_fault_and_one_that
     assert outcomes(without(dtype, named=True)) == {"WRONG"}
 
 
-@pytest.mark.parametrize("adapter", [framework("torch"), otherwise.framework()], ids=lambda it: it.name)
+@pytest.mark.parametrize("adapter", [framework("torch"), block_framework.framework()], ids=lambda it: it.name)
 def test_nothing_is_found_in_a_right_adapter(adapter):
     assert [item for item in conformance(adapter) if item.outcome == "WRONG"] == []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autotest.frameworks.gc_paused import unsearched
+from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.namespace import Namespace
 
 NOTING = """
@@ -20,7 +20,7 @@ SEARCHED = gc.isenabled()
 __version__ = "1"
 """
 AT_THE_END = """
-from autotest.frameworks.gc_paused import unsearched
+from autotest.frameworks.gc_paused import without_gc
 
 class Told:
     def __del__(self):
@@ -29,7 +29,7 @@ class Told:
 told = Told()
 told.itself = told
 if {imports}:
-    with unsearched():
+    with without_gc():
         pass
 del told
 """
@@ -53,12 +53,12 @@ def test_a_framework_is_imported_without_a_search(noting: str) -> None:
 
 
 def test_the_search_is_as_it_was_afterwards() -> None:
-    with pytest.raises(ImportError), unsearched():
+    with pytest.raises(ImportError), without_gc():
         raise ImportError
     assert gc.isenabled()
     gc.disable()
     try:
-        with unsearched():
+        with without_gc():
             pass
         assert not gc.isenabled()
     finally:

@@ -21,7 +21,7 @@ from autotest.frameworks.failures import CandidateDied, CandidateHung
 from autotest.frameworks.remote_client import AT_ONCE
 from autotest.program import Array
 from autotest.sweeping.judging import Judge
-from autotest.trials.trial import perform, settle
+from autotest.trials.trial import compare_outcomes, run_without_comparison
 from tests.support import running
 from tests.support.descriptors import many_open
 
@@ -94,8 +94,8 @@ def test_a_batch_of_trials_is_one_question(other, monkeypatch):
     monkeypatch.setattr(
         interpreter.Interpreter, "_ask", lambda self, *question: asked.append(question[0]) or plain(self, *question)
     )
-    outcomes = [perform(body, seed, settings, pair) for seed in range(20)]
-    settle(outcomes, settings)
+    outcomes = [run_without_comparison(body, seed, settings, pair) for seed in range(20)]
+    compare_outcomes(outcomes, settings)
     assert asked == ["read"]
     assert any(outcome.compared for outcome in outcomes)
 
@@ -228,8 +228,8 @@ def test_a_death_costs_the_process_and_is_one_trials(faulty):
         size = next(sizes)
         return torch.exp(-random_tensor(shape=(2,), low=size, high=size + 1))
 
-    outcomes = [perform(body, seed, settings, pair) for seed in range(4)]
-    settle(outcomes, settings)
+    outcomes = [run_without_comparison(body, seed, settings, pair) for seed in range(4)]
+    compare_outcomes(outcomes, settings)
     assert [[mismatch.name for mismatch in outcome.mismatches] for outcome in outcomes] == [[], [], ["exp"], []]
     assert "its process was killed by signal 6" in outcomes[2].mismatches[0].message
 
@@ -275,10 +275,10 @@ def test_a_trial_that_hangs_there_is_told_with_its_call_and_the_others_are_compa
         size = next(sizes)
         return torch.tanh(random_tensor(shape=(2,), low=size, high=size + 1)) * 2
 
-    outcomes = [perform(body, seed, settings, pair) for seed in range(3)]
-    settle(outcomes, settings)
+    outcomes = [run_without_comparison(body, seed, settings, pair) for seed in range(3)]
+    compare_outcomes(outcomes, settings)
     assert outcomes[2].pending is not None  # which is left alone until somebody wants to know
-    settle(outcomes, settings)
+    compare_outcomes(outcomes, settings)
     assert [len(outcome.mismatches) for outcome in outcomes] == [0, 1, 0]
     (mismatch,) = outcomes[1].mismatches
     assert mismatch.name == "tanh"
@@ -294,8 +294,8 @@ def test_a_process_that_is_killed_meanwhile_costs_no_trial(other):
         x = random_tensor(shape=(2,))
         return torch.relu(x) + float(x.detach().sum())
 
-    outcomes = [perform(body, seed, settings, pair) for seed in range(4)]
-    settle(outcomes, settings)
+    outcomes = [run_without_comparison(body, seed, settings, pair) for seed in range(4)]
+    compare_outcomes(outcomes, settings)
     assert [outcome.mismatches for outcome in outcomes] == [[]] * 4
     assert all(outcome.gradients for outcome in outcomes)
 
@@ -325,7 +325,7 @@ def _script(folder, text):
 
 
 def test_an_interpreter_that_never_begins_is_waited_for_some_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(peer, "TO_BEGIN", 0.3)
+    monkeypatch.setattr(peer, "START_TIMEOUT", 0.3)
     candidate = framework(_script(tmp_path, "exec sleep 3600"))
     with pytest.raises(FrameworkMissing, match=r"did not begin within 0.3 s and was ended without output; give"):
         candidate.synchronize()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autotest.frameworks.lazy_imports import Later, importing_later
+from autotest.frameworks.lazy_imports import LazyModule, lazily_imported
 
 PARTS = """
 def double(x):
@@ -37,7 +37,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def put_off(name: str) -> dict[str, Any]:
     """What a script has that imports from `name` while that is put off."""
     namespace: dict[str, Any] = {}
-    with importing_later(name):
+    with lazily_imported(name):
         exec(f"from {name} import NAMES, double\nimport {name} as parts", namespace)  # noqa: S102 - an import statement
     assert name not in sys.modules
     return namespace
@@ -69,13 +69,13 @@ def test_what_was_put_off_is_wrapped_and_copied_without_being_imported(package: 
 
 
 def test_what_is_called_while_it_is_put_off_is_told(package: str) -> None:
-    with importing_later(f"{package}.parts"), pytest.raises(ImportError, match=r"parts\.double is used while"):
+    with lazily_imported(f"{package}.parts"), pytest.raises(ImportError, match=r"parts\.double is used while"):
         sys.modules[f"{package}.parts"].double(1)
 
 
 def test_what_is_imported_already_and_what_is_not_installed_are_as_ever() -> None:
-    with importing_later("json.decoder", "no_such_package.parts"):
-        assert not isinstance(sys.modules["json.decoder"], Later)
+    with lazily_imported("json.decoder", "no_such_package.parts"):
+        assert not isinstance(sys.modules["json.decoder"], LazyModule)
         assert "no_such_package.parts" not in sys.modules
     assert "json.decoder" in sys.modules
 
@@ -103,7 +103,7 @@ def test_a_database_that_needs_what_was_put_off_is_imported_with_it(monkeypatch:
     tried: list[bool] = []
 
     def import_module(name: str) -> str:
-        tried.append(isinstance(sys.modules.get("no_module_yet"), Later))
+        tried.append(isinstance(sys.modules.get("no_module_yet"), LazyModule))
         if tried[-1]:
             raise TypeError("isinstance() arg 2 must be a type")
         return name

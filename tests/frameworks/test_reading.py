@@ -9,15 +9,15 @@ from autotest import random_tensor, torch
 from autotest.base.errors import AdapterWrong
 from autotest.frameworks import Namespace
 from tests.support import running
-from tests.support.otherwise import Otherwise
+from tests.support.block_framework import BlockFramework
 
 
-class ReadsNothing(Otherwise):
+class ReadsNothing(BlockFramework):
     def numpy(self, array):
         super().numpy(array)
 
 
-class ReadsDtypes(Otherwise):
+class ReadsDtypes(BlockFramework):
     def dtype_of_array(self, array):
         return np.dtype(super().dtype_of_array(array))
 
@@ -45,4 +45,4 @@ def test_an_adapter_that_reads_no_value_is_named(made, told):
 
 
 def test_a_right_one_agrees():
-    assert running.agrees(running.trial(lambda: torch.exp(random_tensor(shape=(2,))), Otherwise()))
+    assert running.agrees(running.trial(lambda: torch.exp(random_tensor(shape=(2,))), BlockFramework()))

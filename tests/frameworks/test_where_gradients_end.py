@@ -11,9 +11,9 @@ from autotest import random_tensor, torch
 from autotest.base.errors import NotReplayable
 from autotest.emission import names
 from autotest.frameworks.torch import TorchFramework
-from autotest.replaying.own_terms import in_own_terms
-from autotest.replaying.replay import perform
-from tests.support import otherwise, running
+from autotest.replaying.native_code import as_native_code
+from autotest.replaying.replay import run_call
+from tests.support import block_framework, running
 
 tensor = functools.partial(random_tensor, shape=(2, 3))
 
@@ -125,7 +125,7 @@ def each(bodies):
 
 @each(BODIES)
 def test_in_trials(body):
-    outcome = running.trial(body, otherwise.framework())
+    outcome = running.trial(body, block_framework.framework())
     assert running.agrees(outcome)
     assert outcome.gradients
 
@@ -134,7 +134,7 @@ def gradients(program):
     """The leaves of `program` that have a gradient in torch: slot -> the gradient."""
     values: list = []
     for call in program.calls:
-        values.append(perform(call, TorchFramework(), values, program.arrays, {}))
+        values.append(run_call(call, TorchFramework(), values, program.arrays, {}))
     held = [
         (slot, one.grad) for slot, one in enumerate(values) if getattr(one, "is_leaf", False) and one.grad is not None
     ]
@@ -144,10 +144,10 @@ def gradients(program):
 
 @each(BODIES)
 def test_in_scripts(body):
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     program = running.trial(body, adapter).recorder.snapshot()
     for slot, expected in gradients(program).items():
-        terms = in_own_terms(program, adapter, slot, ".grad")
+        terms = as_native_code(program, adapter, slot, ".grad")
         known = {"np": np, "other": adapter.root}
         exec("\n".join(terms.lines), known)  # noqa: S102 - running them is the point
         found = adapter.root.cells(eval(terms.result, known))  # noqa: S307
@@ -216,16 +216,16 @@ def other_data():
 
 @each([*WRITTEN, a_detached_row_of_what_is_written_later, a_row_written_without_gradients, other_data])
 def test_what_is_written_past_the_tape_changes_the_contents_alone(body):
-    assert running.agrees(running.trial(body, otherwise.framework()))
+    assert running.agrees(running.trial(body, block_framework.framework()))
 
 
 @each([written_without_gradients, a_detached_row_written])
 def test_a_script_of_functions_does_not_pretend_to_such_gradients(body):
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     program = running.trial(body, adapter).recorder.snapshot()
     (slot,) = gradients(program)
     with pytest.raises(NotReplayable, match="changed outside of autograd"):
-        in_own_terms(program, adapter, slot, ".grad")
+        as_native_code(program, adapter, slot, ".grad")
 
 
 def test_the_gradient_of_a_result_in_between_has_no_script():
@@ -235,11 +235,11 @@ def test_the_gradient_of_a_result_in_between_has_no_script():
         y.retain_grad()
         return y * x
 
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     program = running.trial(body, adapter).recorder.snapshot()
     slot = next(call.slot for call in program.calls if call.target == "mul")
     with pytest.raises(NotReplayable, match="not recorded"):
-        in_own_terms(program, adapter, slot, ".grad")
+        as_native_code(program, adapter, slot, ".grad")
 
 
 def test_what_requires_a_gradient_is_not_written_into_what_is_detached():
@@ -249,4 +249,4 @@ def test_what_requires_a_gradient_is_not_written_into_what_is_detached():
         copy.mul_(tensor())
         return copy * x
 
-    assert running.trial(body, otherwise.framework()).rejection.type == "Absent"
+    assert running.trial(body, block_framework.framework()).rejection.type == "Absent"

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from autotest.results.identity import Identity
-from autotest.results.tasks import DiagnoseDeath, Ran, Where
+from autotest.results.tasks import DiagnoseDeath, RanTrials, Where
 from autotest.running.attempts import Attempt, attempts, last
 
 HERE, OTHER = (Where(Path("test_x.py"), f"test_x.py::{name}", 0) for name in ("test_here", "test_other"))
 
 
-def death(index: int, *before: Ran, back: int = 0) -> DiagnoseDeath:
+def death(index: int, *before: RanTrials, back: int = 0) -> DiagnoseDeath:
     return DiagnoseDeath(HERE, index, Identity(*"abcdef"), "it dies", thorough=True, back=back, before=before)
 
 
@@ -30,17 +30,17 @@ def test_the_trial_alone_goes_first_and_then_those_before_it_in_its_test():
 
 
 def test_what_the_worker_ran_before_is_run_again_where_it_is_of_another_test():
-    ran = (Ran(OTHER, range(3)), Ran(HERE, range(9)))
+    ran = (RanTrials(OTHER, range(3)), RanTrials(HERE, range(9)))
     (one,) = [attempt for attempt in attempts(death(9, *ran)) if attempt.before]
     assert one == Attempt(range(9, 10), together=True, before=ran)
-    assert not [attempt for attempt in attempts(death(9, Ran(HERE, range(9)))) if attempt.before]
+    assert not [attempt for attempt in attempts(death(9, RanTrials(HERE, range(9)))) if attempt.before]
 
 
 def test_of_a_long_life_the_end_is_tried_first_and_then_more_of_it():
-    ran = (Ran(OTHER, range(5000)), Ran(HERE, range(100)))
+    ran = (RanTrials(OTHER, range(5000)), RanTrials(HERE, range(100)))
     tried = [attempt.before for attempt in attempts(death(100, *ran)) if attempt.before]
     assert [sum(len(part.indices) for part in before) for before in tried] == [300, 2000]
-    assert tried[0] == (Ran(OTHER, range(4800, 5000)), Ran(HERE, range(100)))
+    assert tried[0] == (RanTrials(OTHER, range(4800, 5000)), RanTrials(HERE, range(100)))
     assert last(ran, 100) == ran[1:]
     assert last((), 5) == ()
 
@@ -52,7 +52,7 @@ def test_of_a_long_life_the_end_is_tried_first_and_then_more_of_it():
         (Attempt(range(4, 10), together=True), 4, ()),
         (Attempt(range(4, 10), together=True), 5, ("only after 1 earlier trial in the same process",)),
         (
-            Attempt(range(9, 10), together=True, before=(Ran(OTHER, range(3)), Ran(HERE, range(9)))),
+            Attempt(range(9, 10), together=True, before=(RanTrials(OTHER, range(3)), RanTrials(HERE, range(9)))),
             9,
             ("only after 12 earlier trials of 2 tests in the same process",),
         ),

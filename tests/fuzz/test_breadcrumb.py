@@ -25,21 +25,21 @@ PROGRAM = """
         calls = [Call("function", "nn.Linear", (2, 3), {}, 0)]
         rejection = None
 
-    trail = Breadcrumb(Path(sys.argv[1]))
-    trail.test(Path("tests/test_x.py"), "test_x.py::test_é[a='b']", 7, check_errors=True)
-    trail.trial(5)
+    crumb = Breadcrumb(Path(sys.argv[1]))
+    crumb.test(Path("tests/test_x.py"), "test_x.py::test_é[a='b']", 7, check_errors=True)
+    crumb.trial(5)
     record = Record()
     call = Call("method", "__call__", (Ref(0), 1), {}, 1)
-    trail.about_to(record, "reference", call)
+    crumb.before_call(record, "reference", call)
     if sys.argv[2] == "reference":
         os.kill(os.getpid(), 9)
     record.rejection = "refused" if sys.argv[2] == "refused" else None
-    trail.about_to(record, "candidate", call)
+    crumb.before_call(record, "candidate", call)
     if sys.argv[2] == "backward":
-        trail.about_to(record, "candidate", Call("tensor", "float32", (), {}, 1))
-        trail.about_to(record, "candidate", Call("method", "backward", (Ref(0),), {}, 1))
+        crumb.before_call(record, "candidate", Call("tensor", "float32", (), {}, 1))
+        crumb.before_call(record, "candidate", Call("method", "backward", (Ref(0),), {}, 1))
     if sys.argv[2] == "rest":
-        trail.rest()
+        crumb.idle()
     print("ready", flush=True)
     if sys.argv[2] == "live":
         sys.stdin.readline()
@@ -97,29 +97,29 @@ def test_a_process_that_died_between_trials_leaves_nothing_to_look_into(tmp_path
 
 
 def test_a_trail_that_ends_well_is_removed_and_what_is_no_trail_is_ignored(tmp_path):
-    trail = Breadcrumb(tmp_path / "2.trail")
-    trail.close()
+    crumb = Breadcrumb(tmp_path / "2.trail")
+    crumb.close()
     (tmp_path / "3.trail").write_bytes(b"something else")
     assert list(breadcrumb.dead(tmp_path)) == []
 
 
 def test_a_process_that_writes_into_many_folders_holds_few_files_and_leaves_no_trail(tmp_path):
-    trails = [breadcrumb.own(tmp_path / str(number), -os.getpid()) for number in range(20)]
-    each = open_now(str(tmp_path)) / len(trails)
-    assert None not in trails
-    del trails
+    crumbs = [breadcrumb.own(tmp_path / str(number), -os.getpid()) for number in range(20)]
+    each = open_now(str(tmp_path)) / len(crumbs)
+    assert None not in crumbs
+    del crumbs
     assert open_now(str(tmp_path)) <= 4 * each
     assert len(list(tmp_path.glob("*/trails/*.trail"))) <= 4
 
 
 def test_a_fork_that_forgets_the_trail_of_its_parent_leaves_it_where_it_is(tmp_path):
-    trail = Breadcrumb(tmp_path / "4.trail")
+    crumb = Breadcrumb(tmp_path / "4.trail")
     child = os.fork()
     if child == 0:
-        del trail
+        del crumb
         os._exit(0)
     os.waitpid(child, 0)
-    assert trail.path.exists()
+    assert crumb.path.exists()
 
 
 def test_no_trail_where_none_can_be_written(tmp_path):
@@ -136,13 +136,13 @@ def test_no_trail_on_a_full_disk(tmp_path, monkeypatch):
 
 
 def test_a_call_is_noted_with_its_operator_and_only_for_its_trial(tmp_path):
-    trail = Breadcrumb(tmp_path / "1.trail")
-    trail.test(tmp_path / "test_x.py", "test_x.py::test", 0)
-    trail.trial(1)
-    trail.note("relu", "relu(float32 empty)")
-    position = breadcrumb.read(trail.path)
+    crumb = Breadcrumb(tmp_path / "1.trail")
+    crumb.test(tmp_path / "test_x.py", "test_x.py::test", 0)
+    crumb.trial(1)
+    crumb.note("relu", "relu(float32 empty)")
+    position = breadcrumb.read(crumb.path)
     assert (position.noted, position.signature) == ("relu", "relu(float32 empty)")
-    trail.trial(2)
-    position = breadcrumb.read(trail.path)
+    crumb.trial(2)
+    position = breadcrumb.read(crumb.path)
     assert (position.noted, position.signature) == ("", "")
-    trail.close()
+    crumb.close()

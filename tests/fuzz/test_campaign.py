@@ -23,7 +23,7 @@ from autotest.results.tasks import (
     ExpectedDeath,
     Explore,
     Explored,
-    Found,
+    FindingRecord,
     Suspect,
     Vanished,
     Where,
@@ -80,7 +80,7 @@ class Pretending:
 
 def found(task, identity):
     verified = Verification(State.VERIFIED if task.thorough else State.UNTRIED)
-    return Found("key", identity, task.where, task.index, "place", verified, "", "message", "report")
+    return FindingRecord("key", identity, task.where, task.index, "place", verified, "", "message", "report")
 
 
 class Silent(NullObserver):
@@ -486,25 +486,25 @@ def test_what_ends_a_campaign_by_mistake_is_noted_and_raised():
 def test_a_death_gets_a_script_before_others_are_made_smaller():
     identities = [VALUE._replace(symptom="crash", message=str(number)) for number in range(3)]
     tasks = [DiagnoseDeath(Where(Path("t.py"), "a", 0), 1, identity, "", thorough=False) for identity in identities]
-    agenda = DiagnosisQueue()
+    queue = DiagnosisQueue()
     for task in tasks:
-        agenda.seen(task)
+        queue.add_failure(task)
     done = []
-    while (task := agenda.at_once() or agenda.next()) is not None:
+    while (task := queue.next_unstored() or queue.next()) is not None:
         done.append((identities.index(task.identity), task.thorough, task.shrink if task.thorough else False))
-        agenda.kept(task, found(task, task.identity))
+        queue.add_next(task, found(task, task.identity))
     assert [step[1:] for step in done] == [(False, False)] * 3 + [(True, False)] * 3 + [(True, True)] * 3
     assert [step[0] for step in done] == [0, 1, 2] * 3
-    assert not agenda
+    assert not queue
 
 
 def test_a_hang_is_looked_into_before_other_deaths_since_that_takes_long():
-    agenda = DiagnosisQueue()
+    queue = DiagnosisQueue()
     for operator, symptom in (("sinh", "crash"), ("cosh", "crash"), ("atan", "hang")):
         identity = Identity(operator, symptom, "forward", "candidate", "", "")
         task = DiagnoseDeath(Where(Path("t.py"), operator, 0), 1, identity, "", thorough=False)
-        agenda.kept(task, found(task, identity))
-    assert [agenda.next().identity.operator for _ in range(3)] == ["atan", "sinh", "cosh"]
+        queue.add_next(task, found(task, identity))
+    assert [queue.next().identity.operator for _ in range(3)] == ["atan", "sinh", "cosh"]
 
 
 def test_a_history_that_cannot_be_written_any_more_is_told_and_ends_nothing():

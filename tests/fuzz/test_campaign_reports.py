@@ -11,12 +11,12 @@ from autotest.cli.display import Log
 from autotest.report import campaign, github, junit, markdown
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Found, LeftOut, Where
+from autotest.results.tasks import FindingRecord, LeftOut, Where
 from autotest.results.verification import State, Verification
 
 WHERE = Where(Path("/repo/tests/test_x.py"), "test_x.py::test_relu[a='b']", 7)
 IDENTITY = Identity("nn.ReLU", "value", "forward", "candidate", "not close", "ordinary")
-FOUND = Found(
+FOUND = FindingRecord(
     "relu-value-1",
     IDENTITY,
     WHERE,

@@ -10,7 +10,7 @@ import pytest
 from autotest.base.settings import Settings
 from autotest.campaigns import exploring
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
-from autotest.campaigns.coverage_gaps import ATTEMPTS, CoverageGaps, closes_gap, taken
+from autotest.campaigns.coverage_gaps import ATTEMPTS, CoverageGaps, closes_gap, pop_trial
 from autotest.campaigns.executor import NullObserver
 from autotest.processes.client import Server
 from autotest.report.campaign import summary
@@ -101,7 +101,7 @@ def test_a_test_that_closes_a_gap_is_one_that_finds_something():
 def test_one_is_taken_out_of_those_that_wait(place):
     waiting = [range(3), range(10, 18, 2)]
     every = [index for part in waiting for index in part]
-    assert [*taken(waiting, place)] == [every[place]]
+    assert [*pop_trial(waiting, place)] == [every[place]]
     assert collections.Counter(index for part in waiting for index in part) == collections.Counter(
         index for index in every if index != every[place]
     )
@@ -121,7 +121,7 @@ def test_trials_of_a_campaign_count_what_operators_are_given(tmp_path, against):
     against()
     (tmp_path / "test_it.py").write_text(SUITE)
     task = Explore(Where(tmp_path / "test_it.py", "test_it.py::test_relu", 0), range(20), 60.0, counted=True)
-    result = exploring.perform(task, Conditions(tmp_path / "kept"), None, Server())
+    result = exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server())
     assert (result.done, result.covered["relu"][TRIALS]) == (20, 20)
     assert "never a negative value" in gaps(result.covered)["relu"]
 

@@ -15,7 +15,7 @@ from autotest import torch
 from autotest.base.options import Options
 from autotest.diagnosis import crashing
 from autotest.diagnosis.probing import ProbeOptions
-from autotest.frameworks import chosen, registry
+from autotest.frameworks import chosen_pair, registry
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
@@ -23,7 +23,7 @@ from autotest.processes.endings import death_from_status, last_words, timeout_de
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import FatalCall, Identity, death_of
 from autotest.results.ledger import Ledger
-from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, Found, Where
+from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, FindingRecord, Where
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths, tracing
 from autotest.running.attempts import Attempt
@@ -80,7 +80,7 @@ def settle(tmp_path, monkeypatch, against):
         assert deaths.diagnose(task, conditions, server).identity == LEFT
         later = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=True, shrink=False)
         settled = deaths.diagnose(later, conditions, server)
-        if isinstance(settled, Found) and not settled.verified.tried:
+        if isinstance(settled, FindingRecord) and not settled.verified.tried:
             proof = dataclasses.replace(later, identity=settled.identity, verify=True)
             settled = deaths.diagnose(proof, conditions, server)
         return settled, [entry.key for entry in Store(tmp_path / "kept").list()]
@@ -90,7 +90,7 @@ def settle(tmp_path, monkeypatch, against):
 
 def test_it_is_kept_as_the_death_that_it_was_and_no_more_as_what_the_trail_said(settle):
     found, keys = settle(DIED)
-    assert isinstance(found, Found)
+    assert isinstance(found, FindingRecord)
     assert found.identity == Identity("sinh", "crash", "forward", "candidate", "SIGABRT: N == N", "", "torch")
     assert keys == [found.key]
     assert found.verified.holds
@@ -144,7 +144,7 @@ def test_one_that_the_ledger_expects_under_its_own_name_is_known_and_nothing_is_
 
 def test_one_that_does_not_happen_again_is_still_told(settle):
     found, keys = settle(LIVED)
-    assert isinstance(found, Found)
+    assert isinstance(found, FindingRecord)
     assert (found.identity, found.verified) == (LEFT, Verification(State.SURVIVED))
     assert keys == [found.key]
 
@@ -204,7 +204,7 @@ def test_what_hangs_is_shown_by_an_interpreter_since_a_fork_may_hang_by_itself(s
 
 def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle):
     found, keys = settle(TracedTrial(None, None, "", raised="UsageError: expected a candidate\nin two lines"))
-    assert isinstance(found, Found)
+    assert isinstance(found, FindingRecord)
     assert (found.identity, found.message) == (LEFT, "sum: the candidate dies")
     assert str(found.verified) == "its trial cannot run again: UsageError: expected a candidate"
     assert keys == [found.key]
@@ -242,9 +242,9 @@ def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkey
 def test_a_program_that_is_no_data_leaves_no_earlier_program_behind(tmp_path):
     outcome = trial(lambda: torch.ones(2) + 1)
     recorder, writer = outcome.recorder, tracing._Writer(tmp_path)
-    writer.about_to(recorder, "candidate", recorder.next_call("function", "relu", (Ref(0),), {}))
+    writer.before_call(recorder, "candidate", recorder.next_call("function", "relu", (Ref(0),), {}))
     assert tracing._read_all(tmp_path).calls[-1].target == "relu"
-    writer.about_to(recorder, "candidate", recorder.next_call("function", "fold", (object(),), {}))
+    writer.before_call(recorder, "candidate", recorder.next_call("function", "fold", (object(),), {}))
     assert tracing._read_all(tmp_path) is None
     assert tracing._written(tmp_path)
 
@@ -272,7 +272,9 @@ def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_dead
         traced = trace(where, Attempt(range(1)), conditions, server, hangs=True)
         assert traced.death == timeout_death(day)
         assert traced.program.calls[-1].target == "atan"
-        smaller = crashing.shrink(traced.program, chosen(), server, options=ProbeOptions(day), seconds=60.0, hangs=True)
+        smaller = crashing.shrink(
+            traced.program, chosen_pair(), server, options=ProbeOptions(day), seconds=60.0, hangs=True
+        )
     assert [call.target for call in smaller.program.calls] == ["float32", "atan"]
 
 

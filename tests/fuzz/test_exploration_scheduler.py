@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autotest.campaigns.exploration_scheduler import PATIENCE, REWARD_FACTOR, ExplorationScheduler
+from autotest.campaigns.exploration_scheduler import MAX_UNREWARDED_TASKS, REWARD_FACTOR, ExplorationScheduler
 from autotest.results.progress import TestProgress
 from autotest.results.tasks import Where
 
@@ -23,7 +23,7 @@ def test_every_test_has_its_turn_before_one_has_two():
 
 def test_the_one_that_had_least_time_comes_first_and_one_that_finds_something_gets_more():
     idle, finds = new(2)
-    idle.unrewarded = PATIENCE
+    idle.unrewarded = MAX_UNREWARDED_TASKS
     turns = ExplorationScheduler([idle, finds], 0, lambda test: True)
     for _ in range(500):
         test = turns.next()

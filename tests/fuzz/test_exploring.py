@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autotest.campaigns import exploring
-from autotest.campaigns.worker_breadcrumbs import doing
+from autotest.campaigns.worker_breadcrumbs import current_activity
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
@@ -31,12 +31,12 @@ def test_relu():
 def test_a_trial_ends_when_the_candidate_has_nothing_left_to_die_of(tmp_path, monkeypatch, against):
     file = tmp_path / "test_relu.py"
     file.write_text(SUITE)
-    trail = Breadcrumb(tmp_path / "1.trail")
+    crumb = Breadcrumb(tmp_path / "1.trail")
     done: list[tuple[str, int]] = []
 
     class Waiting(TorchFramework):
         def synchronize(self):
-            position = breadcrumb.read(trail.path)
+            position = breadcrumb.read(crumb.path)
             done.append(("waited", -1 if position is None else position.index))
 
     against(Waiting("waiting"))
@@ -44,13 +44,13 @@ def test_a_trial_ends_when_the_candidate_has_nothing_left_to_die_of(tmp_path, mo
 
     def run(*arguments):
         outcome = run_trial(*arguments)
-        done.append(("ran", breadcrumb.read(trail.path).index))
+        done.append(("ran", breadcrumb.read(crumb.path).index))
         return outcome
 
     monkeypatch.setattr(exploring, "run_trial", run)
     task = Explore(Where(file, "test_relu.py::test_relu", 0), range(3), seconds=60.0)
-    result = exploring.perform(task, Conditions(tmp_path / "kept"), trail, Server())
-    trail.close()
+    result = exploring.run_task(task, Conditions(tmp_path / "kept"), crumb, Server())
+    crumb.close()
     assert (result.done, result.broken) == (3, "")
     for index in range(3):
         assert done[done.index(("ran", index)) + 1] == ("waited", index)
@@ -60,21 +60,21 @@ def test_while_a_trial_is_judged_its_trail_says_so(tmp_path, monkeypatch, agains
     file = tmp_path / "test_relu.py"
     file.write_text(SUITE)
     against(TorchFramework("other"))
-    trail = Breadcrumb(tmp_path / "1.trail")
+    crumb = Breadcrumb(tmp_path / "1.trail")
     seen = []
 
     class Noting(exploring.FailedTrial):
         def judged(self, *arguments):
-            seen.append(doing(trail.path))
+            seen.append(current_activity(crumb.path))
             return super().judged(*arguments)
 
     monkeypatch.setattr(exploring, "FailedTrial", Noting)
     task = Explore(Where(file, "test_relu.py::test_relu", 0), range(3), seconds=60.0)
-    exploring.perform(task, Conditions(tmp_path / "kept"), trail, Server())
+    exploring.run_task(task, Conditions(tmp_path / "kept"), crumb, Server())
     assert seen == ["judging"] * 3
-    trail.trial(3)
-    assert doing(trail.path) == "running"
-    trail.close()
+    crumb.trial(3)
+    assert current_activity(crumb.path) == "running"
+    crumb.close()
 
 
 LARGE = """
@@ -103,7 +103,7 @@ def test_large_modules_of_a_trial_are_freed_before_the_next_one(tmp_path, monkey
     task = Explore(Where(file, "test_linear.py::test_linear", 0), range(3), seconds=60.0)
     gc.disable()  # which looks for garbage by itself when others made much, and takes what still lives for lasting
     try:
-        exploring.perform(task, Conditions(tmp_path / "kept"), None, Server())
+        exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server())
     finally:
         gc.enable()
     assert alive == [0, 0, 0]
@@ -113,10 +113,10 @@ def test_trials_that_end_before_a_call_that_is_set_aside_are_no_rejections(tmp_p
     file = tmp_path / "test_relu.py"
     file.write_text(SUITE)
     against(TorchFramework("other"))
-    trail = Breadcrumb(tmp_path / "1.trail")
+    crumb = Breadcrumb(tmp_path / "1.trail")
     task = Explore(Where(file, "test_relu.py::test_relu", 0), range(3), seconds=60.0, set_aside=frozenset({"relu"}))
-    result = exploring.perform(task, Conditions(tmp_path / "kept"), trail, Server())
-    trail.close()
+    result = exploring.run_task(task, Conditions(tmp_path / "kept"), crumb, Server())
+    crumb.close()
     assert (result.done, result.accepted, result.rejections) == (3, 0, {})
     assert result.avoided == {"relu": 3}
 
@@ -142,8 +142,8 @@ def test_what_lacked_memory_has_no_more_of_it_while_that_is_judged(tmp_path, aga
     try:
         where = Where(file, "test_relu.py::test_relu", 0)
         conditions = Conditions(tmp_path / "kept", memory=1 << 30, verify=False, shrink=0.5)
-        exploring.perform(Explore(where, range(3), seconds=60.0), conditions, None, Server())
-        exploring.perform(Diagnose(where, 0, thorough=True), conditions, None, Server())
+        exploring.run_task(Explore(where, range(3), seconds=60.0), conditions, None, Server())
+        exploring.run_task(Diagnose(where, 0, thorough=True), conditions, None, Server())
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
     assert limits == ({64} if short else {64, 67})

@@ -65,10 +65,10 @@ def test_a_trail_that_finds_no_room_is_kept_elsewhere_and_found_there(disk, leav
     place, log = disk / "campaign-7" / "0.crumb", disk / "worker.log"
     place.parent.mkdir()
     leave(8192)
-    trail = worker_breadcrumbs.trail_at(place)
-    assert trail is not None
-    trail.test(Path("test_x.py"), "test_x.py::test_it", 7)
-    trail.trial(3)
+    crumb = worker_breadcrumbs.breadcrumb_at(place)
+    assert crumb is not None
+    crumb.test(Path("test_x.py"), "test_x.py::test_it", 7)
+    crumb.trial(3)
     death = worker_breadcrumbs.read_death(place, log, death_from_status(-6))
     assert (death.index, death.how) == (3, "SIGABRT")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["disk"]
@@ -77,7 +77,7 @@ def test_a_trail_that_finds_no_room_is_kept_elsewhere_and_found_there(disk, leav
 def test_no_trail_where_no_disk_has_room(disk, leave, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(disk))
     leave(8192)
-    assert worker_breadcrumbs.trail_at(disk / "0.crumb") is None
+    assert worker_breadcrumbs.breadcrumb_at(disk / "0.crumb") is None
 
 
 def begin_often(history: History) -> None:

@@ -14,7 +14,7 @@ from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.campaigns.history import History
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Explored, Found, Where
+from autotest.results.tasks import Explored, FindingRecord, Where
 from autotest.results.verification import Verification
 
 IDENTITY = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
@@ -46,7 +46,7 @@ def history(tmp_path):
 def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_be_run(history):
     before = progress(tried=20)
     before.tests[0].returned = [range(3, 5)]
-    before.found[IDENTITY] = Found(
+    before.found[IDENTITY] = FindingRecord(
         "relu-value-1", IDENTITY, WHERE, 4, "place", Verification(), "verdict", "message", "", "always", "candidate"
     )
     before.seen[IDENTITY] = 6

@@ -22,9 +22,9 @@ ENTRY = '[[divergence]]\nkey = "k"\ntest = "test_it.py::test_it"\noperator = "si
 
 
 @pytest.fixture
-def in_fork(tmp_path, against, quick, monkeypatch):
-    """``in_fork(operator, candidate)``: what three trials of a test come to that is known to die of `sinh`."""
-    monkeypatch.setattr(known_deaths, "PATIENCE", 30.0)
+def run_in_fork(tmp_path, against, quick, monkeypatch):
+    """``run_in_fork(operator, candidate)``: what three trials of a test come to that is known to die of `sinh`."""
+    monkeypatch.setattr(known_deaths, "FORK_GRACE_SECONDS", 30.0)
     known_deaths._ledger.cache_clear()
 
     def run(operator="sinh", candidate=None, ledger=ENTRY, kind=Explore, seconds=60.0):
@@ -36,22 +36,22 @@ def in_fork(tmp_path, against, quick, monkeypatch):
         task = Explore(where, range(4, 7), seconds) if kind is Explore else Diagnose(where, 4, thorough=False)
         trails = tmp_path / "trails"
         trails.mkdir()
-        result = known_deaths.in_fork(task, Conditions(tmp_path / "kept", check_errors=True), trails / "0.crumb")
+        result = known_deaths.run_in_fork(task, Conditions(tmp_path / "kept", check_errors=True), trails / "0.crumb")
         assert list(trails.iterdir()) == []
         return result
 
     return run
 
 
-def test_a_death_that_the_ledger_expects_is_a_forks(in_fork):
-    death = in_fork()
+def test_a_death_that_the_ledger_expects_is_a_forks(run_in_fork):
+    death = run_in_fork()
     assert isinstance(death, Death)
     assert (death.symptom, death.how, death.operator, death.index) == ("crash", "SIGSEGV", "sinh", 4)
     assert death.signature == "sinh(float32 2-d)"
 
 
-def test_trials_that_find_nothing_are_counted(in_fork):
-    explored = in_fork("relu")
+def test_trials_that_find_nothing_are_counted(run_in_fork):
+    explored = run_in_fork("relu")
     assert isinstance(explored, Explored)
     assert (explored.done, explored.accepted, explored.operators["relu"]) == (3, 3, 3)
 
@@ -61,19 +61,19 @@ def test_trials_that_find_nothing_are_counted(in_fork):
     [("cosh", six), ("erf", six), ("relu", faults.wrong_relu)],
     ids=["abort", "exit", "value"],
 )
-def test_what_the_ledger_does_not_expect_is_not_believed_of_a_fork(in_fork, operator, candidate):
-    assert in_fork(operator, candidate()) is None
+def test_what_the_ledger_does_not_expect_is_not_believed_of_a_fork(run_in_fork, operator, candidate):
+    assert run_in_fork(operator, candidate()) is None
 
 
-def test_a_fork_that_hangs_may_lack_a_thread(in_fork, monkeypatch):
-    monkeypatch.setattr(known_deaths, "PATIENCE", 0.0)
-    assert in_fork("atan", seconds=0.5) is None
+def test_a_fork_that_hangs_may_lack_a_thread(run_in_fork, monkeypatch):
+    monkeypatch.setattr(known_deaths, "FORK_GRACE_SECONDS", 0.0)
+    assert run_in_fork("atan", seconds=0.5) is None
 
 
 @pytest.mark.parametrize("reason", ["no death is known", "another task", "cannot be forked"])
-def test_nothing_else_is_asked_of_a_fork(in_fork, monkeypatch, reason):
-    monkeypatch.setattr(known_deaths, "_asked", lambda *arguments: pytest.fail("a fork was asked"))
+def test_nothing_else_is_asked_of_a_fork(run_in_fork, monkeypatch, reason):
+    monkeypatch.setattr(known_deaths, "_result_of_fork", lambda *arguments: pytest.fail("a fork was asked"))
     candidate = six()
     candidate.forkable = reason != "cannot be forked"
     ledger = ENTRY.replace("crash", "value") if reason == "no death is known" else ENTRY
-    assert in_fork("sinh", candidate, ledger, Diagnose if reason == "another task" else Explore) is None
+    assert run_in_fork("sinh", candidate, ledger, Diagnose if reason == "another task" else Explore) is None

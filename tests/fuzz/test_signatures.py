@@ -7,7 +7,7 @@ import pytest
 from autotest import constant, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.campaigns.signatures import signature
-from autotest.recording.watching import watched
+from autotest.recording.call_observer import notifying
 from autotest.trials.trial import run_trial
 
 
@@ -17,7 +17,7 @@ class Noting:
     def __init__(self):
         self.noted = []
 
-    def about_to(self, recorder, side, call):
+    def before_call(self, recorder, side, call):
         if side == "reference":
             self.noted.append(signature(recorder, call, refused=False))
 
@@ -28,7 +28,7 @@ def signatures(against):
 
     def of(operator, body, seed=0):
         noting = Noting()
-        with watched(noting):
+        with notifying(noting):
             run_trial(body, seed, Settings(), against())
         return [noted for noted in noting.noted if noted.startswith(f"{operator}(")]
 

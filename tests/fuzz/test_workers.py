@@ -12,7 +12,7 @@ import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns import workers as workers_module
-from autotest.campaigns.worker_breadcrumbs import trail_at
+from autotest.campaigns.worker_breadcrumbs import breadcrumb_at
 from autotest.campaigns.workers import (
     _LOST,
     _LOST_AT_START,
@@ -20,7 +20,7 @@ from autotest.campaigns.workers import (
     _STALE,
     DIAGNOSIS,
     Workers,
-    _with,
+    _append_trials,
     _Worker,
 )
 from autotest.processes.abandoned import remove_old
@@ -28,7 +28,7 @@ from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server, ServerLost
 from autotest.processes.endings import death_from_status
 from autotest.results.identity import Identity
-from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Ran, Where
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, RanTrials, Where
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def losing(tmp_path, monkeypatch):
 def lose(pool, *, after_a_start=True):
     if after_a_start:
         pool._has_started(pool._workers[0], "")
-    return list(pool._begin_again(ServerLost("killed")))
+    return list(pool._restart_all(ServerLost("killed")))
 
 
 def test_what_was_being_done_is_done_again_when_the_server_is_lost_however_much_that_was(losing):
@@ -222,57 +222,57 @@ def test_what_is_no_trial_has_the_time_that_any_test_has(waiting):
 
 def test_a_trial_that_takes_longer_than_its_test_allows_hangs(waiting, tmp_path):
     pool, _ = waiting("quick")
-    trail = Breadcrumb(pool._crumb(0))
-    trail.test(tmp_path / "t.py", "quick", 0)
-    trail.trial(1)
+    crumb = Breadcrumb(pool._crumb_path(0))
+    crumb.test(tmp_path / "t.py", "quick", 0)
+    crumb.trial(1)
     ((_, death),) = pool._handle_timeout(0)
     assert (death.symptom, death.index) == ("hang", 1)
     assert "2 s" in death.how
-    trail.close()
+    crumb.close()
 
 
 def test_a_trial_whose_calls_have_returned_is_judged_as_long_as_that_takes(waiting, tmp_path):
     pool, worker = waiting("plain")
-    trail = Breadcrumb(pool._crumb(0))
-    trail.test(tmp_path / "t.py", "plain", 0)
-    trail.trial(1)
-    trail.judging()
+    crumb = Breadcrumb(pool._crumb_path(0))
+    crumb.test(tmp_path / "t.py", "plain", 0)
+    crumb.trial(1)
+    crumb.judging()
     assert list(pool._handle_timeout(0)) == []
     assert worker.seconds == 20.5 + DIAGNOSIS
     ((_, death),) = pool._handle_timeout(0)  # not for ever: it may hang in a replay
     assert (death.symptom, death.index) == ("hang", 1)
-    trail.close()
+    crumb.close()
 
 
 def test_the_next_trial_has_the_time_of_its_own_again(waiting, tmp_path):
     pool, _ = waiting("plain")
-    trail = Breadcrumb(pool._crumb(0))
-    trail.test(tmp_path / "t.py", "plain", 0)
-    trail.trial(1)
-    trail.judging()
-    trail.trial(2)
+    crumb = Breadcrumb(pool._crumb_path(0))
+    crumb.test(tmp_path / "t.py", "plain", 0)
+    crumb.trial(1)
+    crumb.judging()
+    crumb.trial(2)
     ((_, death),) = pool._handle_timeout(0)
     assert (death.symptom, death.index) == ("hang", 2)
-    trail.close()
+    crumb.close()
 
 
 def test_a_death_is_told_with_what_its_worker_had_run_before_of_whatever_tests(tmp_path):
     def ran(name, start, stop):
-        return Ran(Where(tmp_path / "t.py", name, 0), range(start, stop))
+        return RanTrials(Where(tmp_path / "t.py", name, 0), range(start, stop))
 
     pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 1)
     worker = _Worker(Silent(), tmp_path / "log", ready=True)
     for name, aside, done in (("a", (), 3), ("b", (), 0), ("b", ("relu",), 5), ("a", (), 2)):
         task = Explore(Where(tmp_path / "t.py", name, 0), range(10, 20), 0.4, set_aside=frozenset(aside))
-        worker.ran = _with(worker.ran, task, done)
+        worker.ran = _append_trials(worker.ran, task, done)
     assert worker.ran == (ran("a", 10, 13), ran("a", 10, 12)), "not what left out calls that kill"
     pool._new = lambda: worker
     pool._workers[0] = worker
     worker.task = Explore(Where(tmp_path / "t.py", "b", 0), range(10, 20), 0.4)
     pool._folder.mkdir(parents=True)
-    trail = trail_at(pool._crumb(0))
-    trail.test(tmp_path / "t.py", "b", 0)
-    trail.trial(14)
+    crumb = breadcrumb_at(pool._crumb_path(0))
+    crumb.test(tmp_path / "t.py", "b", 0)
+    crumb.trial(14)
     death = pool._replace_dead_worker(0, death_from_status(-signal.SIGABRT))
     assert death.index == 14
     assert death.before == (ran("a", 10, 13), ran("a", 10, 12), ran("b", 10, 14))

@@ -115,7 +115,7 @@ def test_an_alternative_that_was_refused_is_given_back() -> None:
         with using(Source(index << TRIAL_BITS | 7)) as source:
             mode, padded = oneof("zeros", "reflect").value(), random_bool().value()
         refused = mode == "reflect" and not padded
-        schedule.tell(index, source.features, refused=refused)
+        schedule.record(index, source.features, refused=refused)
         accepted += [] if refused else [mode]
         if len(accepted) == BLOCK:
             break

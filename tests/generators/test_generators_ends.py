@@ -79,7 +79,7 @@ def test_a_combination_whose_trial_was_refused_for_something_else_comes_again() 
             chosen = tuple(random_bool().value() for _ in range(3))
             dtype = explored_array(1).dtype
         refused = dtype == "float64"
-        schedule.tell(index, source.features, refused=refused)
+        schedule.record(index, source.features, refused=refused)
         accepted += [] if refused else [chosen]
         if len(accepted) == BLOCK:
             break

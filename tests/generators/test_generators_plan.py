@@ -160,7 +160,7 @@ def run(refuses: object, needed: int = BLOCK) -> tuple[list[int], list[int]]:
     for index in schedule:
         features = {"values": row(index).values, "layout": row(index).layout, "dtype": row(index).dtype}
         refused = bool(refuses(row(index)))  # type: ignore[operator]
-        schedule.tell(index, features, refused=refused)
+        schedule.record(index, features, refused=refused)
         ran.append(index)
         if not refused:
             accepted.append(index)

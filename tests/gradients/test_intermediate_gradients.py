@@ -11,7 +11,7 @@ from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import operator_of
 from autotest.trials.trial import Outcome, run_trial
@@ -58,7 +58,7 @@ def network() -> Any:
 
 
 @pytest.mark.parametrize(
-    "pair", [pytest.param(chosen, marks=pytest.mark.oneflow), lambda: Pair(TorchFramework(), faults.none())]
+    "pair", [pytest.param(chosen_pair, marks=pytest.mark.oneflow), lambda: Pair(TorchFramework(), faults.none())]
 )
 def test_sides_that_agree_agree_on_the_way_too(pair: Any) -> None:
     outcome = run_trial(network, 1, ASKED, pair())

@@ -8,7 +8,7 @@ import pytest
 
 from autotest import random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
-from autotest.gradients.larger_inputs import ENOUGH, below_enough, with_larger_inputs
+from autotest.gradients.larger_inputs import ENOUGH, too_small, with_larger_inputs
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import agrees, trial
 
@@ -42,7 +42,7 @@ def late(gradient):
 )
 def test_inputs_grow_to_a_hundred_elements(body):
     found = larger(body)
-    assert below_enough(found.after) == []
+    assert too_small(found.after) == []
     assert all(math.prod(shape) >= ENOUGH for shape in found.after.values())
 
 
@@ -75,8 +75,8 @@ def test_a_fault_in_a_late_element_is_found_although_the_trial_drew_few():
 def test_inputs_that_cannot_grow_are_named():
     outcome = trial(lambda: torch.exp(random_tensor(shape=())) * random_tensor(shape=(10, 10)), check_grad="numeric")
     assert agrees(outcome)
-    assert outcome.small == ["x0"]
-    assert trial(lambda: torch.exp(random_tensor(shape=(2, 3))), check_grad="numeric").small == []
+    assert outcome.too_small_inputs == ["x0"]
+    assert trial(lambda: torch.exp(random_tensor(shape=(2, 3))), check_grad="numeric").too_small_inputs == []
 
 
 def test_what_the_candidate_refuses_on_larger_inputs_is_checked_as_it_was_drawn():
@@ -93,12 +93,12 @@ def test_what_the_candidate_refuses_on_larger_inputs_is_checked_as_it_was_drawn(
     )
     assert agrees(outcome)
     assert not outcome.complaint
-    assert outcome.numeric == 2
-    assert outcome.small == ["x0"]
+    assert outcome.numeric_pairs == 2
+    assert outcome.too_small_inputs == ["x0"]
 
 
 def test_nothing_grows_beyond_what_can_be_had():
     found = larger(lambda: torch.exp(random_tensor(shape=(1, 1, 1, 1, 1))))
-    assert below_enough(found.after) == []
+    assert too_small(found.after) == []
     assert sum(array.data.size for array in found.program.arrays) < 1000
     assert larger(lambda: random_tensor(shape=(1,)).repeat(1, 1, 1, 1, 1, 1, 1)).after == {"x0": (100,)}

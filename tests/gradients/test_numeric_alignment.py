@@ -1,6 +1,7 @@
 """The differentiable operators of ``tests/alignment/``, one trial each, held against differences on torch itself.
 
-What torch means to be no derivative, and `by_definition` does not know, is named here, and must go when it becomes one.
+What torch means to be no derivative, and `redefined_gradients` does not know, is named here, and must go when it
+becomes one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 import torch as real
 
-from autotest.sources.called_tests import trial_seed
 from autotest.sources.collection import collect
+from autotest.sources.test_names import trial_seed
 from autotest.trials.driver import driven_by
 from autotest.trials.trial import run_trial
 
@@ -61,7 +62,7 @@ def numeric_complaints(item):
         warnings.simplefilter("ignore")
         item.call()
     outcome = found[-1]
-    return outcome.numeric, [mismatch.message for mismatch in outcome.mismatches] + [outcome.complaint] * bool(
+    return outcome.numeric_pairs, [mismatch.message for mismatch in outcome.mismatches] + [outcome.complaint] * bool(
         outcome.complaint
     )
 

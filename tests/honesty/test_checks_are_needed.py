@@ -264,10 +264,12 @@ CASES = {
     "gradients on one side": Case(
         compared(lambda one, other: None if one is None or other is None else (one, other)), relu, NONE, {}
     ),
-    "backward": Case(replaced(trial, "push_back", lambda *args, **options: None), relu, DOUBLED, {}),
+    "backward": Case(replaced(trial, "run_backward", lambda *args, **options: None), relu, DOUBLED, {}),
     "backward of every output": Case(
         wrapped(
-            trial, "push_back", lambda push: lambda recorder, tensors, **options: push(recorder, tensors[:1], **options)
+            trial,
+            "run_backward",
+            lambda push: lambda recorder, tensors, **options: push(recorder, tensors[:1], **options),
         ),
         relu_behind_another,
         DOUBLED,
@@ -338,7 +340,7 @@ def test_without_its_check_a_trial_that_compares_nothing_passes(against, monkeyp
     def careless(run):
         return lambda *args: dataclasses.replace(run(*args), compared=1)
 
-    wrapped(runner, "perform_next", careless)(monkeypatch)
+    wrapped(runner, "run_next_without_comparison", careless)(monkeypatch)
     test()
 
 
@@ -353,7 +355,7 @@ def test_without_its_gate_a_test_that_compares_no_gradient_passes(against, monke
 
 ACCUSED = {
     "shared random numbers": (
-        replaced(Recorder, "_settle_contents", lambda self, slot, contents: None),
+        replaced(Recorder, "_copy_contents", lambda self, slot, contents: None),
         lambda: torch.randn(3) + 1,
         None,
     ),

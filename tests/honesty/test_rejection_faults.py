@@ -67,7 +67,7 @@ def test_a_fault_of_the_harness_itself_is_no_refusal(against, monkeypatch, error
     assert len(ran) == 1
 
 
-@pytest.mark.parametrize("place", ["write", "mark_undefined", "_settle_contents"])
+@pytest.mark.parametrize("place", ["write", "mark_undefined", "_copy_contents"])
 def test_a_fault_of_the_records_bookkeeping_is_no_refusal(against, monkeypatch, place):
     from autotest.recording.recorder import Recorder
 

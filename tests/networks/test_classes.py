@@ -13,7 +13,7 @@ from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
-from autotest.frameworks import chosen
+from autotest.frameworks import chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Scope
 from autotest.recording.pairing import pair_up
@@ -411,7 +411,7 @@ def test_a_candidate_that_does_not_register_what_is_assigned_is_found():
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("training", [True, False])
 def test_the_models_agree_with_oneflow(name, training):
-    outcome = run_trial(calling(name, training=training), 1, Settings(rtol=1e-3, atol=1e-4), chosen())
+    outcome = run_trial(calling(name, training=training), 1, Settings(rtol=1e-3, atol=1e-4), chosen_pair())
     assert agrees(outcome)
 
 

@@ -12,7 +12,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.graph_finding import script_of
 from autotest.diagnosis.verification import run_script
 from autotest.emission.graph_script import ComparedResult
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch_compile import TorchCompile
 from autotest.replaying import graph_check
 from autotest.replaying.graph_capture import divide
@@ -119,7 +119,7 @@ def test_a_class_that_is_set_up_anew_between_its_calls_is_left_out() -> None:
 
 @pytest.mark.oneflow
 def test_parameters_and_buffers_of_a_class_are_in_a_graph_of_oneflow() -> None:
-    report = checked(own_parts, chosen())
+    report = checked(own_parts, chosen_pair())
     assert report.mismatches == [[]]
     assert not report.left_out
     assert report.compared == 2 * 2 + 2
@@ -131,7 +131,7 @@ def test_a_graph_of_oneflow_that_cannot_be_built_leaves_nothing_that_the_next_on
         # In a graph no hook is called, and pushing back to the weight that one computed fails.
         return torch.nn.utils.weight_norm(torch.nn.Linear(4, 2))(random_tensor(shape=(3, 4), low=1, high=2))
 
-    report = checked(normalised, chosen())
+    report = checked(normalised, chosen_pair())
     assert report.mismatches == [[]]
     assert report.left_out == {"backward, which its graph mode refuses": 1}
     assert report.compared == 1
@@ -141,7 +141,7 @@ def test_a_graph_of_oneflow_that_cannot_be_built_leaves_nothing_that_the_next_on
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_models_agree_with_themselves_in_graphs_of_oneflow(name: str) -> None:
-    report = checked(trained(name), chosen())
+    report = checked(trained(name), chosen_pair())
     assert report.mismatches == [[]]
     assert report.left_out.keys() <= {"values on the host"}
     assert report.compared > 10
@@ -159,7 +159,7 @@ def test_the_models_agree_with_themselves_when_they_are_compiled(name: str) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("candidate", ["oneflow", "compiled"])
 def test_the_script_about_a_network_runs_alone(candidate: str) -> None:
-    pair = chosen() if candidate == "oneflow" else pair_with(TorchCompile("aot_eager"))
+    pair = chosen_pair() if candidate == "oneflow" else pair_with(TorchCompile("aot_eager"))
     divided = divide(run_trial(own_parts, 1, SETTINGS, pair).recorder)
     compared = [ComparedResult(name, 1e-3, 1e-4) for name, _ in graph_check.results(divided)]
     script = script_of(divided, compared, "Nothing.", ())

@@ -17,7 +17,7 @@ from autotest.program import Call, Scope
 from autotest.report import text
 from autotest.report.layers import ROWS, layer_lines
 from autotest.results.finding import Finding
-from autotest.results.layers import ByLayer, Layer, begins, paths_of
+from autotest.results.layers import ByLayer, Layer, first_divergent_layer, paths_of
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
@@ -296,5 +296,5 @@ def test_a_long_table_is_cut_to_what_is_about_the_guilty_layer() -> None:
     lines = layer_lines(ByLayer("layers.40", True, "forward", layers))
     assert any("layers.40" in line and "<-- begins here" in line for line in lines)
     assert len([line for line in lines if "nn.Linear" in line]) == ROWS
-    assert begins(layers, "forward") == layers[40]
-    assert begins(layers, "backward") is None
+    assert first_divergent_layer(layers, "forward") == layers[40]
+    assert first_divergent_layer(layers, "backward") is None

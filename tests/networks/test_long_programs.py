@@ -17,7 +17,7 @@ from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.locating import locate
 from autotest.diagnosis.referee import examine
-from autotest.diagnosis.shrinking import Judging, Shrinker
+from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
 from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
@@ -37,14 +37,14 @@ SETTINGS = Settings(n=1)
 def performed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for each call that a replay makes on a side."""
     made: list[int] = []
-    original = replay.perform
+    original = replay.run_call
 
     def counted(call: Any, *args: Any) -> Any:
         made.append(call.slot)
         return original(call, *args)
 
-    monkeypatch.setattr(replay, "perform", counted)
-    monkeypatch.setattr(lockstep, "perform", counted)
+    monkeypatch.setattr(replay, "run_call", counted)
+    monkeypatch.setattr(lockstep, "run_call", counted)
     return made
 
 
@@ -214,7 +214,7 @@ def test_shrinking_of_what_no_call_shows_alone_grows_no_faster_than_n_log_n(perf
         opinion = examine(agreement, pair, SETTINGS)
         failure = failure_of(agreement, opinion, pair, SETTINGS)
         performed.clear()
-        shrunk = Shrinker(agreement, failure, Judging(pair, SETTINGS), 600.0).shrink()
+        shrunk = Shrinker(agreement, failure, ProgramJudge(pair, SETTINGS), 600.0).shrink()
         length = len(agreement.program.calls)
         shares.append(len(performed) / (length * math.log2(length)))
         assert {"narrow", "add_"} <= {call.target for call in shrunk.agreement.program.calls}

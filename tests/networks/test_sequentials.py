@@ -15,7 +15,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.program.sequentials import taken_apart
+from autotest.program.sequentials import with_layers_unrolled
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
@@ -74,4 +74,4 @@ def test_one_that_was_changed_after_it_was_made_stays_whole(before: int) -> None
 
     program = run_trial(body, 0, SETTINGS, Pair(TorchFramework(), FaultyTorch())).program
 
-    assert taken_apart(program) is program
+    assert with_layers_unrolled(program) is program

@@ -356,9 +356,9 @@ def test_a_given_number_goes_before_the_profile(suite, run, pytester):
 
 
 def test_a_profile_that_runs_fewer_trials_does_not_ask_the_ledger_what_is_missing():
-    assert not Options(times=PROFILES["dev"].times).usual
-    assert Options(times=PROFILES["ci"].times).usual
-    assert Options(times=PROFILES["thorough"].times).usual
+    assert not Options(times=PROFILES["dev"].times).runs_all_default_trials
+    assert Options(times=PROFILES["ci"].times).runs_all_default_trials
+    assert Options(times=PROFILES["thorough"].times).runs_all_default_trials
 
 
 def test_the_candidate_can_be_given(suite, run):

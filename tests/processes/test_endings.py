@@ -8,16 +8,22 @@ import signal
 import pytest
 
 from autotest.processes import endings
-from autotest.processes.endings import Pace, ProcessDeath, death_from_status, killed_for_memory, room_to_judge
+from autotest.processes.endings import (
+    ProcessDeath,
+    TimeoutEstimate,
+    death_from_status,
+    killed_for_memory,
+    room_to_judge,
+)
 
 
 @pytest.mark.parametrize(
     ("took", "expected", "patience"),
     [
-        ((), 0.0, Pace.LEAST),
-        ((), 0.1, 0.1 * Pace.TIMES),
-        ((0.2,), 0.1, 0.2 * Pace.TIMES),
-        ((0.2, 0.1), 0.0, 0.2 * Pace.TIMES),
+        ((), 0.0, TimeoutEstimate.LEAST),
+        ((), 0.1, 0.1 * TimeoutEstimate.TIMES),
+        ((0.2,), 0.1, 0.2 * TimeoutEstimate.TIMES),
+        ((0.2, 0.1), 0.0, 0.2 * TimeoutEstimate.TIMES),
         ((9.0,), 0.0, 20.0),
     ],
     ids=[
@@ -29,10 +35,10 @@ from autotest.processes.endings import Pace, ProcessDeath, death_from_status, ki
     ],
 )
 def test_what_hangs_is_known_by_how_long_others_take(took, expected, patience):
-    pace = Pace()
+    timeouts = TimeoutEstimate()
     for seconds in took:
-        pace.took(seconds)
-    assert pace.patience(expected, most=20.0) == patience
+        timeouts.record(seconds)
+    assert timeouts.timeout(expected, most=20.0) == patience
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from autotest.diagnosis.verification import expecting_a_script, run_script, verify
+from autotest.diagnosis.verification import interpreter_started_early, run_script, verify
 from autotest.processes.client import Server
 from autotest.processes.fresh import FreshInterpreter
 from autotest.results.verification import State, Verification
@@ -43,19 +43,19 @@ def test_a_script_ends_with_its_own_status_and_output():
 
 def test_an_interpreter_imports_ahead_what_the_script_will_and_nothing_else_of_it():
     told = "import sys; print('wave' in sys.modules); sys.exit(1)"
-    with expecting_a_script(["import wave", "raise SystemExit(3)", "from no_such_module import name"]):
+    with interpreter_started_early(["import wave", "raise SystemExit(3)", "from no_such_module import name"]):
         assert run_script(told) == (1, "True\n")
         assert run_script(told) == (1, "False\n"), "the second script has an interpreter of its own"
 
 
 def test_garbage_is_looked_for_in_a_script_but_not_among_what_was_imported_ahead():
-    with expecting_a_script(["import wave"]):
+    with interpreter_started_early(["import wave"]):
         told = "import gc, sys; print(gc.isenabled(), gc.get_freeze_count() > 1_000); sys.exit(1)"
         assert run_script(told) == (1, "True True\n")
 
 
 def test_an_interpreter_that_got_no_script_is_gone():
-    with expecting_a_script(["import wave"]):
+    with interpreter_started_early(["import wave"]):
         pass
     interpreter = FreshInterpreter()
     pid = interpreter._process.pid

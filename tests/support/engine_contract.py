@@ -11,7 +11,7 @@ from autotest.clusters.engine import Engine, Lost
 from autotest.clusters.ray_engine import RayEngine
 
 #: Maximum seconds that an operation may take, even on a busy machine.
-PATIENCE = 120.0
+ANSWER_TIMEOUT = 120.0
 
 
 class Echo:
@@ -32,9 +32,9 @@ class Echo:
 def answered(engine: Engine, count: int) -> dict[Hashable, bytes | Lost]:
     """Return the next `count` answers, by agent."""
     found: dict[Hashable, bytes | Lost] = {}
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + ANSWER_TIMEOUT
     while len(found) < count:
-        assert time.monotonic() < end, f"{len(found)} of {count} answers came in {PATIENCE:g} s"
+        assert time.monotonic() < end, f"{len(found)} of {count} answers came in {ANSWER_TIMEOUT:g} s"
         found.update(engine.answers(1.0))
     return found
 

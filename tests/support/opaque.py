@@ -131,7 +131,7 @@ def _of_items(value: Any, change: Callable[[Any], Any]) -> Any:
     return getattr(type(value), "_make", type(value))(map(change, value))
 
 
-def _handed_on(name: str) -> Callable[..., Any]:
+def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: Opaque, *args: Any, **named: Any) -> Any:
         return self.closed(self._called(getattr(self._inner, name), args, named))
 
@@ -144,7 +144,7 @@ _OWN = frozenset(
 )
 for _name in {*dir(Framework), *dir(TorchFramework)}:
     if not _name.startswith("_") and _name not in _OWN and callable(getattr(Framework, _name, None)):
-        setattr(Opaque, _name, _handed_on(_name))
+        setattr(Opaque, _name, _forwarded(_name))
 Opaque.__abstractmethods__ = frozenset()
 
 

@@ -14,16 +14,16 @@ from autotest.results.campaign_map import campaign_map
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.sweep_format import as_data
-from autotest.results.tasks import Found, Where
+from autotest.results.tasks import FindingRecord, Where
 from autotest.results.verification import State, Verification
 from autotest.storage import trends
 
 GOOD, BAD, KILLS = (Where(Path("tests/test_x.py"), f"test_x.py::test_{name}", 7) for name in ("exp", "relu", "mm"))
 
 
-def found(where: Where, symptom: str) -> Found:
+def found(where: Where, symptom: str) -> FindingRecord:
     identity = Identity("nn.relu", symptom, "forward", "candidate", "not close", "ordinary")
-    return Found(f"relu-{symptom}", identity, where, 4, f"kept/relu-{symptom}", Verification(State.VERIFIED),
+    return FindingRecord(f"relu-{symptom}", identity, where, 4, f"kept/relu-{symptom}", Verification(State.VERIFIED),
                  "torch is right", "not close: 1 / 2", "the report", blame="candidate")  # fmt: skip
 
 
@@ -70,11 +70,11 @@ def test_the_page_filters_findings_by_blame_and_offers_nothing_that_is_always_em
 
 
 def test_runs_of_the_same_thing_are_remembered_in_order(tmp_path: Path) -> None:
-    trends.noted(tmp_path, "sweep", "2026-11-20", {"agrees": 1, "differs": 2, "dies": 0})
-    trends.noted(tmp_path, "another", "2026-11-21", {"agrees": 9})
+    trends.append_run(tmp_path, "sweep", "2026-11-20", {"agrees": 1, "differs": 2, "dies": 0})
+    trends.append_run(tmp_path, "another", "2026-11-21", {"agrees": 9})
     with (tmp_path / "runs.jsonl").open("a") as file:
         file.write("{broken\n[]\n")
-    runs = trends.noted(tmp_path, "sweep", "2026-11-22", {"agrees": 3})
+    runs = trends.append_run(tmp_path, "sweep", "2026-11-22", {"agrees": 3})
     assert [(run["date"], run["counts"]) for run in runs] == [
         ("2026-11-20", {"agrees": 1, "differs": 2}),
         ("2026-11-22", {"agrees": 3}),
@@ -83,5 +83,5 @@ def test_runs_of_the_same_thing_are_remembered_in_order(tmp_path: Path) -> None:
 
 def test_a_history_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    (run,) = trends.noted(tmp_path / "file", "sweep", "2026-11-22", {"agrees": 3})
+    (run,) = trends.append_run(tmp_path / "file", "sweep", "2026-11-22", {"agrees": 3})
     assert json.dumps(run)

@@ -13,7 +13,7 @@ from autotest.frameworks import Pair
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.results.sweep import Cell
-from autotest.sweeping import trail
+from autotest.sweeping import worker_position
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.counting import count_death
 from autotest.sweeping.explaining import Question, answer
@@ -21,9 +21,9 @@ from autotest.sweeping.judged_units import JudgedPart
 from autotest.sweeping.judging import SET_ASIDE, Judge
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
-from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import Ended, Unit, after_end, units
 from autotest.sweeping.worker import work
+from autotest.sweeping.worker_position import PositionFile, Running
 from tests.sweep.planted import TORCH, databases, deadly_relu, entries
 
 
@@ -115,7 +115,7 @@ class _Connection:
 
 def _worked(unit: Unit, folder: Path) -> Cell:
     """What a worker makes of `unit`."""
-    trail.create(folder / "trail")
+    worker_position.create(folder / "trail")
     connection: Any = _Connection(unit)
     server: Any = None
     with pytest.raises(EOFError):
@@ -128,10 +128,10 @@ def test_deaths_cost_their_samples_and_the_known_ones_are_left_out(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     unit = _samples_of_relu()
-    trail.create(tmp_path / "trail")
+    worker_position.create(tmp_path / "trail")
     made = [*samples(unit, databases()[unit.database])] * 3
     cell = Cell()
-    for part in supervised(unit, made, Pair(TORCH, deadly_relu()), Trail(tmp_path / "trail"), tmp_path / "log"):
+    for part in supervised(unit, made, Pair(TORCH, deadly_relu()), PositionFile(tmp_path / "trail"), tmp_path / "log"):
         cell.merge(part.cell)
     passed, total = cell.checks["survives"]
     assert total - passed == 2

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autotest.diagnosis.shrinking import mend
+from autotest.diagnosis.shrinking import with_fitting_cotangents
 from autotest.frameworks import Pair
 from autotest.frameworks.samples import Sample
 from autotest.program import Array, Call, Program, Ref
@@ -78,4 +78,4 @@ def test_several_gradients_that_are_pushed_as_if_they_were_one_cannot_be_mended(
     )
     made = tensor_call(2, 1, cotangent, requires_grad=False)
     given = [*calls[:2], made, made._replace(slot=3), *calls[2:]]
-    assert mend(Program(tuple(given), (X, cotangent)), TORCH) is None
+    assert with_fitting_cotangents(Program(tuple(given), (X, cotangent)), TORCH) is None

@@ -14,7 +14,7 @@ from autotest.report import sweep_text
 from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_format import as_data, baseline
 from autotest.results.sweep_gate import Changes, changes
-from autotest.sweeping.engine import OnCell
+from autotest.sweeping.engine import ReportCell
 from autotest.sweeping.journal import name_of
 from autotest.sweeping.regressions import without_flaky
 from autotest.sweeping.session import SweepPlan, SweepSession
@@ -134,7 +134,7 @@ class Planned:
     def __init__(self, *runs: dict[str, Cell]) -> None:
         self._runs = list(runs)
 
-    def run(self, units: Iterable[Unit], report: OnCell, stop: Callable[[], bool] = lambda: False) -> None:
+    def run(self, units: Iterable[Unit], report: ReportCell, stop: Callable[[], bool] = lambda: False) -> None:
         planned = self._runs.pop(0)
         for unit in units:
             if unit.key.operator not in planned:
@@ -155,7 +155,7 @@ def against(
     before: SweepMap, made: SweepSession, *runs: dict[str, Cell], expression: str = ""
 ) -> tuple[Changes, list[str]]:
     """What a gate says of a run, and what it calls flaky."""
-    chosen = SweepPlan(expression).chosen()
+    chosen = SweepPlan(expression).cell_filter()
     old = baseline(json.loads(json.dumps(as_data(before, []))), "old.json")
     engine: Any = Planned(*runs)
     with contextlib.suppress(KeyboardInterrupt):

@@ -15,9 +15,9 @@ from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.judged_units import judged_samples
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.timeouts import TimeoutPolicy
-from autotest.sweeping.trail import Running
 from autotest.sweeping.units import HANGS, Ended, Unit, after_end, units
 from autotest.sweeping.worker import Databases
+from autotest.sweeping.worker_position import Running
 from tests.sweep.planted import TORCH, databases, entries
 
 HANG = Ended(Running.CANDIDATE, "no answer in 20 s", "", hung=True)
@@ -30,39 +30,39 @@ def unit_of(operator: str, **changes: object) -> Unit:
 
 
 def test_the_first_sample_without_an_answer_is_waited_for_as_long_as_it_takes_to_call_it_a_hang() -> None:
-    assert TimeoutPolicy(20.0).of(unit_of("sort"), Running.CANDIDATE) == 20.0
+    assert TimeoutPolicy(20.0).step_timeout(unit_of("sort"), Running.CANDIDATE) == 20.0
 
 
 def test_samples_beside_one_that_gave_no_answer_are_waited_for_as_long_as_their_operator_takes() -> None:
-    patience = TimeoutPolicy(20.0)
+    timeouts = TimeoutPolicy(20.0)
     hung = unit_of("sort", ended={1: HANG})
-    assert patience.of(hung, Running.CANDIDATE) == 3.0
-    patience.took(unit_of("sort:stable"), 0.4)
-    patience.took(unit_of("sort"), 0.1)
-    assert patience.of(hung, Running.CANDIDATE) == pytest.approx(8.0)
-    patience.took(unit_of("sort"), 5.0)
-    assert patience.of(hung, Running.CANDIDATE) == 20.0  # what is slow is never waited for less than that
+    assert timeouts.step_timeout(hung, Running.CANDIDATE) == 3.0
+    timeouts.record_duration(unit_of("sort:stable"), 0.4)
+    timeouts.record_duration(unit_of("sort"), 0.1)
+    assert timeouts.step_timeout(hung, Running.CANDIDATE) == pytest.approx(8.0)
+    timeouts.record_duration(unit_of("sort"), 5.0)
+    assert timeouts.step_timeout(hung, Running.CANDIDATE) == 20.0  # what is slow is never waited for less than that
 
 
 def test_an_operator_that_gave_no_answer_in_several_cells_is_waited_for_no_more() -> None:
-    patience = TimeoutPolicy(20.0)
+    timeouts = TimeoutPolicy(20.0)
     for _ in range(4):
-        assert patience.of(unit_of("sort"), Running.CANDIDATE) == 20.0
-        patience.told(unit_of("sort"), HANG, 20.0)
-    assert patience.of(unit_of("sort"), Running.CANDIDATE) == 3.0
-    assert patience.of(unit_of("topk"), Running.CANDIDATE) == 20.0
+        assert timeouts.step_timeout(unit_of("sort"), Running.CANDIDATE) == 20.0
+        timeouts.record_timeout(unit_of("sort"), HANG, 20.0)
+    assert timeouts.step_timeout(unit_of("sort"), Running.CANDIDATE) == 3.0
+    assert timeouts.step_timeout(unit_of("topk"), Running.CANDIDATE) == 20.0
 
 
 def test_a_fork_that_gives_no_answer_is_not_waited_for_and_no_other_is_made_for_the_operator() -> None:
-    patience = TimeoutPolicy(20.0)
+    timeouts = TimeoutPolicy(20.0)
     forked = unit_of("sort", ended={1: HANG._replace(hung=False)})
     assert forked.in_forks
     assert (
-        patience.of(forked, Running.CANDIDATE) == 3.0
+        timeouts.step_timeout(forked, Running.CANDIDATE) == 3.0
     )  # the worker itself judges the sample again, as patiently as any
-    patience.told(forked, HANG, 3.0)
-    assert not patience.forks(unit_of("sort"))
-    assert patience.of(unit_of("sort"), Running.CANDIDATE) == 20.0
+    timeouts.record_timeout(forked, HANG, 3.0)
+    assert not timeouts.forks(unit_of("sort"))
+    assert timeouts.step_timeout(unit_of("sort"), Running.CANDIDATE) == 20.0
 
 
 def test_no_fork_judges_the_rest_of_a_unit_that_gave_no_answer() -> None:
@@ -78,21 +78,21 @@ def test_after_a_few_hangs_the_rest_of_a_unit_is_only_counted() -> None:
 
 
 def test_the_reference_is_waited_for_as_long_as_its_operator_takes_and_what_it_gives_up_accuses_nobody() -> None:
-    patience = TimeoutPolicy(20.0)
-    assert patience.of(unit_of("sort"), Running.REFERENCE) == 3.0
-    told = patience.told(unit_of("sort"), HANG._replace(running=Running.REFERENCE), 3.0)
+    timeouts = TimeoutPolicy(20.0)
+    assert timeouts.step_timeout(unit_of("sort"), Running.REFERENCE) == 3.0
+    told = timeouts.record_timeout(unit_of("sort"), HANG._replace(running=Running.REFERENCE), 3.0)
     assert (told.how, told.early) == ("the reference gave no answer in 3 s", True)
     beside = unit_of("sort", ended={1: told})
-    assert patience.of(beside, Running.CANDIDATE) == 20.0  # which may hang on other samples
+    assert timeouts.step_timeout(beside, Running.CANDIDATE) == 20.0  # which may hang on other samples
     assert judged_relu({0: told}).left_out == {"the reference gave no answer in 3 s": 1}
 
 
 def test_an_operator_whose_samples_were_not_made_in_time_is_not_waited_for_as_long_in_other_cells() -> None:
-    patience = TimeoutPolicy(20.0)
-    assert patience.making(unit_of("sort")) > 20.0
-    patience.gave_up_making(unit_of("sort"))
-    assert patience.making(unit_of("sort")) == 3.0
-    assert patience.making(unit_of("topk")) > 20.0
+    timeouts = TimeoutPolicy(20.0)
+    assert timeouts.generation_timeout(unit_of("sort")) > 20.0
+    timeouts.record_slow_generation(unit_of("sort"))
+    assert timeouts.generation_timeout(unit_of("sort")) == 3.0
+    assert timeouts.generation_timeout(unit_of("topk")) > 20.0
 
 
 def test_what_was_not_waited_for_is_counted_and_no_finding() -> None:
@@ -155,7 +155,7 @@ def test_samples_that_cannot_be_made_in_time_cost_one_wait_for_all_units_of_thei
     monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
-    monkeypatch.setattr("autotest.sweeping.timeouts._MAKING", 2.0)
+    monkeypatch.setattr("autotest.sweeping.timeouts._GENERATION_SECONDS", 2.0)
     database = Unending()
     unmade = list(units(database.entries(), lambda key: True, 0))
     cells = {unit.kind: Cell() for unit in unmade}

@@ -59,7 +59,7 @@ def test_an_entry_may_be_about_some_versions_of_the_reference() -> None:
         assert found.known == reason
 
 
-def looked_into(calls: Callable[[], tuple[Call, ...]], *, special: bool) -> SweepFinding:
+def hidden_finding(calls: Callable[[], tuple[Call, ...]], *, special: bool) -> SweepFinding:
     found = finding("sub", "expected 1.0, actual nan")
     data = Array(np.ones(1, "float32"), "float32")
     program = Program((tensor_call(0, 0, data, requires_grad=False), *calls()), (data,))
@@ -71,9 +71,9 @@ def looked_into(calls: Callable[[], tuple[Call, ...]], *, special: bool) -> Swee
 def test_what_has_been_looked_into_is_known_by_what_it_was_found_to_be_as_in_tests() -> None:
     """The cell is called ``sub``, and what differs in its samples is another operator, in special values only."""
     entry = LedgerEntry("key", "test.py::test", "special values", "why", "neg")
-    found = looked_into(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=True)
+    found = hidden_finding(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=True)
     known([found], [entry], ("torch", "mine"), {"mine": "1"})
     assert found.known == "why"
-    ordinary = looked_into(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=False)
+    ordinary = hidden_finding(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=False)
     known([ordinary], [entry], ("torch", "mine"), {"mine": "1"})
     assert not ordinary.known

@@ -14,8 +14,8 @@ from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.results.sweep import Cell
 from autotest.sweeping.judging import Judge
-from autotest.sweeping.probing import wavers
-from autotest.sweeping.surroundings import reads_out_of_bounds
+from autotest.sweeping.out_of_bounds_reads import reads_out_of_bounds
+from autotest.sweeping.probing import is_nondeterministic
 from tests.support.faulty import FaultyTorch
 from tests.sweep.planted import FAULTS, TORCH, failing, fault, other_every_time, swept
 
@@ -143,8 +143,8 @@ def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
     array = Array(np.ones(2, "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
     program = Program(calls, (array,))
-    assert wavers(program, fault("exp", longer_each_time))
-    assert not wavers(program, TORCH)
+    assert is_nondeterministic(program, fault("exp", longer_each_time))
+    assert not is_nondeterministic(program, TORCH)
     judge = Judge(Pair(fault("exp", longer_each_time), TORCH))
     judged = [judge.judge(program) for _ in range(5)]
     assert {found.left_out for found in judged} == {
@@ -152,13 +152,13 @@ def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
     }  # however often that is met
 
 
-@pytest.mark.parametrize("wavers", [True, False])
-def test_a_reference_that_refuses_for_another_reason_each_time_is_no_evidence(wavers: bool) -> None:
+@pytest.mark.parametrize("is_nondeterministic", [True, False])
+def test_a_reference_that_refuses_for_another_reason_each_time_is_no_evidence(is_nondeterministic: bool) -> None:
     bins = [0]
 
     def refusing(exp: Any) -> Any:
         def refused(x: Any) -> Any:
-            bins[0] += wavers
+            bins[0] += is_nondeterministic
             raise RuntimeError(f"bins must be > 0, but got {-bins[0]} for dimension 4")
 
         return refused
@@ -166,8 +166,8 @@ def test_a_reference_that_refuses_for_another_reason_each_time_is_no_evidence(wa
     array = Array(np.ones(2, "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
     found = Judge(Pair(fault("exp", refusing), TORCH)).judge(Program(calls, (array,)))
-    assert found.left_out == ("faulty gives different results in two runs" if wavers else "")
-    assert [failure.check for failure in found.failures] == ([] if wavers else ["errors"])
+    assert found.left_out == ("faulty gives different results in two runs" if is_nondeterministic else "")
+    assert [failure.check for failure in found.failures] == ([] if is_nondeterministic else ["errors"])
 
 
 @pytest.mark.parametrize("reference", [fault("cosh", other_every_time), TORCH])
@@ -189,7 +189,7 @@ def test_a_reference_that_takes_nothing_of_memory_nobody_wrote_into_is_no_eviden
 
     array = Array(np.ones(2, "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
-    assert not wavers(Program(calls, (array,)), Noting())
+    assert not is_nondeterministic(Program(calls, (array,)), Noting())
     assert any(np.isnan(data).all() for data in stirred)
 
 
@@ -204,7 +204,7 @@ def test_memory_of_the_size_of_a_result_is_filled_before_the_reference_is_run_ag
 
     array = Array(np.ones((0, 4), "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "sum", (Ref(0),), {}, 1))
-    assert not wavers(Program(calls, (array,)), Noting())
+    assert not is_nondeterministic(Program(calls, (array,)), Noting())
     assert () in made
 
 

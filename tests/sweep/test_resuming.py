@@ -38,7 +38,7 @@ def cell(accepted: int) -> Cell:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    return journal.place(tmp_path / "kept", (1, 1))
+    return journal.journal_path(tmp_path / "kept", (1, 1))
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_the_map_so_far_is_written_when_it_is_interrupted(
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     command = [sys.executable, "-m", "autotest", "sweep", "-k", "float32", "--json", "map.json", "--jobs", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        kept = journal.place(tmp_path / "kept", (1, 1))
+        kept = journal.journal_path(tmp_path / "kept", (1, 1))
         while not judged(kept) and process.poll() is None:
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)

@@ -39,7 +39,7 @@ def judge(unit: Unit) -> Cell:
 def judged(agenda: UnitAgenda) -> Iterator[tuple[Unit, Cell]]:
     for unit in agenda:
         cell = judge(unit)
-        agenda.told(unit, cell, done=True)
+        agenda.record_outcome(unit, cell, done=True)
         yield unit, cell
 
 
@@ -73,7 +73,7 @@ def test_when_parts_are_handed_in_makes_no_difference() -> None:
         for unit in agenda:
             made = parts(judge(unit))
             for part in made:
-                agenda.told(unit, part, done=part is made[-1])
+                agenda.record_outcome(unit, part, done=part is made[-1])
             numbers.append(unit.number)
         return numbers
 

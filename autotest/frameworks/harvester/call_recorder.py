@@ -16,7 +16,7 @@ from .calls_file import CallsFile
 from .defaults import without_defaults
 from .description import TooLong, Writer, short
 from .names import PublicName, called, module_classes
-from .optimizers import groups, optimizer_classes, some
+from .optimizers import groups, optimizer_classes, representatives
 
 #: Maximum numbers of distinct calls that are kept per name, and of calls that differ in floating-point arguments only.
 LIMIT, FLOATS = 100, 3
@@ -24,7 +24,7 @@ LIMIT, FLOATS = 100, 3
 _MADE = "_autotest_made"
 
 
-class _Seen:
+class _SeenCall:
     """One distinct call."""
 
     __slots__ = ("floats", "number", "times")
@@ -36,7 +36,7 @@ class _Seen:
         self.floats: set[tuple[float, ...]] = set()
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """The state of one thread."""
 
     def __init__(self) -> None:
@@ -55,8 +55,8 @@ class CallRecorder:
     def __init__(self, file: CallsFile, limit: int = LIMIT) -> None:
         self._file = file
         self._limit = limit
-        self._here = _Here()
-        self._seen: dict[Any, _Seen] = {}
+        self._here = _ThreadState()
+        self._seen: dict[Any, _SeenCall] = {}
         self._names: dict[Any, PublicName | None] = {}
         #: `_kept`: name -> number of its distinct calls; "" -> number of calls in the file. `_left_out`: name -> number
         #: of calls that were not written.
@@ -151,7 +151,7 @@ class CallRecorder:
             self._count_left_out(name.name)
 
     @staticmethod
-    def _differs(seen: _Seen, floats: list[float]) -> bool:
+    def _differs(seen: _SeenCall, floats: list[float]) -> bool:
         return seen.number > 0 and len(seen.floats) < FLOATS and tuple(floats) not in seen.floats
 
     def _new(
@@ -165,7 +165,7 @@ class CallRecorder:
             if seen is None:
                 kept = self._kept.get(name, 0)
                 number = 0 if kept >= self._limit else self._number()
-                seen = self._seen[key] = _Seen(number)
+                seen = self._seen[key] = _SeenCall(number)
                 self._kept[name] = kept + 1
             else:
                 number = self._number()
@@ -262,7 +262,7 @@ class CallRecorder:
                     key = (type(optimizer).__init__, name, dtypes, short(group.options, floats))
                     seen = self._seen.get(key)
                     if seen is None or self._differs(seen, floats):
-                        given = [some(group.parameters)]
+                        given = [representatives(group.parameters)]
                         self._new(key, tuple(floats), name, "optimizer", given, group.options, {})
                     else:
                         seen.times += 1

@@ -41,7 +41,7 @@ def groups(optimizer: Any) -> list[ParameterGroup]:
     ]
 
 
-def some(parameters: Sequence[Any]) -> list[Any]:
+def representatives(parameters: Sequence[Any]) -> list[Any]:
     """Return one parameter of each dtype, shape and layout, at most `SEVERAL`, the smallest first."""
     distinct: dict[Any, Any] = {}
     for parameter in parameters:

@@ -12,8 +12,8 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis.beyond_known import look_beyond
 from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.diagnosis.unexpected_mismatches import find_unexpected
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.ledger import Ledger, LedgerEntry
@@ -36,7 +36,7 @@ def judged(
     ledger = Ledger((LedgerEntry(key="known", test="*", symptom=symptom, operator=operator, reason="planted"),))
     test = trial.Test("test_x.py::test_x", body, settings)
     outcome = trial.run_trial(body, 5, test.settings, pair)
-    judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
+    judgement = judge(test, outcome, ledger, lambda: False, lambda: find_unexpected(test, outcome, pair, ledger))
     told = [f"{item.symptom} {item.name}" for item in outcome.mismatches]
     return judgement, told if isinstance(judgement, Diverged) else []
 
@@ -152,7 +152,7 @@ def _entries(*places: str, symptom: str, operator: str) -> Ledger:
 def beyond(body: Callable[[], Any], faulty: FaultyTorch, ledger: Ledger) -> tuple[Judgement, list[str]]:
     pair, test = Pair(TorchFramework(), faulty), trial.Test("test_x.py::test_x", body, Settings())
     outcome = trial.run_trial(body, 5, test.settings, pair)
-    judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
+    judgement = judge(test, outcome, ledger, lambda: False, lambda: find_unexpected(test, outcome, pair, ledger))
     if isinstance(judgement, Diverged):
         finding = FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, Options(verify=False, shrink=0.0)), 0)
         return judgement, [item.place for item in finding.mismatches]
@@ -234,7 +234,7 @@ def test_every_entry_that_a_trial_meets_is_met() -> None:
     ]
     test, ledger = trial.Test("test_x.py::test_x", chain, Settings()), Ledger(tuple(entries))
     outcome = trial.run_trial(chain, 5, test.settings, pair)
-    judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
+    judgement = judge(test, outcome, ledger, lambda: False, lambda: find_unexpected(test, outcome, pair, ledger))
     assert isinstance(judgement, Expected)
     assert [entry.key for entry in judgement.entries] == ["exp", "relu"]
 

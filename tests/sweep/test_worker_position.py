@@ -7,26 +7,26 @@ import time
 from pathlib import Path
 
 from autotest.processes.child import die_with_parent
-from autotest.sweeping import trail
-from autotest.sweeping.trail import Running, Trail
+from autotest.sweeping import worker_position
+from autotest.sweeping.worker_position import PositionFile, Running
 
 
 def test_a_reader_never_meets_a_time_that_is_just_being_written(tmp_path: Path) -> None:
     """It would seem that the worker has been at its sample since the machine was started."""
     began, parent = time.monotonic(), os.getpid()
     path = tmp_path / "trail"
-    trail.create(path)
+    worker_position.create(path)
     writer = os.fork()
     if writer == 0:
         die_with_parent(parent)
-        written = Trail(path)
+        written = PositionFile(path)
         while time.monotonic() - began < 5:
             written.sample(3, 4)
             written.runs(Running.REFERENCE)
             written.over()
         os._exit(0)
     try:
-        positions = [trail.read(path) for _ in range(20_000)]
+        positions = [worker_position.read(path) for _ in range(20_000)]
     finally:
         os.kill(writer, 9)
         os.waitpid(writer, 0)
@@ -36,13 +36,13 @@ def test_a_reader_never_meets_a_time_that_is_just_being_written(tmp_path: Path) 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trail"
-    trail.create(path)
-    written = Trail(path)
-    assert trail.read(path)[:3] == (-1, -1, Running.NOTHING)
+    worker_position.create(path)
+    written = PositionFile(path)
+    assert worker_position.read(path)[:3] == (-1, -1, Running.NOTHING)
     written.sample(3, 4)
     written.runs(Running.PROBE)
-    assert trail.read(path)[:3] == written.position()[:3] == (3, 4, Running.PROBE)
+    assert worker_position.read(path)[:3] == written.position()[:3] == (3, 4, Running.PROBE)
     written.over()
-    assert trail.read(path)[:3] == (3, 4, Running.PROBE)
-    written.rest()
-    assert trail.read(path)[:3] == (-1, -1, Running.NOTHING)
+    assert worker_position.read(path)[:3] == (3, 4, Running.PROBE)
+    written.idle()
+    assert worker_position.read(path)[:3] == (-1, -1, Running.NOTHING)

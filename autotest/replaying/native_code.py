@@ -9,19 +9,19 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import names
-from autotest.emission.own_terms import OwnTerms
+from autotest.emission.native_script import NativeCode
 from autotest.frameworks import Framework, framework
 from autotest.frameworks.peer import START
 from autotest.frameworks.traced import NAME, TracedGradient, Transcript
 from autotest.frameworks.wire import AnsweringEnd
 from autotest.program import Program
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
-from autotest.replaying.replay import perform
+from autotest.replaying.replay import run_call
 
 _TEMPORARY = re.compile(r"t\d+")
 
 
-def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "") -> OwnTerms | None:
+def as_native_code(program: Program, side: Framework, slot: int, suffix: str = "") -> NativeCode | None:
     """Return `program` as a user of the framework would write it, up to the result of call `slot`.
 
     Args:
@@ -46,16 +46,16 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
     values: list[Any] = []
     for call in program.calls:
         try:
-            values.append(perform(call, adapter, values, program.arrays))
+            values.append(run_call(call, adapter, values, program.arrays))
         except NotReplayable:
             raise
         except Exception:
             if call.slot != slot or suffix or not written.statements:
                 raise
-            return OwnTerms(written.imports, tuple(_flat(written.statements)), written.statements[-1][0])
+            return NativeCode(written.imports, tuple(_flat(written.statements)), written.statements[-1][0])
         written.rename(adapter.text_of(values[-1]), own[call.slot])
     result = written.text(adapter.text_of(_at(values[slot], suffix, adapter)))
-    return OwnTerms(written.imports, tuple(_rendered(written, result)), result)
+    return NativeCode(written.imports, tuple(_rendered(written, result)), result)
 
 
 def _at(value: Any, place: str, adapter: Framework) -> Any:
@@ -142,7 +142,7 @@ def main(name: str, files: Sequence[Any]) -> None:
     asked = AnsweringEnd(*files)
     program, slot, suffix = asked.receive()
     try:
-        found = in_own_terms(program, framework(name), slot, suffix)
+        found = as_native_code(program, framework(name), slot, suffix)
     except Exception as error:  # noqa: BLE001 - told, whatever it is
         asked.send(f"{type(error).__name__}: {error}")
     else:
@@ -151,5 +151,5 @@ def main(name: str, files: Sequence[Any]) -> None:
 
 #: First code of another interpreter that runs `main` of this module.
 START_ELSEWHERE = START.replace(
-    "from autotest.frameworks.served import main", "from autotest.replaying.own_terms import main"
+    "from autotest.frameworks.served import main", "from autotest.replaying.native_code import main"
 )

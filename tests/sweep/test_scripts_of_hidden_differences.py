@@ -13,7 +13,7 @@ from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.results.finding import Finding
 from autotest.results.sweep import Check
-from autotest.sweeping.hidden_differences import looked_into
+from autotest.sweeping.hidden_differences import hidden_finding
 from tests.sweep.planted import TORCH, lies_otherwise
 
 CALLS = {
@@ -31,7 +31,7 @@ def program(name: str, shape: tuple[int, ...] = (2, 3)) -> Program:
 
 
 def found(check: Check, name: str, shape: tuple[int, ...] = (2, 3)) -> Finding | None:
-    return looked_into(check, "it differs", "a sweep", program(name, shape), Pair(TORCH, lies_otherwise()))
+    return hidden_finding(check, "it differs", "a sweep", program(name, shape), Pair(TORCH, lies_otherwise()))
 
 
 def run(script: str, path: Path) -> object:

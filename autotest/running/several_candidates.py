@@ -13,13 +13,13 @@ from autotest.report import candidates as report
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.running import runner
-from autotest.running.judged_trials import JudgedTrials, Planned
+from autotest.running.judged_trials import JudgedTrials, PlannedTrial
 from autotest.running.run_hooks import run_hook
 from autotest.running.tally import Tally
 from autotest.storage.store import Store
-from autotest.trials.another_candidate import on_another
+from autotest.trials.another_candidate import outcome_on
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Outcome, Test, perform_next
+from autotest.trials.trial import Outcome, Test, run_next_without_comparison
 from generators import Schedule
 
 # pytest and unittest leave this module out of the traceback of a failed test.
@@ -40,7 +40,7 @@ class _Candidate:
     def name(self) -> str:
         return self.judged.context.pair.candidate.name
 
-    def take(self, planned: Planned, outcome: Outcome) -> None:
+    def take(self, planned: PlannedTrial, outcome: Outcome) -> None:
         self.attempt(lambda: self.judged.add(planned, outcome))
         self.done = self.done or self.judged.enough
 
@@ -73,11 +73,11 @@ def run_against_several(test: Test, context: RunContext) -> None:
             judged, avoided = runner.prepared(test, each)
             candidates.append(_Candidate(judged))
             lethal |= avoided
-        with runner.leaving_trail(context.options) as trail:
+        with runner.leaving_breadcrumb(context.options) as crumb:
             attempts = candidates[0].judged.needed * runner.ATTEMPTS_PER_TRIAL
             schedule = Schedule(attempts, thorough=context.options.half_precision)
             trials = runner.plan(test, context.options, Store(context.options.directory), schedule)
-            for planned in runner.not_lethal(trail, test, trials, lethal):
+            for planned in runner.not_lethal(crumb, test, trials, lethal):
                 _one_trial(test, planned, candidates, schedule)
                 for candidate in candidates:
                     candidate.judged.free_memory()
@@ -85,7 +85,7 @@ def run_against_several(test: Test, context: RunContext) -> None:
                     break
             for candidate in candidates:
                 candidate.finish()
-    _tell(candidates)
+    _raise_joint_failure(candidates)
 
 
 def against_each(test: Test, context: RunContext, run: Callable[[Test, RunContext], None]) -> None:
@@ -99,21 +99,21 @@ def against_each(test: Test, context: RunContext, run: Callable[[Test, RunContex
             candidate.judged.tally = tallies[-1] if tallies else candidate.judged.tally
             tallies.clear()
             candidates.append(candidate)
-    _tell(candidates)
+    _raise_joint_failure(candidates)
 
 
-def _one_trial(test: Test, planned: Planned, candidates: list[_Candidate], schedule: Schedule) -> None:
+def _one_trial(test: Test, planned: PlannedTrial, candidates: list[_Candidate], schedule: Schedule) -> None:
     """Run one trial with the first candidate that is not done, and replay it on the others."""
     first, *others = [candidate for candidate in candidates if not candidate.done]
     context = first.judged.context
     outcome = runner.run_planned(test, planned, context, lambda: _judge_waiting(candidates))
     if not planned.stored:
-        schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
-    replayed = [(candidate, on_another(outcome, candidate.judged.context.pair)) for candidate in others]
+        schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
+    replayed = [(candidate, outcome_on(outcome, candidate.judged.context.pair)) for candidate in others]
     first.take(planned, outcome)
     for candidate, another in replayed:
         pair = candidate.judged.context.pair
-        candidate.take(planned, another or perform_next(test, planned.seed, pair))
+        candidate.take(planned, another or run_next_without_comparison(test, planned.seed, pair))
 
 
 def _judge_waiting(candidates: list[_Candidate]) -> None:
@@ -122,7 +122,7 @@ def _judge_waiting(candidates: list[_Candidate]) -> None:
         if candidate.ended is None:
             candidate.attempt(candidate.judged.judge_waiting)
     if any(isinstance(candidate.ended, AutotestError) for candidate in candidates):
-        _tell(candidates)
+        _raise_joint_failure(candidates)
 
 
 def _result(candidate: _Candidate) -> report.CandidateResult:
@@ -141,16 +141,16 @@ def _against(ended: Exception) -> str:
     return ended.said if isinstance(ended, TrialsFailed) else str(ended)
 
 
-def _tell(candidates: list[_Candidate]) -> None:
+def _raise_joint_failure(candidates: list[_Candidate]) -> None:
     """Raise the joint failure of all candidates, if there is one."""
     lines = report.lines([_result(each) for each in candidates])
     found = [each.ended for each in candidates if isinstance(each.ended, Divergence)]
     if found:
         first, *others = found
         whole = report.report(lines, _against(first), [str(one) for one in found])
-        told = Divergence(whole, first.finding, first.place)
-        told.others = tuple(others)
-        raise told from None
+        joint = Divergence(whole, first.finding, first.place)
+        joint.others = tuple(others)
+        raise joint from None
     failed = [each for each in candidates if isinstance(each.ended, AutotestError)]
     if failed:
         error = failed[0].ended

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from autotest.base.errors import UsageError, made_by_the_test, of_the_test
+from autotest.base.errors import UsageError, as_test_mistake, is_test_mistake
 
-__tracebackhide__ = of_the_test  # as in recorder.py
+__tracebackhide__ = is_test_mistake  # as in recorder.py
 
 
-class Uncopied:
+class NotCopyable:
     """Raises an error that says what to write instead if the object is copied, pickled or used as a base class."""
 
     __slots__ = ()
@@ -21,14 +21,14 @@ class Uncopied:
         )
 
     def __copy__(self) -> NoReturn:
-        raise made_by_the_test(TypeError("a dual object cannot be copied; use .clone() on a tensor, or build it twice"))
+        raise as_test_mistake(TypeError("a dual object cannot be copied; use .clone() on a tensor, or build it twice"))
 
     def __deepcopy__(self, memo: Any) -> Any:
         self.__copy__()
 
     def __reduce__(self) -> NoReturn:
         why = "it holds live objects of two frameworks; write torch.save(x, path), copy.deepcopy(x) or .reference"
-        raise made_by_the_test(TypeError(f"a dual object cannot be pickled: {why}"))
+        raise as_test_mistake(TypeError(f"a dual object cannot be pickled: {why}"))
 
 
-__all__ = ["Uncopied"]
+__all__ = ["NotCopyable"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from autotest.emission import naming
-from autotest.emission.about import About
 from autotest.emission.compact import READ, script
+from autotest.emission.script_subject import ScriptSubject
 
 _STRIDES: Final = """\
 def strides(tensor):  # of the dimensions that have more than one element
@@ -51,7 +51,7 @@ print("same in {times} runs")
 """
 
 
-def other_strides(about: About, name: str) -> str | None:
+def other_strides(about: ScriptSubject, name: str) -> str | None:
     """Return the script for a result called `name` with other strides, or None if no short one exists."""
     said = "{reference} has strides {{expected}}, {candidate} {{actual}}".format(**about.fields)
     asks = "def laid_out(framework):\n    return strides(program(framework))\n\n"
@@ -59,7 +59,7 @@ def other_strides(about: About, name: str) -> str | None:
     return script(about, expression, _STRIDES + asks + _state(about, "laid_out", said), large=True)
 
 
-def other_memory(about: About, name: str, operand: int) -> str | None:
+def other_sharing(about: ScriptSubject, name: str, operand: int) -> str | None:
     """Return the script for a result called `name` that shares memory with an input on one side only.
 
     `operand` is the slot of the input. Return None if no short script exists.
@@ -71,7 +71,7 @@ def other_memory(about: About, name: str, operand: int) -> str | None:
     return script(about, expression, _ALIAS + _state(about, "together", said), both, large=True)
 
 
-def unlike_itself(about: About, name: str) -> str | None:
+def nondeterministic(about: ScriptSubject, name: str) -> str | None:
     """Return the script for a candidate whose value called `name` changes when the program runs again.
 
     Return None if no short script exists.
@@ -81,7 +81,7 @@ def unlike_itself(about: About, name: str) -> str | None:
     return script(about, expression, check, large=True)
 
 
-def _state(about: About, fact: str, said: str) -> str:
+def _state(about: ScriptSubject, fact: str, said: str) -> str:
     """Return the part of a script that compares the results of the function `fact` and prints `said` if they differ."""
     check = _STATE.format(fact=fact, said=said, namespace=about.fields["namespace"])
     return about.imports_then(f"expected = {fact}({about.root})") + check

@@ -10,12 +10,12 @@ import pytest
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison.elementwise import Statistics
-from autotest.emission.own_terms import OwnTerms, ScriptRequest, script, without_place
+from autotest.emission.native_script import NativeCode, ScriptRequest, script, without_place
 from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref
-from autotest.replaying.own_terms import in_own_terms
-from tests.support import otherwise
+from autotest.replaying.native_code import as_native_code
+from tests.support import block_framework
 
 FLOATS = {"requires_grad": True, "device": "cpu"}
 CONSTANT = {"requires_grad": False, "device": "cpu"}
@@ -51,8 +51,8 @@ def ran(lines, result, names):
 
 
 def test_functions_are_called_by_their_own_names():
-    adapter = otherwise.framework()
-    terms = in_own_terms(program(*TANH, shapes=((2, 3), (2,))), adapter, 3)
+    adapter = block_framework.framework()
+    terms = as_native_code(program(*TANH, shapes=((2, 3), (2,))), adapter, 3)
     assert terms.lines[-2:] == (
         "v2 = other.hyperbolic_tangent(x0)",
         "v3 = other.total(v2, axis=1, keep=False)",
@@ -62,8 +62,8 @@ def test_functions_are_called_by_their_own_names():
 
 
 def test_gradients_are_those_of_one_function():
-    adapter = otherwise.framework()
-    terms = in_own_terms(program(*TANH, BACKWARD, shapes=((2, 3), (2,))), adapter, 0, ".grad")
+    adapter = block_framework.framework()
+    terms = as_native_code(program(*TANH, BACKWARD, shapes=((2, 3), (2,))), adapter, 0, ".grad")
     text = "\n".join(terms.lines)
     assert "def forward(x0):\n    v2 = other.hyperbolic_tangent(x0)" in text
     assert "    return v3" in text
@@ -72,38 +72,38 @@ def test_gradients_are_those_of_one_function():
 
 
 def test_what_is_written_in_place_becomes_another_value():
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     calls = (
         ("method", "clone", (Ref(0),), {}),
         ("operator", "setitem", (Ref(1), (0, slice(None, None, 2)), 9.0), {}),
         ("method", "sum", (Ref(1),), {}),
     )
-    terms = in_own_terms(program(*calls), adapter, 3)
+    terms = as_native_code(program(*calls), adapter, 3)
     assert values(terms, adapter) == 9 + 2 + 9 + 4 + 5 + 6
 
 
 def test_what_nobody_looks_at_is_left_out():
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     calls = (("function", "exp", (Ref(0),), {}), ("function", "tanh", (Ref(0),), {}))
-    assert not any("exponential" in line for line in in_own_terms(program(*calls), adapter, 2).lines)
+    assert not any("exponential" in line for line in as_native_code(program(*calls), adapter, 2).lines)
 
 
 def test_a_parameter_of_a_numbered_layer_is_read_by_its_whole_name():
-    adapter = otherwise.framework()
+    adapter = block_framework.framework()
     calls = (("function", "nn.Linear", (3, 2), {}), ("function", "nn.Sequential", (Ref(1),), {}))
     made = program(*calls)
     state = Call("load_state", "", (Ref(2), {"0.weight": Captured(1)}), {}, 3)
     given = Program((*made.calls, state), (*made.arrays, Array(np.full((2, 3), 5, "float32"), "float32")))
-    assert values(in_own_terms(given, adapter, 2, ".0.weight"), adapter) == [[5.0] * 3] * 2
+    assert values(as_native_code(given, adapter, 2, ".0.weight"), adapter) == [[5.0] * 3] * 2
 
 
 def test_a_framework_that_speaks_torch_needs_none_of_this():
-    assert in_own_terms(program(*TANH, shapes=((2, 3), (2,))), TorchFramework(), 3) is None
+    assert as_native_code(program(*TANH, shapes=((2, 3), (2,))), TorchFramework(), 3) is None
 
 
 def test_what_is_too_large_for_a_line_has_another_script():
     with pytest.raises(NotReplayable, match="too large"):
-        in_own_terms(program(("function", "tanh", (Ref(0),), {}), shapes=((70, 70),)), otherwise.framework(), 1)
+        as_native_code(program(("function", "tanh", (Ref(0),), {}), shapes=((70, 70),)), block_framework.framework(), 1)
 
 
 def asked(**changes):
@@ -112,7 +112,7 @@ def asked(**changes):
 
 
 SIMPLE = program(("function", "tanh", (Ref(0),), {}))
-RIGHT = OwnTerms("import numpy as other", ("v1 = other.tanh(other.arange(1.0, 7.0).reshape(2, 3))",), "v1")
+RIGHT = NativeCode("import numpy as other", ("v1 = other.tanh(other.arange(1.0, 7.0).reshape(2, 3))",), "v1")
 WRONG = RIGHT._replace(lines=("v1 = other.sinh(other.arange(1.0, 7.0).reshape(2, 3))",))
 RAISING = RIGHT._replace(lines=("v1 = other.tanh('words')",))
 #: Raises when it is read, not when it is made.
@@ -183,7 +183,7 @@ def test_the_interpreter_may_be_named_to_the_script_and_must_be_where_it_is_for_
 @pytest.mark.parametrize("name", ["mlx", "paddle"])
 def test_frameworks_are_asked_as_their_users_would(name):
     pytest.importorskip({"mlx": "mlx.core"}.get(name, name))
-    terms = in_own_terms(program(*TANH, BACKWARD, shapes=((2, 3), (2,))), framework(name), 0, ".grad")
+    terms = as_native_code(program(*TANH, BACKWARD, shapes=((2, 3), (2,))), framework(name), 0, ".grad")
     found = np.array(ran([terms.imports, *terms.lines], terms.result, {}).tolist())
     x = np.arange(1, 7).reshape(2, 3)
     assert np.allclose(found, (1 - np.tanh(x) ** 2) * np.array([[1.0], [2.0]]), atol=1e-6)

@@ -14,7 +14,7 @@ _OWN = __package__
 CodePosition = tuple[CodeType, int]
 
 
-def here() -> CodePosition:
+def call_site() -> CodePosition:
     """Return the innermost line of the call stack outside of this package and of modules that define `HIDE`."""
     frame = sys._getframe(2)  # the caller is a constructor of this package
     while True:
@@ -31,7 +31,7 @@ def here() -> CodePosition:
     return frame.f_code, frame.f_lasti
 
 
-def text(where: CodePosition) -> str:
+def location(where: CodePosition) -> str:
     """Return ``file:line`` for `where`."""
     code, instruction = where
     line = code.co_firstlineno

@@ -77,7 +77,7 @@ def test_what_is_documented_is_no_mismatch(name):
         outcome = trial(body, TorchFramework(), check_grad="numeric", seed=seed)
         assert agrees(outcome)
         assert not outcome.complaint
-        assert outcome.numeric == pairs
+        assert outcome.numeric_pairs == pairs
 
 
 #: What is like one of them, and has its derivative.
@@ -100,7 +100,7 @@ ORDINARY = {
 def test_what_has_its_derivative_is_held_against_differences(name):
     outcome = trial(ORDINARY[name], TorchFramework(), check_grad="numeric")
     assert agrees(outcome)
-    assert outcome.numeric > 0
+    assert outcome.numeric_pairs > 0
 
 
 def test_a_wrong_gradient_beside_such_a_call_is_found():

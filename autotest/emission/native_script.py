@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import compact, naming
-from autotest.emission.about import docstring, quotable
+from autotest.emission.script_subject import docstring, quotable
 from autotest.program import Program
 from autotest.program.dtypes import is_differentiable
 
 
-class OwnTerms(NamedTuple):
+class NativeCode(NamedTuple):
     """A program in the native API of a framework: the import lines, the statements, and the observed expression."""
 
     imports: str
@@ -115,7 +115,7 @@ except Exception as error:
 
 
 def script(
-    program: Program, reference: str, candidate: str, terms: OwnTerms | None, asked: ScriptRequest
+    program: Program, reference: str, candidate: str, terms: NativeCode | None, asked: ScriptRequest
 ) -> str | None:
     """Return the text of a script, or None if the finding is not simple enough.
 
@@ -192,4 +192,4 @@ def _same(asked: ScriptRequest) -> str:
     return f"np.shape(expected) == np.shape(actual) and {close if floating else plain}"
 
 
-__all__ = ["OwnTerms", "ScriptRequest", "script", "without_place"]
+__all__ = ["NativeCode", "ScriptRequest", "script", "without_place"]

@@ -22,7 +22,7 @@ _LONGEST = 30
 _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
-def given(record: Record, gradients: int, *, special_values: bool) -> Coverage:
+def features_of(record: Record, gradients: int, *, special_values: bool) -> Coverage:
     """Return the features of one accepted trial, by operator.
 
     Args:
@@ -91,13 +91,13 @@ def _arguments(record: Record, call: Call) -> Iterator[str]:
     if call.kind in ("function", "method"):
         given = call.args[owner:]
         whose = record.expected[call.args[0].slot] if owner and type(call.args[0]) is Ref else None
-        if any(map(_is_told, given)):
+        if any(map(_is_counted, given)):
             names = record.pair.argument_names(call.kind, call.target, whose, len(given), tuple(call.kwargs))
             named += zip(names, given, strict=False)
     for name, value in named:
-        if _is_told(value):
+        if _is_counted(value):
             yield argument(name, value)
 
 
-def _is_told(value: object) -> bool:
+def _is_counted(value: object) -> bool:
     return isinstance(value, _PLAIN) and len(repr(value)) <= _LONGEST

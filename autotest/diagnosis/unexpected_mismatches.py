@@ -24,9 +24,9 @@ from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
 from autotest.recording.recorder import Recorder
-from autotest.replaying.operator_shown import operator_shown
+from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.ledger import Ledger, LedgerEntry
-from autotest.trials.trial import Outcome, Test, perform, settle
+from autotest.trials.trial import Outcome, Test, compare_outcomes, run_without_comparison
 
 #: The largest number of known mismatches that are repaired in one trial.
 _MOST = 12
@@ -36,19 +36,20 @@ _ENDS = ("exception", "accepted", "out of memory")
 
 @np.errstate(all="ignore")
 @warnings_ignored()
-def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> bool:
+def find_unexpected(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> bool:
     """Return whether `outcome`, whose first mismatch `ledger` expects, has a mismatch that the ledger does not expect.
 
-    If so, `outcome.mismatches`, `outcome.beyond` and `outcome.set_aside` are set to the unexpected mismatches, the
-    repaired program and the differences that are ignored in it. `outcome.met_beyond` receives the ledger entries met.
+    If so, `outcome.mismatches`, `outcome.repaired_program` and `outcome.ignored_differences` are set to the unexpected
+    mismatches, the repaired program and the differences that are ignored in it. `outcome.further_expected` receives
+    the ledger entries met.
     """
 
     def known(program: Program, mismatch: Mismatch) -> LedgerEntry | None:
-        return ledger.expects(test.id, mismatch, operator_shown(program, mismatch, pair))
+        return ledger.expects(test.id, mismatch, operator_of_mismatch(program, mismatch, pair))
 
     try:
         if outcome.mismatches[0].symptom == "exception":
-            again = _past_refusals(test, outcome.seed, pair, known)
+            again = _continued_after_refusals(test, outcome.seed, pair, known)
             if not again.mismatches:
                 return False
             program, mismatches = again.program, again.mismatches
@@ -68,17 +69,17 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
             first = agreement.mismatches[0]
             entry = known(program, first)
             if entry is not None:
-                outcome.met_beyond.append(entry)
+                outcome.further_expected.append(entry)
             else:
-                outcome.mismatches, outcome.beyond = agreement.mismatches, program
-                outcome.set_aside = settings.set_aside
+                outcome.mismatches, outcome.repaired_program = agreement.mismatches, program
+                outcome.ignored_differences = settings.set_aside
                 return True
-            if any(known(program, item) is None for item in _beside(agreement, first)):
+            if any(known(program, item) is None for item in _similar_in_same_call(agreement, first)):
                 # Results of one call do not depend on each other: to know one mismatch does not explain the others.
-                name = f"{first.symptom} {operator_shown(program, first, pair)} {first.place} {first.operand}"
+                name = f"{first.symptom} {operator_of_mismatch(program, first, pair)} {first.place} {first.operand}"
                 settings = dataclasses.replace(settings, set_aside=(*settings.set_aside, name))
             else:
-                program, settings = _put_right(agreement, first, pair, settings)
+                program, settings = _corrected(agreement, first, pair, settings)
     except NotReplayable:
         return False
     except Exception:  # noqa: BLE001 - a program that cannot run on other operands shows nothing new
@@ -86,7 +87,7 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
     return False
 
 
-def _past_refusals(
+def _continued_after_refusals(
     test: Test, seed: int, pair: Pair, known: Callable[[Program, Mismatch], LedgerEntry | None]
 ) -> Outcome:
     """Run the trial again, and continue after calls that the candidate is known to reject."""
@@ -94,18 +95,18 @@ def _past_refusals(
     def is_known_refusal(recorder: Recorder, mismatch: Mismatch) -> bool:
         return mismatch.symptom == "exception" and known(recorder.snapshot(), mismatch) is not None
 
-    outcome = perform(test.body, seed, test.settings, pair, is_known_refusal=is_known_refusal)
-    settle([outcome], test.settings)
+    outcome = run_without_comparison(test.body, seed, test.settings, pair, is_known_refusal=is_known_refusal)
+    compare_outcomes([outcome], test.settings)
     return outcome
 
 
-def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Settings) -> tuple[Program, Settings]:
+def _corrected(agreement: Agreement, first: Mismatch, pair: Pair, settings: Settings) -> tuple[Program, Settings]:
     """Return the program with the reference's value at the place of `first`, or settings that ignore that mismatch."""
     program = agreement.program
     if first.symptom in _ENDS:
         return upto(program, first.slot), settings
     aside = dataclasses.replace(
-        settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_shown(program, first, pair)}")
+        settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_of_mismatch(program, first, pair)}")
     )
     if any(item.name == first.name and item.symptom != first.symptom for item in agreement.mismatches):
         return program, aside  # its other mismatches are looked at before its value is replaced
@@ -125,7 +126,7 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
     return (program, aside) if right is None else (right, settings)
 
 
-def _beside(agreement: Agreement, first: Mismatch) -> list[Mismatch]:
+def _similar_in_same_call(agreement: Agreement, first: Mismatch) -> list[Mismatch]:
     """Return the mismatches like `first` in other results of its call, or in gradients of the call's other operands."""
     calls = agreement.program.calls
     use = first_use(calls, first.slot) if first.operand else None

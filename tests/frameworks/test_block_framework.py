@@ -12,7 +12,7 @@ from autotest.frameworks import Pair
 from autotest.frameworks import framework as plain_torch
 from autotest.sweeping.judging import Judge
 from tests.support import running
-from tests.support.otherwise import Block, framework, with_wrong_sine
+from tests.support.block_framework import Block, framework, with_wrong_sine
 
 #: Test bodies of tests/alignment, as they stand there.
 FUNCTIONS = [
@@ -36,7 +36,7 @@ METHODS = [
 @pytest.fixture
 def alignment(monkeypatch):
     """``alignment(name)``: a module of tests/alignment, whose candidate is the strange framework."""
-    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.otherwise:framework")
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.block_framework:framework")
     return lambda name: importlib.import_module(f"tests.alignment.{name}")
 
 

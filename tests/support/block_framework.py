@@ -114,7 +114,7 @@ def _namespace() -> types.SimpleNamespace:
     )
 
 
-class Otherwise(Functional):
+class BlockFramework(Functional):
     """The adapter. `replace` maps names to functions that turn the framework's original function into another one."""
 
     module = "torch"
@@ -123,7 +123,7 @@ class Otherwise(Functional):
     dtypes = ("float32", "float64", "int64", "bool")
 
     def __init__(self, replace: Mapping[str, Callable[[Any], Any]] | None = None, made_by: str = "framework") -> None:
-        super().__init__("otherwise", f"tests.support.otherwise:{made_by}")
+        super().__init__("otherwise", f"tests.support.block_framework:{made_by}")
         self._replace = dict(replace or {})
 
     @functools.cached_property
@@ -243,11 +243,11 @@ def _with_one(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return (*shape[:at], 1, *shape[at:])
 
 
-def framework() -> Otherwise:
+def framework() -> BlockFramework:
     """Return the framework without faults."""
-    return Otherwise()
+    return BlockFramework()
 
 
-def with_wrong_sine() -> Otherwise:
+def with_wrong_sine() -> BlockFramework:
     """Return the framework with a sine that is 1 % too large."""
-    return Otherwise({"sine": lambda sine: lambda block: Block(sine(block)._inside * 1.01)}, "with_wrong_sine")
+    return BlockFramework({"sine": lambda sine: lambda block: Block(sine(block)._inside * 1.01)}, "with_wrong_sine")

@@ -31,7 +31,7 @@ def _sizes(given: Sequence[Any]) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
 
 
-def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
+def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     """Return a mapping from torch's names to functions of the arrays of `mx`.
 
     Args:
@@ -69,20 +69,20 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         return mx.where(spread == 0, 0, mx.sqrt(mx.where(spread == 0, 1, spread)))
 
     def extreme(
-        value: Callable[..., Any], place: Callable[..., Any], pairwise: Callable[..., Any]
+        value: Callable[..., Any], index_function: Callable[..., Any], pairwise: Callable[..., Any]
     ) -> Callable[..., Any]:
         def extremes(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
             if dim is None:
                 return value(input)
             if is_array(dim):
                 return pairwise(input, dim)
-            places = place(mx.stop_gradient(input), axis=dim, keepdims=True).astype(mx.int64)
+            places = index_function(mx.stop_gradient(input), axis=dim, keepdims=True).astype(mx.int64)
             found = mx.take_along_axis(input, mx.stop_gradient(places), axis=dim)
             return (found, places) if keepdim else (mx.squeeze(found, dim), mx.squeeze(places, dim))
 
         return extremes
 
-    def place(found: Callable[..., Any]) -> Callable[..., Any]:
+    def index_function(found: Callable[..., Any]) -> Callable[..., Any]:
         return lambda input, dim=None, keepdim=False: found(input, axis=dim, keepdims=keepdim).astype(mx.int64)
 
     def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -213,8 +213,8 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
     table |= {
         "max": extreme(mx.max, mx.argmax, mx.maximum),
         "min": extreme(mx.min, mx.argmin, mx.minimum),
-        "argmax": place(mx.argmax),
-        "argmin": place(mx.argmin),
+        "argmax": index_function(mx.argmax),
+        "argmin": index_function(mx.argmin),
         "var": variance,
         "std": std,
         "add": add,

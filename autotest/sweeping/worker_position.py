@@ -34,10 +34,10 @@ class WorkerPosition(NamedTuple):
     #: Start of the sample, or of the current step, in seconds of `time.monotonic`.
     began: float
     #: Whether it generates the next sample. `sample` is then the previous one.
-    making: bool
+    generating: bool
 
 
-class Trail:
+class PositionFile:
     """The file of one worker, open for writing.
 
     The file may be read at any moment. Therefore each number is written by a single store, not by `struct`, which
@@ -48,7 +48,7 @@ class Trail:
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), _STATE.size)
         self._numbers, self._times = memoryview(self._memory).cast("q"), memoryview(self._memory).cast("d")
-        self.rest()
+        self.idle()
 
     def sample(self, unit: int, index: int) -> None:
         """Record that a sample has been generated, and is judged next."""
@@ -77,7 +77,7 @@ class Trail:
         """Return the position written last, by this process or by a fork of it."""
         return _position(self._memory)
 
-    def rest(self) -> None:
+    def idle(self) -> None:
         """Record that no sample is being judged."""
         self.sample(-1, -1)
 
@@ -93,5 +93,5 @@ def read(path: Path) -> WorkerPosition:
 
 
 def _position(written: bytes | mmap.mmap) -> WorkerPosition:
-    unit, sample, running, began, making = _STATE.unpack_from(written)
-    return WorkerPosition(unit, sample, Running(running), began, bool(making))
+    unit, sample, running, began, generating = _STATE.unpack_from(written)
+    return WorkerPosition(unit, sample, Running(running), began, bool(generating))

@@ -50,7 +50,7 @@ def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
 
 
-def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
+def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
     """Return a mapping from torch's names to functions of tensors.
 
     Args:
@@ -90,7 +90,7 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
 
         return extremes
 
-    def place(name: str) -> Callable[..., Any]:
+    def index_function(name: str) -> Callable[..., Any]:
         return lambda input, dim=None, keepdim=False: cast(getattr(input, name)(dim, keepdim), "int64")
 
     def several(name: str) -> Callable[..., Any]:
@@ -176,7 +176,8 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
         "add": scaled("add"), "sub": scaled("sub"), "div": div, "true_divide": div,
         "var": spread("var"), "std": spread("std"), "max": extreme("max", "maximum"),
         "min": extreme("min", "minimum"),
-        "argmax": place("argmax"), "argmin": place("argmin"), "cat": joined("cat"), "stack": joined("stack"),
+        "argmax": index_function("argmax"), "argmin": index_function("argmin"),
+        "cat": joined("cat"), "stack": joined("stack"),
         "reshape": lambda input, *shape: input.reshape(_sizes(shape)),
         "view": lambda input, *shape: input.reshape(_sizes(shape)),
         "permute": lambda input, *dims: input.permute(_sizes(dims)),

@@ -11,38 +11,38 @@ from autotest.base.settings import Settings
 from autotest.comparison import Side
 from autotest.frameworks import Pair
 from autotest.program import Call
+from autotest.recording.call_observer import CallObserver, current_observer, notifying
 from autotest.recording.recorder import Recorder
-from autotest.recording.watching import Watch, watched, watching
-from autotest.trials.returned import tells_both
-from autotest.trials.trial import Outcome, perform
+from autotest.trials.returned import changes_modes_of_both_sides
+from autotest.trials.trial import Outcome, run_without_comparison
 
 # pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
 __unittest = True
 
 
-def must_tell_both(body: Callable[[], Any], outcome: Outcome, settings: Settings, pair: Pair) -> None:
+def check_one_sided_modes(body: Callable[[], Any], outcome: Outcome, settings: Settings, pair: Pair) -> None:
     """Raise `UsageError`, at the line of `body`, if the body changed a mode on one side only.
 
     `body` runs again with the choices of `outcome`, and the modes of both sides are read before each call. This is too
     expensive for every trial: use it only for a trial whose mismatch no replay shows.
     """
-    asking = _Asking(pair, watching())
-    with watched(asking):
+    observer = _ModeObserver(pair, current_observer())
+    with notifying(observer):
         try:
-            perform(body, outcome.seed, settings, pair, outcome.choices)
+            run_without_comparison(body, outcome.seed, settings, pair, outcome.choices)
         except Exception as error:  # raised by a body that behaves differently this time: no evidence
-            if error is asking.complaint:
+            if error is observer.complaint:
                 raise
 
 
 @dataclasses.dataclass(slots=True)
-class _Asking:
-    """Watch that reads the modes of both sides at each call, and compares them with those at the previous call."""
+class _ModeObserver:
+    """Observer that reads the modes of both sides at each call, and compares them with those at the previous call."""
 
     pair: Pair
-    #: The watch that was active before this one, or None.
-    outer: Watch | None
+    #: The observer that was active before this one.
+    outer: CallObserver
     #: The modes of each side at the previous call, and the number of calls recorded by then.
     before: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     written: int = 0
@@ -50,28 +50,27 @@ class _Asking:
     complaint: UsageError | None = None
 
     def __post_init__(self) -> None:
-        self.before = self._asked()
+        self.before = self._modes()
 
-    def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
-        if self.outer is not None:
-            self.outer.about_to(recorder, side, call)
-        before, self.before = self.before, self._asked()
-        if not any(map(tells_both, (call, *recorder.calls[self.written :]))):
+    def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
+        self.outer.before_call(recorder, side, call)
+        before, self.before = self.before, self._modes()
+        if not any(map(changes_modes_of_both_sides, (call, *recorder.calls[self.written :]))):
             changed = [
                 {name: now for name, now in after.items() if now != earlier.get(name)}
                 for earlier, after in zip(before, self.before, strict=True)
             ]
-            for name in dict.fromkeys(name for told in changed for name in told):
-                self._must_be_of_both(name, [name in told for told in changed], call)
+            for name in dict.fromkeys(name for changed_on in changed for name in changed_on):
+                self._check_changed_on_both(name, [name in changed_on for changed_on in changed], call)
         self.written = len(recorder.calls)
 
-    def _asked(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def _modes(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         return self.pair.reference.told(), self.pair.candidate.told()
 
-    def _must_be_of_both(self, name: str, told: list[bool], call: Call) -> None:
-        if all(told):
+    def _check_changed_on_both(self, name: str, changed_on: list[bool], call: Call) -> None:
+        if all(changed_on):
             return
-        alone = self.pair.sides[told.index(True)]
+        alone = self.pair.sides[changed_on.index(True)]
         done = "a tensor was made" if call.kind == "tensor" else f"{call.target} was called"
         self.complaint = UsageError(
             f"{done} after {alone}'s own {name} had changed only that side, so the sides compute differently: write "

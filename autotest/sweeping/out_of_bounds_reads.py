@@ -15,7 +15,7 @@ from autotest.sources.mutated_layouts import viewed
 from autotest.sweeping.backward import results
 
 #: Minimum number of elements on either side of an input.
-_BESIDE: Final = 512
+_MARGIN: Final = 512
 #: Their values, one per run. The signs differ, because infinity times 1 and infinity times 2 are the same.
 _NUMBERS: Final = (-3, 0, 2)
 #: Calls that may legitimately access the whole memory that a view is laid out in.
@@ -27,7 +27,7 @@ def reads_out_of_bounds(program: Program, framework: Framework) -> bool:
     if any(call.target in _MEMORY for call in program.calls):
         return False
     forward = _forward(program)
-    first, *others = (_given(_beside(forward, number), framework) for number in _NUMBERS)
+    first, *others = (_given(_inside_larger(forward, number), framework) for number in _NUMBERS)
     return any(other != first for other in others)
 
 
@@ -42,12 +42,12 @@ def _forward(program: Program) -> Program:
     return assembled(plain, program.arrays, program.undefined)[0]
 
 
-def _beside(program: Program, number: int) -> Program:
+def _inside_larger(program: Program, number: int) -> Program:
     """Return `program` with inputs that are slices from the middle of larger arrays, filled with `number` elsewhere."""
     for index in [call.args[0].index for call in program.inputs()]:
         data = program.arrays[index].data
         own = np.atleast_1d(data)
-        rows = _BESIDE * max(len(own), 1) // max(own.size, 1) + 1
+        rows = _MARGIN * max(len(own), 1) // max(own.size, 1) + 1
         around = np.full((rows, *own.shape[1:]), number).astype(data.dtype)
         cut = slice(rows, rows + len(own)) if data.ndim else rows
         program = viewed(program, index, np.concatenate([around, own, around]), ("operator", "getitem", (cut,)))

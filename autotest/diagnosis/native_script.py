@@ -6,16 +6,16 @@ import contextlib
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import names
-from autotest.emission.own_terms import OwnTerms, ScriptRequest, script
+from autotest.emission.native_script import NativeCode, ScriptRequest, script
 from autotest.frameworks import Pair
 from autotest.frameworks.interpreter import Interpreter
 from autotest.frameworks.peer import Peer
 from autotest.program import Program
-from autotest.replaying.own_terms import START_ELSEWHERE, in_own_terms
+from autotest.replaying.native_code import START_ELSEWHERE, as_native_code
 from autotest.results.finding import Finding
 
 
-def own_script(finding: Finding, pair: Pair) -> str | None:
+def native_script(finding: Finding, pair: Pair) -> str | None:
     """Return a script that needs neither this library nor an adapter; None if there is no such script."""
     candidate, first, program = pair.candidate, finding.first, finding.program
     assert program is not None
@@ -38,24 +38,24 @@ def own_script(finding: Finding, pair: Pair) -> str | None:
             first.symptom,
             name,
             first.statistics,
-            candidate.place if isinstance(candidate, Interpreter) else "",
+            candidate.absolute_path if isinstance(candidate, Interpreter) else "",
         )
         return script(program, reference, other, terms, asked)
     except Exception:  # noqa: BLE001 - if this script cannot be written, the general one is used
         return None
 
 
-def _terms(program: Program, pair: Pair, slot: int, suffix: str) -> OwnTerms | None:
+def _terms(program: Program, pair: Pair, slot: int, suffix: str) -> NativeCode | None:
     candidate = pair.candidate
     if not isinstance(candidate, Interpreter):
-        return in_own_terms(program, candidate, slot, suffix)
+        return as_native_code(program, candidate, slot, suffix)
     if candidate.inner == "torch":
         return None
     with contextlib.closing(Peer(candidate.python, candidate.inner, START_ELSEWHERE)) as peer:
         found = peer.ask((program, slot, suffix))
     if isinstance(found, str):
         raise NotReplayable(found)
-    return None if found is None else OwnTerms(*found)
+    return None if found is None else NativeCode(*found)
 
 
-__all__ = ["own_script"]
+__all__ = ["native_script"]

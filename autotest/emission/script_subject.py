@@ -36,7 +36,7 @@ class Script:
     on_cpu: bool = True
 
 
-class About(NamedTuple):
+class ScriptSubject(NamedTuple):
     """The subject of a script: a program and its sides, and the title and notes at the top."""
 
     program: Program

@@ -8,15 +8,17 @@ from typing import Any
 from autotest.recording.record import Record
 
 
-def reached(record: Record, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+def reference_gradients(
+    record: Record, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
     """Return the gradients of the reference's `outputs` with respect to `inputs`; None for an input without influence.
 
     Tensors that retain their gradients accumulate this one as well, and only on the reference. Their earlier gradients
     are therefore restored.
     """
     reference = record.pair.reference
-    told = [call.args[0].slot for call in record.calls if call.target == "retain_grad"]
-    retaining = [record.expected[slot] for slot in dict.fromkeys(told)]
+    retained = [call.args[0].slot for call in record.calls if call.target == "retain_grad"]
+    retaining = [record.expected[slot] for slot in dict.fromkeys(retained)]
     before = [reference.gradient(tensor) for tensor in retaining]
     named = {"retain_graph": True, "allow_unused": True}
     found = reference.invoke("function", "autograd.grad", (outputs, inputs, cotangents), named)
@@ -25,4 +27,4 @@ def reached(record: Record, outputs: Sequence[Any], inputs: Sequence[Any], cotan
     return list(found)
 
 
-__all__ = ["reached"]
+__all__ = ["reference_gradients"]

@@ -35,6 +35,9 @@ _FEW_DIMENSIONS = 2
 #: Least open rank when the ranks of two arrays differ, by level of `partner` and by turn. At ``fewer`` the arrays have
 #: one and two dimensions, four and one, three and none; at ``other`` none and three.
 _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "other": (3,)})
+#: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0 the second
+#: array is. Many operators have a separate path for a single number, whatever its rank.
+_FIRST_SINGLE = 2
 #: Index of the third array of a trial, requested with the same arguments as the first two.
 _THIRD = 2
 _HUGE_SIZES = frozenset(("long", "large"))
@@ -172,6 +175,8 @@ class Exploration:
                 own = common[1:]
             elif partner == "other":
                 own = ()
+        elif not self._partners and partner == "fewer" and self.turn("partner") == _FIRST_SINGLE:
+            own = _single(common, dims)
         self._commons.setdefault(rank, (common, dims))
         self._partners[key] = (common, own)
         return own
@@ -314,7 +319,11 @@ class Exploration:
                 # Ones in all of these, so that two trials cover more than half of the pairs of dimensions.
                 return tuple([1 if axis in wide else size for axis, size in enumerate(common)])
             return self._with_ones(common, dims, wide or None)
-        if level == "fewer" and turns == 1 and len(common) > _FEW_DIMENSIONS:
+        if level == "fewer" and turns == _FIRST_SINGLE:
+            return common
+        if level == "fewer" and not turns:
+            return _single(common, dims)
+        if level == "fewer" and len(common) > _FEW_DIMENSIONS:
             # The rank is given: ones before and after the channels, like a bias or a scale per channel.
             around = {axis for axis in open_axes(common, dims) if axis != 1}
             return tuple([1 if axis in around else size for axis, size in enumerate(common)])
@@ -371,6 +380,12 @@ def _drawn(size: Any, source: Source, axis: int) -> int:
 
 def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:
     return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
+
+
+def _single(shape: Shape, dims: Sequence[Any]) -> Shape:
+    """Return `shape` with a 1 in each open dimension: if all are open, a single number of this rank."""
+    axes = open_axes(shape, dims)
+    return tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
 
 
 def _whole_blocks(size: int) -> int:

@@ -262,6 +262,13 @@ def test_each_of_two_dimensions_alone_is_broadcast() -> None:
     assert {(True, False, True), (False, True, True), (True, False, False), (False, True, False)} <= seen
 
 
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4])
+def test_a_single_number_of_the_given_rank_is_drawn_and_broadcast_as_either_operand(ndim: int) -> None:
+    pairs = trials(lambda: (explored_array(ndim).data, explored_array(ndim).data))
+    assert any(one.size == 1 < two.size for one, two in pairs if _broadcast(one.shape, two.shape))
+    assert any(two.size == 1 < one.size for one, two in pairs if _broadcast(one.shape, two.shape))
+
+
 def test_long_rows_end_in_an_extreme_in_some_trials() -> None:
     rows = [row for one in trials(lambda: explored_array(2, low=-4, high=4)) for row in one.data if len(row) > 8]
     assert sum(row[-1] == row.max() for row in rows) > len(rows) / 8

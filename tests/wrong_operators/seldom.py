@@ -221,6 +221,18 @@ SIZES = [
         called(lambda x, dim, index: index.numel() > 1000),
         lambda: torch.gather(plain(dim0=5, dim1=3), 0, random_tensor(ndim=2, dim1=3, dtype=int, low=0, high=5)),
     ),
+    Wrong(
+        "mean of a single number in two dimensions",
+        "mean",
+        called(lambda x: x.shape == (1, 1)),
+        lambda: torch.mean(plain()),
+    ),
+    Wrong(
+        "sub from a single number in three dimensions",
+        "sub",
+        called(lambda x, y: x.numel() == 1 < y.numel()),
+        lambda: torch.sub(random_tensor(ndim=3), random_tensor(ndim=3)),
+    ),
 ]
 
 SELDOM = [*ENDS, *OPTIONS, *NUMBERS, *SIZES]

@@ -31,8 +31,12 @@ _RARE = 0.5
 _Level = tuple[int, int]
 #: What an alternative is combined with: one such level, or the levels of two earlier choices.
 _Beside = _Level | tuple[_Level, _Level]
-#: Worth of a new pair of two of the test's choices. A new pair of a choice and a feature of the plan is worth 1.
+#: Worth of a new pair of two of the test's choices. A new pair of a choice and a feature of the plan is worth 1 if one
+#: row has this feature, a quarter if two have, a ninth if three have: rare features have few rows to be paired in.
 _OF_CHOICES = 20.0
+#: Step from one row to the next while alternatives are assigned. In the order of the plan, the rows with the most
+#: features would come last, when few alternatives are left.
+_STEP = 7
 #: Worth of a new triple of choices, and the number of earlier choices that triples are made with.
 _OF_THREE, _MOST_IN_THREES = 10.0, 4
 #: Worth of a new pair of a choice and "NaN or infinities among the numbers", which few trials have; and the level that
@@ -109,9 +113,12 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
         return None
     earlier = [_assigned(block, column[:length]) for length in range(1, len(column))]
     had: Counter[tuple[int, _Beside]] = Counter()
-    dealt: list[int] = []
-    for place in range(BLOCK):
-        features = [*enumerate(row(block * BLOCK + place))]
+    rows = [[*enumerate(row(block * BLOCK + place))] for place in range(BLOCK)]
+    times = Counter(feature for features in rows for feature in features)
+    dealt = [0] * BLOCK
+    for step in range(BLOCK):
+        place = step * _STEP % BLOCK
+        features = rows[place]
         choices = [(len(features) + at, -1 if other is None else other[place]) for at, other in enumerate(earlier)]
         twos = [*itertools.combinations(choices[:_MOST_IN_THREES], 2)]
         alike = [_AMONG_NOT_FINITE] if features[_VALUES][1] in _NOT_FINITE else []
@@ -120,13 +127,14 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
             level: int,
             place: int = place,
             new_pairs: tuple[tuple[float, Sequence[_Beside]], ...] = (
-                (1.0, features),
                 (_OF_THREE, twos),
                 (_OF_FEW, alike),
             ),
             choices: list[_Level] = choices,
+            features: list[_Level] = features,
         ) -> float:
             gain = sum(value for value, besides in new_pairs for beside in besides if not had[level, beside])
+            gain += sum(1 / times[feature] ** 2 for feature in features if not had[level, feature])
             # Pairs of the test's own choices come before pairs with features that the test does not mention.
             gain += sum(_OF_CHOICES / (1 + had[level, beside]) for beside in choices)
             return gain + left[level] / BLOCK + (place * 7 + level * 3 + len(column)) % 5 * 1e-3
@@ -136,7 +144,7 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
         if block or place:  # the very first trial does not use the plan: its choices are random
             besides: list[_Beside] = [*features, *choices, *twos, *alike]
             had.update((chosen, beside) for beside in besides)
-        dealt.append(chosen)
+        dealt[place] = chosen
     return tuple(dealt)
 
 

@@ -7,34 +7,38 @@ from collections.abc import Hashable, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from generators.annotations import DIMENSION, SIZE
+from generators.annotations import SIZE
 from generators.code_position import call_site, location
 from generators.core import Generator
 from generators.dtypes import Array
 from generators.errors import GeneratorError, is_test_mistake
+from generators.open_sizes import (
+    LARGE,
+    LESS_LARGE,
+    VECTOR,
+    all_open,
+    drawn_size,
+    open_axes,
+    single_number,
+    whole_blocks,
+)
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, THOROUGHLY, USUAL, row, turns
 from generators.related_numbers import RELATED
-from generators.shapes import Shape, checked_size
+from generators.shapes import Shape
 from generators.source import Source, trial_of
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
 
-#: Range of the number of elements in a large array: more than a vectorised or threaded loop processes in one step.
-LARGE = (4100, 6200)
-#: The same for an array with a single open dimension, at level ``large``: the outer product of two such arrays is fast,
-#: and that of longer ones is not.
-LESS_LARGE = (1030, 1400)
 #: Greatest size that an array shares with another array that was requested with other arguments.
 MOST_SHARED = 512
-#: Number of elements that a vectorised loop processes in one step.
-_BLOCK = 8
 #: Greatest number of dimensions for which two trials at level ``both`` combine a 1 in each dimension of the first array
 #: with a 1 in another dimension of the second.
 _FEW_DIMENSIONS = 2
 #: Least open rank when the ranks of two arrays differ, by level of `partner` and by turn. At ``fewer`` the arrays have
-#: one and two dimensions, four and one, three and none; at ``other`` none and three.
-_UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "other": (3,)})
+#: one and two dimensions, four and one, three and none; in the second trial at ``first`` none and three. At ``other``
+#: both have two, one of which is often long.
+_UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "first": (0, 3), "other": (2,)})
 #: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0 the second
 #: array is. Many operators have a separate path for a single number, whatever its rank.
 _FIRST_SINGLE = 2
@@ -155,7 +159,7 @@ class Exploration:
             return self._partner(key, ndim, dims, number)
         rank = self._rank(ndim, dims)
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):
-            return tuple([_drawn(size, self._source, axis) for axis, size in enumerate(dims[:rank])])
+            return tuple([drawn_size(size, self._source, axis) for axis, size in enumerate(dims[:rank])])
         # The trial's own level of sizes is for the first array that leaves sizes open.
         sizes, partner = self.level("sizes", number if self._partners else 0), self.level("partner", number)
         shared = dims if ndim is None else self._shared(rank, dims)
@@ -167,16 +171,16 @@ class Exploration:
         # If only the first array is to have ones, ones in the common shape would leave nothing to broadcast.
         common = self._sizes(rank, dims, "small" if odd and sizes == "ones" else sizes)
         own = self._of_the_first(common, dims, partner) if odd else common
-        if odd and max(common, default=0) > _BLOCK > max(own, default=0) and len(open_axes(common, dims)) > 1:
+        if odd and max(common, default=0) > VECTOR > max(own, default=0) and len(open_axes(common, dims)) > 1:
             # The first array has a 1 in the dimension that is longer than a block: make another dimension the long one.
             common, own = self._past_a_block_elsewhere(common, own, dims)
-        if not self._partners and _all_open(ndim, dims):
+        if not self._partners and all_open(ndim, dims):
             if partner == "fewer" and not self.turn("partner"):
                 own = common[1:]
-            elif partner == "other":
+            elif partner == "first" and self.turn("partner") % 2:
                 own = ()
         elif not self._partners and partner == "fewer" and self.turn("partner") == _FIRST_SINGLE:
-            own = _single(common, dims)
+            own = single_number(common, dims)
         self._commons.setdefault(rank, (common, dims))
         self._partners[key] = (common, own)
         return own
@@ -243,6 +247,8 @@ class Exploration:
         if ndim is None:
             least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
             rank = int(self.level("rank"))
+            if not rank and LEVELS[_PLACES["sizes"]][self._row.sizes] in _HUGE_SIZES:
+                rank = 1  # so that there is a dimension with many elements
             if rank:  # so that the partner with fewer dimensions still has some, if it is to have any
                 ranks = _UNLIKE_RANKS.get(self.level("partner"), (0,))
                 rank = max(rank, ranks[self.turn("partner") % len(ranks)])
@@ -260,7 +266,7 @@ class Exploration:
             if size is None:
                 free.append(axis)
             elif type(size) is not int or size < 0:
-                sizes[axis] = _drawn(size, source, axis)
+                sizes[axis] = drawn_size(size, source, axis)
         if not free:
             return tuple(sizes)
         if level == "long" or (level == "large" and len(free) == 1):
@@ -272,14 +278,14 @@ class Exploration:
             count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
             sizes[axis] = max(2, count * sizes[axis] // max(rest, 1)) | 1  # odd: elements remain after whole blocks
             if level == "large" and self.turn("sizes") % 2:
-                sizes[axis] = _whole_blocks(sizes[axis])
+                sizes[axis] = whole_blocks(sizes[axis])
         elif level == "large":
             taken = math.prod(size for size in sizes if size is not None)
             each = (source.integer(*LARGE) / max(taken, 1)) ** (1 / len(free))
             for axis in free:
                 sizes[axis] = max(2, math.ceil(each) + source.integer(0, 2))
                 if self.turn("sizes") % 2:
-                    sizes[axis] = _whole_blocks(sizes[axis])
+                    sizes[axis] = whole_blocks(sizes[axis])
         elif level in ("nine", "seventeen"):
             for axis in free:
                 sizes[axis] = source.integer(2, 5)
@@ -295,7 +301,7 @@ class Exploration:
             alone = values == "nan" and not self.turn("values") % 2
             if level == "small" and (alone or (rank > 1 and values == "zeros")):
                 # The last element, which decides any(), all() or NaN, comes after whole blocks.
-                sizes[free[-1]] = 2 * _BLOCK + 1
+                sizes[free[-1]] = 2 * VECTOR + 1
             if level == "ones":
                 for axis in self._some(free, "sizes"):
                     sizes[axis] = 1
@@ -309,8 +315,8 @@ class Exploration:
         if number == _THIRD and level in ("second", "both") and not turns % 2:
             return common  # the second array has ones, and this one has none
         if level == "other":
-            return common if _all_open(ndim, dims) else self._sizes(len(common), dims, "small")
-        if level == "fewer" and common and _all_open(ndim, dims):
+            return common if all_open(ndim, dims) else self._sizes(len(common), dims, "small")
+        if level == "fewer" and common and all_open(ndim, dims):
             # In turn, the first array has one dimension less, the second has a single dimension, the second has none.
             return common if not turns else common[len(common) if turns == 2 else -1 :]
         if level == "both":  # ones where the first array has none, if there is such a dimension
@@ -322,7 +328,7 @@ class Exploration:
         if level == "fewer" and turns == _FIRST_SINGLE:
             return common
         if level == "fewer" and not turns:
-            return _single(common, dims)
+            return single_number(common, dims)
         if level == "fewer" and len(common) > _FEW_DIMENSIONS:
             # The rank is given: ones before and after the channels, like a bias or a scale per channel.
             around = {axis for axis in open_axes(common, dims) if axis != 1}
@@ -368,31 +374,3 @@ class Exploration:
                 shape = shape[source.integer(0 if level == "other" else 1, len(shape) + 1) :]
             shapes.append(shape)
         return tuple(shapes)
-
-
-def _drawn(size: Any, source: Source, axis: int) -> int:
-    """Return the size of dimension `axis`, which is given as an int or a generator of one."""
-    drawn = size.draw_in(source, DIMENSION) if isinstance(size, Generator) else size
-    if type(drawn) is int and drawn >= 0:
-        return drawn
-    return checked_size(f"dim{axis}", drawn, call_site())
-
-
-def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:
-    return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
-
-
-def _single(shape: Shape, dims: Sequence[Any]) -> Shape:
-    """Return `shape` with a 1 in each open dimension: if all are open, a single number of this rank."""
-    axes = open_axes(shape, dims)
-    return tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
-
-
-def _whole_blocks(size: int) -> int:
-    """Return a multiple of 8, 16 or 256 near `size`, so that no elements remain after whole blocks."""
-    block = 256 if size >= LESS_LARGE[0] else 16 if size >= 2 * _BLOCK else _BLOCK
-    return max(1, round(size / block)) * block
-
-
-def _all_open(ndim: Any, dims: Sequence[Any]) -> bool:
-    return ndim is None and all(size is None for size in dims)

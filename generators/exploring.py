@@ -16,9 +16,10 @@ from generators.core import Generator
 from generators.dtypes import INTEGRAL, Array, dtype_name, float_range
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
-from generators.exploration import Exploration, open_axes
+from generators.exploration import Exploration
 from generators.fixed_arrays import fixed_array
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
+from generators.open_sizes import open_axes
 from generators.related_numbers import RELATED, converted, related, sharing, with_revealing_row_ends, without_overflow
 from generators.shapes import Shape, given_shape
 from generators.source import current

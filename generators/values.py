@@ -34,6 +34,9 @@ WHOLE_REACH = 9
 #: Range of numbers with relatively small differences: a variance computed from sums of squares is only rounding error,
 #: and `exp` is still finite. The turn of level ``unit`` that uses it instead of [0, 1).
 FAR, _FAR_TURN = (64.0, 65.0), 2
+#: The turn of level ``ties`` in which all numbers are negative: a maximum that starts at zero is wrong only then. They
+#: are far enough below zero that their neighbours are negative, too.
+_NEGATIVE_TURN, _NEGATIVE = 1, -1.0
 #: Greatest number of bits of an integral dtype for which the upper half of its range is used as `FAR`.
 _NARROW_BITS = 16
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
@@ -182,7 +185,7 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
     if level == "signed" or not count:
         return values
     if level == "ties":
-        return _tied(bits, values, dtype)
+        return _tied(bits, cast(_NEGATIVE - np.abs(values), dtype) if turn == _NEGATIVE_TURN else values, dtype)
     met = count >= FEW and (level == "infinite" or (level == "nan" and turn % 2 == 1))
     edges = _among(level, dtype, met=met)
     if met:
@@ -204,7 +207,7 @@ def _among(level: str, dtype: str, *, met: bool = False) -> Array:
     edges = special_values(dtype)  # NaN, both infinities, -0.0, 0.0, the greatest two, the smallest three
     greatest, normal, subnormal = float(edges[5]), float(edges[7]), float(edges[8])
     numbers = {
-        "nan": [math.nan, *([0.0, math.inf, 1.0] if met else [])],
+        "nan": [math.nan, *([0.0, math.inf, 1.0, -math.inf] if met else [])],
         "infinite": [math.inf, -math.inf, *([0.0, 1.0] if met else [])],
         "zeros": [-0.0, 0.0],
         "tiny": [-0.0, subnormal, -subnormal, normal, -normal, math.sqrt(normal)],

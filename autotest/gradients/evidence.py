@@ -18,7 +18,7 @@ from autotest.gradients.rule import Rule
 FINER = 16.0
 #: A unit in the last place of a float64, relative to the number.
 ULP = 2.0**-52
-#: Allowed rounding error of values, relative to the greatest magnitude of inputs and outputs.
+#: Allowed rounding error of values, relative to the greatest magnitude of inputs and outputs, or to their conditioning.
 ROUNDING = 4 * ULP
 #: A wrong derivative is off by more than this multiple of the error that the two quotients indicate.
 MARGIN = 4.0
@@ -38,6 +38,10 @@ class Line:
     finite: bool
     #: The greatest magnitude of the numbers that a step is added to.
     moved: float
+    #: The relative condition of each output times its value, where it is known: the sum of ``|derivative * input|``. A
+    #: backward stable algorithm, such as that of an inverse, rounds as if each input were off by a unit in the last
+    #: place, which changes an output by this sum times the unit (Higham 2002, section 1.6).
+    conditioning: Real | float = 0.0
 
 
 def magnitude_of(numbers: Sequence[Real]) -> tuple[float, bool]:
@@ -75,7 +79,7 @@ def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
         # is the resulting error of the derivative. For a number so large that a step does not change it, it is total.
         steepness = np.maximum(np.abs(analytic), np.abs(quotient))
         lost = np.where(np.isfinite(steepness), steepness, 0.0) * ULP * line.moved / (2 * step)
-        error = np.abs(wide - quotient) + ROUNDING * line.magnitude / step + lost
+        error = np.abs(wide - quotient) + ROUNDING * np.maximum(line.magnitude, line.conditioning) / step + lost
         unsure = MARGIN * error + jump
         bound = rule.atol + rule.rtol * np.abs(quotient)
         gap = np.minimum(np.abs(analytic - wide), np.abs(analytic - quotient))

@@ -81,8 +81,11 @@ class JacobianBlock:
             return found, coarse
         drawn = [reals(array.data) for array in function.arrays]
         numbers, extent = drawn[self.input], magnitude_of([*drawn, *function.values()])
+        with np.errstate(all="ignore"):
+            sensitivity = np.abs(analytic * numbers.reshape(-1, 1))
+        conditioning = np.where(np.isfinite(sensitivity), sensitivity, 0.0).sum(axis=0)
         for count, k in enumerate(np.flatnonzero(found.any(axis=1))[:MOST]):
-            line = Line(self._line(numbers, int(k)), *extent, abs(numbers[k]))
+            line = Line(self._line(numbers, int(k)), *extent, abs(numbers[k]), conditioning)
             wrong = refuted(analytic[k], line, rule)[0] & found[k]
             if has_neighbours(numbers, int(k), rule.eps):
                 wrong &= not self._right_on_both_sides(int(k), np.flatnonzero(wrong))

@@ -262,6 +262,26 @@ def test_each_of_two_dimensions_alone_is_broadcast() -> None:
     assert {(True, False, True), (False, True, True), (True, False, False), (False, True, False)} <= seen
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("ndim", [1, 2, 3, None])
+def test_arrays_of_either_precision_have_nan_and_infinity(ndim: int | None, dtype: str) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(ndim)) if one.dtype == dtype]
+    assert any(np.isnan(data).any() for data in drawn)
+    assert any((data == math.inf).any() for data in drawn)
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3, None])
+def test_all_numbers_of_an_array_are_negative_in_some_trial(ndim: int | None) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(ndim))]
+    assert any((data < 0).all() and len(np.unique(data)) > 1 for data in drawn)
+
+
+def test_an_open_rank_leaves_long_arrays_long() -> None:
+    shapes = [one.data.shape for one in trials(explored_array)]
+    assert any(shape[-1] > 1000 for shape in shapes if shape)
+    assert any(shape[0] > 1000 for shape in shapes if len(shape) > 1)
+
+
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4])
 def test_a_single_number_of_the_given_rank_is_drawn_and_broadcast_as_either_operand(ndim: int) -> None:
     pairs = trials(lambda: (explored_array(ndim).data, explored_array(ndim).data))

@@ -69,3 +69,11 @@ def test_neighbours_are_nearer_than_a_step():
     assert not has_neighbours(np.array([1.0, 1.0 + 1e-5]), 0, 1e-6)
     assert has_ties(np.array([3.0, 1.0, np.nan, 3.0]), 1e-6)
     assert not has_ties(np.array([3.0, 1.0, np.nan, np.nan]), 1e-6)
+
+
+@pytest.mark.parametrize(("conditioning", "wrong"), [(0.0, True), (1e16, True), (1e33, False)])
+def test_a_value_that_rounding_of_the_inputs_may_change_wholly_accuses_nobody(conditioning, wrong):
+    line = Line(
+        lambda step: np.array([-1.8e16]), 1.8e16, True, 3.1, np.array([conditioning])
+    )  # an almost singular matrix
+    assert refuted(np.array([3.6e16]), line, RULE)[0].tolist() == [wrong]

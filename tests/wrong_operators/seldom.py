@@ -227,6 +227,19 @@ SIZES = [
         called(lambda x: x.shape == (1, 1)),
         lambda: torch.mean(plain()),
     ),
+    Wrong("max starts at zero", "max", lambda f: lambda x: f(x).clamp(min=0), lambda: torch.max(random_tensor(ndim=3))),
+    Wrong(
+        "amax of doubles loses NaN",
+        "amax",
+        lambda f: lambda x, dim: f(without_nan(x, -INF) if x.dtype == real().float64 else x, dim),
+        lambda: torch.amax(random_tensor(ndim=2), dim=random(0, 2)),
+    ),
+    Wrong(
+        "round of open rank rounds halves up",
+        "round",
+        lambda f: lambda x: (x + 0.5).floor(),
+        lambda: torch.round(random_tensor()),
+    ),
     Wrong(
         "sub from a single number in three dimensions",
         "sub",

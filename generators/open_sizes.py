@@ -1,0 +1,54 @@
+"""Sizes of dimensions that a test gives or leaves open, and the ranges of large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from generators.annotations import DIMENSION
+from generators.code_position import call_site
+from generators.core import Generator
+from generators.errors import is_test_mistake
+from generators.shapes import Shape, checked_size
+from generators.source import Source
+
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
+__tracebackhide__ = is_test_mistake
+
+#: Range of the number of elements in a large array: more than a vectorised or threaded loop processes in one step.
+LARGE = (4100, 6200)
+#: The same for an array with a single open dimension, at level ``large``: the outer product of two such arrays is fast,
+#: and that of longer ones is not.
+LESS_LARGE = (1030, 1400)
+#: Number of elements that a vectorised loop processes in one step.
+VECTOR = 8
+
+
+def drawn_size(size: Any, source: Source, axis: int) -> int:
+    """Return the size of dimension `axis`, which is given as an int or a generator of one."""
+    drawn = size.draw_in(source, DIMENSION) if isinstance(size, Generator) else size
+    if type(drawn) is int and drawn >= 0:
+        return drawn
+    return checked_size(f"dim{axis}", drawn, call_site())
+
+
+def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:
+    """Return the dimensions of `shape` for which `dims` gives no size."""
+    return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
+
+
+def single_number(shape: Shape, dims: Sequence[Any]) -> Shape:
+    """Return `shape` with a 1 in each open dimension: if all are open, a single number of this rank."""
+    axes = open_axes(shape, dims)
+    return tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+
+
+def whole_blocks(size: int) -> int:
+    """Return a multiple of 8, 16 or 256 near `size`, so that no elements remain after whole blocks."""
+    block = 256 if size >= LESS_LARGE[0] else 16 if size >= 2 * VECTOR else VECTOR
+    return max(1, round(size / block)) * block
+
+
+def all_open(ndim: Any, dims: Sequence[Any]) -> bool:
+    """Return whether the test gives neither the rank nor any size."""
+    return ndim is None and all(size is None for size in dims)

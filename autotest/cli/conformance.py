@@ -18,7 +18,8 @@ def add_to(commands: Any) -> None:
         "conformance",
         help="check the adapter of a framework",
         description="Check an adapter: round trips, views, in-place calls, gradients, exceptions, names. The exit "
-        "status is 1 if a check fails, crashes or hangs. A check of something that the framework does not have counts as absent.",
+        "status is 1 if a check fails, crashes or hangs. A check of something that the framework does not have counts "
+        "as absent.",
     )
     parser.add_argument("name", metavar="NAME", help="a registered name, or MODULE:FACTORY")
     parser.set_defaults(run=run)

@@ -51,6 +51,8 @@ class TestProgress:
     unrewarded: int = 0
     known: set[object] = dataclasses.field(default_factory=set)
     broken: str = ""
+    #: The trial that compared nothing, because of which it is broken.
+    vacuous: int | None = None
     #: Why no more of its trials are run; empty if they are.
     set_aside: str = ""
     #: Why it skips itself; empty if it does not.
@@ -88,7 +90,7 @@ class TestProgress:
         self.changed = True
         self.compared += result.compared
         self.seconds += result.seconds
-        self.broken = result.broken
+        self.broken, self.vacuous = result.broken, result.vacuous
         self.skips = self.skips or result.skips
         seen: set[object] = {suspect.identity for suspect in result.suspects}
         seen |= set(result.operators) | set(result.rejections)

@@ -74,6 +74,20 @@ def test_a_test_that_compares_no_gradient_is_named_and_no_success(command, tmp_p
     assert resumed.status == 2
 
 
+def test_a_trial_that_compares_nothing_is_a_mistake_of_its_test_and_no_success(command, tmp_path):
+    suite = tmp_path / "idle.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        "@autotest()\ndef test_idles():\n    pass\n\n\n"
+        "@autotest()\ndef test_compares():\n    return torch.exp(random_tensor(ndim=1))\n"
+    )
+    ended = command("fuzz", suite, "--jobs", 0, "--trials", 5, "--seed", 3)
+    assert ended.status == 2
+    assert "1 test is broken:\n  idle.py::test_idles\n" in ended.output
+    assert "compared nothing, so it proves nothing" in ended.output
+    assert "5 trials of 1 test" in ended.output
+
+
 def test_what_the_ledger_expects_is_no_finding(command, tmp_path):
     suite = tmp_path / "suite.py"
     suite.write_text(SUITE.read_text())

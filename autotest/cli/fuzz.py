@@ -13,7 +13,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,8 +144,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         raise failure
     if progress.found:
         return FINDINGS, progress
-    wrong = progress.broken or progress.forgetful or collected.broken
-    return USAGE if wrong else NOTHING_NEW, progress
+    return USAGE if report.mistakes(progress) else NOTHING_NEW, progress
 
 
 def _own_deadlines(collected: Collection, environment: options.Options) -> dict[str, float]:
@@ -184,8 +183,9 @@ def terminated() -> Iterator[None]:
 
 
 def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:
+    sides = chosen_pair().sides
     if arguments.json is not None:
-        write(arguments.json, json.dumps(campaign_json.as_data(progress), indent=1) + "\n")
+        write(arguments.json, json.dumps(campaign_json.as_data(progress, sides, _versions(sides)), indent=1) + "\n")
     if arguments.junitxml is not None:
         write(arguments.junitxml, junit.as_xml(progress))
     if arguments.html is not None:
@@ -199,19 +199,21 @@ def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) ->
                 file.write(markdown.campaign(progress))
 
 
+def _versions(sides: Sequence[str]) -> dict[str, str]:
+    """Return the installed version of each side, as far as it has one: importing a framework takes seconds."""
+    return {side: version for side in sides if (version := installed(side))}
+
+
 def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
     """Return the page of the campaign, with the scripts, and with the trend of earlier campaigns."""
     sides = chosen_pair().sides
-    scripts, versions = {}, {}
+    scripts = {}
     for found in progress.found.values():
         with contextlib.suppress(OSError):
             scripts[found.key] = (Path(found.place) / "repro.py").read_text(encoding="utf-8")
-    for side in sides:  # the installed version: importing a framework takes seconds
-        if version := installed(side):
-            versions[side] = version
     date = dt.datetime.now(dt.timezone.utc).date().isoformat()
     command = shlex.join(["autotest", *sys.argv[1:]])
-    swept, findings = campaign_map(progress, sides, versions, scripts, command, date)
+    swept, findings = campaign_map(progress, sides, _versions(sides), scripts, command, date)
     what = f"fuzz {shlex.join(map(str, arguments.paths))} -k {arguments.k!r} against {sides[1]}"
     history = trends.append_run(options.from_environment().directory, what, date, swept.counts())
     return sweep_html.page({**sweep_format.as_data(swept, findings), "rows": "test", "history": list(history)})

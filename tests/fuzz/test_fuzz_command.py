@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import sqlite3
 import xml.etree.ElementTree as ET
@@ -187,10 +188,30 @@ def test_ci_gets_a_junit_file_json_and_what_github_shows(command, tmp_path, monk
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failed,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
     assert failed.get("name") == "test_operator[name='relu']"
-    (finding,) = json.loads((tmp_path / "out.json").read_text())["findings"]
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["sides"] == ["torch", "faulty"]
+    assert document["versions"] == {"torch": importlib.metadata.version("torch")}
+    (finding,) = document["findings"]
     assert (finding["operator"], finding["symptom"], finding["times"]) == ("relu", "value", 20)
     assert "::error file=" in ended.output
     assert "| `relu` | value (forward) | 20 |" in (tmp_path / "summary.md").read_text()
+
+
+def test_a_test_that_the_reference_always_refuses_is_named_and_no_success(command, tmp_path):
+    suite = tmp_path / "refused.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        "@autotest()\ndef test_never():\n"
+        "    return torch.mm(random_tensor(ndim=2, dim1=3), random_tensor(ndim=2, dim0=4))\n"
+    )
+    few = command("fuzz", suite, "--jobs", 0, "--trials", 100, "--seed", 3)  # too few to tell it from bad luck
+    assert few.status == 0
+    many = command("fuzz", suite, "--jobs", 0, "--trials", 400, "--seed", 3, "--junitxml", "out.xml")
+    assert many.status == 2
+    assert many.output.endswith("Nothing new found, but the reference refused every trial of 1 test.\n")
+    assert [error.get("message") for error in ET.parse(tmp_path / "out.xml").iter("error")] == [
+        "the reference refuses every trial"
+    ]
 
 
 def test_an_unwritable_store_is_said_in_one_sentence(command, tmp_path):

@@ -269,3 +269,14 @@ def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monke
     wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
     assert wrong
     assert all("NotImplementedError: define how numpy differentiates" in line for line in wrong)
+
+
+def test_a_number_of_numpy_is_a_tensor_without_dimensions_in_a_framework_of_functions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["adapter", "new", "numpy", "--functions"]) == 0
+    (tmp_path / "numpy_adapter.py").rename(tmp_path / "numpy_functions.py")  # another test imports that name
+    adapter = framework("numpy_functions:factory")
+    for dtype in ("float32", "float64"):  # NumPy's float64 is a `float`, its float32 is not
+        total = adapter.invoke("function", "sum", (adapter.tensor(Array(np.ones(3, dtype), dtype)),), {})
+        assert adapter.dtype_of(total) == dtype
+        assert adapter.shape(total) == ()

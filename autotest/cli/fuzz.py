@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base import options
+from autotest.base.project import variable_of
 from autotest.base.units import duration, size
 from autotest.base.versions import installed
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
@@ -55,7 +56,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--trials", type=positive, metavar="N", help="number of trials of each test, instead of a time limit"
     )
-    parser.add_argument("--seed", type=seed, default="random", help="base seed, a whole number or random (default)")
+    parser.add_argument(
+        "--seed", type=seed, help="base seed, a whole number or random (default: AUTOTEST_SEED, or else random)"
+    )
     parser.add_argument(
         "-k", metavar="EXPR", default="", help="only tests whose name matches EXPR, such as 'conv and not transpose'"
     )
@@ -83,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     for path in (arguments.json, arguments.junitxml, arguments.html):
         if path is not None:
             must_be_writable(path)
+    if arguments.seed is None:  # a project's table sets the seed of the tests, and exploring needs new ones
+        arguments.seed = seed(os.environ.get(variable_of("seed")) or "random")
     names = all_chosen_names()[1]
     if len(names) > 1:
         return fuzz_each.run(arguments, names, _campaign)

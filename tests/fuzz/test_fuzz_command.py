@@ -45,6 +45,15 @@ def test_the_same_seed_finds_the_same_and_another_seed_makes_other_trials(comman
     assert seeds["a"] == seeds["b"] != seeds["c"]
 
 
+def test_the_seed_of_the_environment_is_that_of_a_command_that_names_none(command, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_SEED", "6")
+    few = ("fuzz", SUITE, "--jobs", 0, "--trials", 1, "-k", "'relu'")
+    assert "base seed 6" in command(*few).output
+    assert "base seed 7" in command(*few, "--seed", 7).output
+    monkeypatch.setenv("AUTOTEST_SEED", "random")
+    assert "base seed 6:" not in command(*few).output
+
+
 def test_a_time_is_kept_to(command, tmp_path):
     ended = command("fuzz", SUITE, "--jobs", 0, "--time", "2s", "--json", "out.json")
     assert ended.status == 0

@@ -25,7 +25,7 @@ from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
 from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard, write
-from autotest.cli.collecting import tests_in
+from autotest.cli.collecting import tests_against
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     """Run one campaign; return the exit status and its progress."""
-    collected = tests_in(arguments.paths, arguments.k)
+    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
     environment = options.from_environment()
     history = History(environment.directory)
     part = CampaignShard(arguments.shard, arguments.each_group)

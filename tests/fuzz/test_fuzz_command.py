@@ -223,6 +223,25 @@ def test_a_test_that_the_reference_always_refuses_is_named_and_no_success(comman
     ]
 
 
+def test_a_test_of_another_candidate_is_not_run_against_this_one(command, tmp_path, monkeypatch):
+    suite = tmp_path / "own.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        f"@autotest(candidate={FAULTY!r})\ndef test_own():\n    return torch.relu(random_tensor(ndim=1))\n\n\n"
+        "@autotest()\ndef test_any():\n    return torch.relu(random_tensor(ndim=1))\n"
+    )
+    (tmp_path / "pyproject.toml").write_text('[tool.autotest]\ncandidate = "torch"\n')
+    fuzz = ("fuzz", suite, "--jobs", 0, "--trials", 5, "--seed", 3)
+    ended = command(*fuzz, candidate="")
+    assert ended.status == 0
+    assert (
+        f"own.py::test_own: it is a test of {FAULTY}, its own candidate: --candidate {FAULTY} runs it" in ended.output
+    )
+    assert "5 trials of 1 test " in ended.output
+    assert "own.py::test_own: it is a test of" in command("gradients", suite, "--jobs", 0, candidate="").output
+    assert "5 trials of 1 test " not in command(*fuzz, "--candidate", FAULTY, candidate="").output
+
+
 def test_an_unwritable_store_is_said_in_one_sentence(command, tmp_path):
     (tmp_path / "taken").write_text("")
     ended = command(*SMALL, directory="taken")

@@ -7,7 +7,7 @@ import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 
-from autotest.base.errors import FrameworkMissing, SkipsItself, TrialEnd
+from autotest.base.errors import FrameworkMissing, NothingCompared, SkipsItself, TrialEnd
 from autotest.base.options import DEFAULT_PAIR, Options
 from autotest.campaigns.signatures import signature
 from autotest.comparison import Side
@@ -23,6 +23,7 @@ from autotest.recording.call_observer import notifying
 from autotest.recording.input_features import features_of
 from autotest.recording.recorder import Recorder
 from autotest.replaying import graph_check
+from autotest.report import text
 from autotest.results import coverage
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY, Identity
@@ -55,6 +56,7 @@ from autotest.trials.judgement import (
     Expected,
     GradientMissing,
     Judgement,
+    Vacuous,
     identity_of_trial,
 )
 from autotest.trials.memory import free, holds_large_arrays
@@ -127,6 +129,10 @@ class _Tally:
         result = self.result
         result.compared += outcome.compared
         judgement = self._judged(outcome, index)
+        if isinstance(judgement, Vacuous):  # a mistake in the test, as under pytest
+            said = text.nothing_compared(outcome.seed, index, outcome.recorder.other_tests)
+            result.vacuous = index
+            raise NothingCompared(self.test.id, said)
         refusal = outcome.recorder.rejection
         if refusal is not None and not isinstance(judgement, Expected):
             if refusal.type == SET_ASIDE:

@@ -55,12 +55,13 @@ def account_of(tests: Sequence[Collected], trials: int, crumb: Breadcrumb | None
             keep(test, context)
 
     def keep(test: Test, context: RunContext) -> None:
-        accepted = 0
+        accepted, reason = 0, ""
         for index in range(20 * trials):
             if crumb is not None:
                 crumb.trial(index)
             outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, context.pair)
             if outcome.recorder.rejection is not None:
+                reason = reason or outcome.recorder.rejection.reason
                 continue
             account.add(test.id, uses(outcome, test.settings, _known(outcome, test, context.ledger)))
             if outcome.complaint:
@@ -68,6 +69,8 @@ def account_of(tests: Sequence[Collected], trials: int, crumb: Breadcrumb | None
             accepted += 1
             if accepted >= min(trials, test.settings.n):
                 return
+        if not accepted:
+            account.never[test.id] = reason
 
     for item in tests:
         try:

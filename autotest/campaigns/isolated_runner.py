@@ -168,11 +168,11 @@ class _Trials:
             raise GradientNotCompared(test.id, f"{times} of {one.tried} trials compared no gradients: {complaint}.")
         if one.skips:
             raise unittest.SkipTest(one.skips)
+        if one.vacuous is not None:
+            said = text.nothing_compared(trial_seed(base, test.id, one.vacuous), one.vacuous)
+            raise NothingCompared(test.id, said)
         if one.broken:
             raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
-        if one.accepted and not one.compared and not progress.expected:
-            seed = trial_seed(base, test.id, indices.start)
-            raise NothingCompared(test.id, text.nothing_compared(seed, indices.start))
         return one.avoided.total()
 
     def _finding(self, found: FindingRecord) -> Finding | None:

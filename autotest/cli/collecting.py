@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autotest.base.errors import UsageError
+from autotest.frameworks.registry import takes_own
 from autotest.report.plural import several
+from autotest.results.tasks import LeftOut
 from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection
 
@@ -31,6 +33,24 @@ def tests_in(paths: Sequence[Path], k: str) -> Collection:
                 )
             )
         collected = dataclasses.replace(collected, tests=fitting)
+    return _not_empty(collected, paths)
+
+
+def tests_against(candidate: str, paths: Sequence[Path], k: str) -> Collection:
+    """Return the tests as `tests_in` does, without those that name another candidate than `candidate` for themselves.
+
+    Worker processes have one candidate. A command line or variable that chooses it overrides that of a test.
+    """
+    collected = tests_in(paths, k)
+    others = [test for test in collected.tests if test.settings.candidate not in ("", candidate)]
+    others = [test for test in others if takes_own(test.settings.candidate)]
+    why = "it is a test of {0}, its own candidate: --candidate {0} runs it"
+    left_out = [LeftOut(test.id, why.format(test.settings.candidate)) for test in others]
+    kept = [test for test in collected.tests if test not in others]
+    return _not_empty(dataclasses.replace(collected, tests=kept, left_out=[*collected.left_out, *left_out]), paths)
+
+
+def _not_empty(collected: Collection, paths: Sequence[Path]) -> Collection:
     if not collected.tests:
         places = ", ".join(str(path) for path in paths)
         why = [f"{name}: {reason}" for name, reason in (*collected.broken, *collected.left_out)][:5]

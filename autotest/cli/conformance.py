@@ -18,7 +18,8 @@ def add_to(commands: Any) -> None:
         "conformance",
         help="check the adapter of a framework",
         description="Check an adapter: round trips, views, in-place calls, gradients, exceptions, names. The exit "
-        "status is 1 if a check fails. A check of something that the framework does not have counts as absent.",
+        "status is 1 if a check fails, crashes or hangs. A check of something that the framework does not have counts "
+        "as absent.",
     )
     parser.add_argument("name", metavar="NAME", help="a registered name, or MODULE:FACTORY")
     parser.set_defaults(run=run)
@@ -37,12 +38,11 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the table of checks and return the exit status."""
     from autotest.frameworks import framework
-    from autotest.running.conformance import conformance
+    from autotest.running.conformance_in_processes import conformance_in_processes
 
-    adapter = framework(arguments.name)
-    checked = conformance(adapter)
+    version, checked = conformance_in_processes(arguments.name)
     width = max(len(item.name) for item in checked)
-    print(f"{adapter.name} {adapter.version}")
+    print(f"{framework(arguments.name).name} {version}")
     for item in checked:
         print(f"  {item.name.ljust(width)}  {item.outcome}{'  ' + item.why if item.why else ''}")
     wrong = sum(item.outcome == "WRONG" for item in checked)

@@ -13,18 +13,19 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from autotest.base import options
+from autotest.base.project import variable_of
 from autotest.base.units import duration, size
 from autotest.base.versions import installed
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
 from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard, write
-from autotest.cli.collecting import tests_in
+from autotest.cli.collecting import tests_against
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
@@ -55,7 +56,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--trials", type=positive, metavar="N", help="number of trials of each test, instead of a time limit"
     )
-    parser.add_argument("--seed", type=seed, default="random", help="base seed, a whole number or random (default)")
+    parser.add_argument(
+        "--seed", type=seed, help="base seed, a whole number or random (default: AUTOTEST_SEED, or else random)"
+    )
     parser.add_argument(
         "-k", metavar="EXPR", default="", help="only tests whose name matches EXPR, such as 'conv and not transpose'"
     )
@@ -83,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     for path in (arguments.json, arguments.junitxml, arguments.html):
         if path is not None:
             must_be_writable(path)
+    if arguments.seed is None:  # a project's table sets the seed of the tests, and exploring needs new ones
+        arguments.seed = seed(os.environ.get(variable_of("seed")) or "random")
     names = all_chosen_names()[1]
     if len(names) > 1:
         return fuzz_each.run(arguments, names, _campaign)
@@ -91,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     """Run one campaign; return the exit status and its progress."""
-    collected = tests_in(arguments.paths, arguments.k)
+    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
     environment = options.from_environment()
     history = History(environment.directory)
     part = CampaignShard(arguments.shard, arguments.each_group)
@@ -144,8 +149,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         raise failure
     if progress.found:
         return FINDINGS, progress
-    wrong = progress.broken or progress.forgetful or collected.broken
-    return USAGE if wrong else NOTHING_NEW, progress
+    return USAGE if report.mistakes(progress) else NOTHING_NEW, progress
 
 
 def _own_deadlines(collected: Collection, environment: options.Options) -> dict[str, float]:
@@ -184,8 +188,9 @@ def terminated() -> Iterator[None]:
 
 
 def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:
+    sides = chosen_pair().sides
     if arguments.json is not None:
-        write(arguments.json, json.dumps(campaign_json.as_data(progress), indent=1) + "\n")
+        write(arguments.json, json.dumps(campaign_json.as_data(progress, sides, _versions(sides)), indent=1) + "\n")
     if arguments.junitxml is not None:
         write(arguments.junitxml, junit.as_xml(progress))
     if arguments.html is not None:
@@ -199,19 +204,21 @@ def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) ->
                 file.write(markdown.campaign(progress))
 
 
+def _versions(sides: Sequence[str]) -> dict[str, str]:
+    """Return the installed version of each side, as far as it has one: importing a framework takes seconds."""
+    return {side: version for side in sides if (version := installed(side))}
+
+
 def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
     """Return the page of the campaign, with the scripts, and with the trend of earlier campaigns."""
     sides = chosen_pair().sides
-    scripts, versions = {}, {}
+    scripts = {}
     for found in progress.found.values():
         with contextlib.suppress(OSError):
             scripts[found.key] = (Path(found.place) / "repro.py").read_text(encoding="utf-8")
-    for side in sides:  # the installed version: importing a framework takes seconds
-        if version := installed(side):
-            versions[side] = version
     date = dt.datetime.now(dt.timezone.utc).date().isoformat()
     command = shlex.join(["autotest", *sys.argv[1:]])
-    swept, findings = campaign_map(progress, sides, versions, scripts, command, date)
+    swept, findings = campaign_map(progress, sides, _versions(sides), scripts, command, date)
     what = f"fuzz {shlex.join(map(str, arguments.paths))} -k {arguments.k!r} against {sides[1]}"
     history = trends.append_run(options.from_environment().directory, what, date, swept.counts())
     return sweep_html.page({**sweep_format.as_data(swept, findings), "rows": "test", "history": list(history)})

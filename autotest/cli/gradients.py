@@ -13,7 +13,7 @@ from autotest.campaigns.gradient_account import account_of
 from autotest.campaigns.gradient_workers import account_in_workers
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors
-from autotest.cli.collecting import tests_in
+from autotest.cli.collecting import tests_against
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.clusters.sweeps_and_gradients import account_on
 from autotest.frameworks import chosen_names
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")
     if arguments.jobs is not None and arguments.jobs < 0:
         raise UsageError(f"--jobs {arguments.jobs}: expected a whole number, 0 or more")
-    collected = tests_in(arguments.paths, arguments.k)
+    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
     environment = options.from_environment()
     conditions = Conditions(environment.directory, chosen_names(), environment.ledger)
     kept = StoredAccount(
@@ -76,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(kept.trouble)
     for item in collected.broken:
         print(f"{item.name}: {item.why}")
+    for item in collected.left_out:
+        print(f"not run: {item.name}: {item.why}")
     if account.broken or account.died or collected.broken:
         return USAGE
     missing = bool(account.of("missing") or account.refused)

@@ -32,7 +32,7 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser("ledger", help="manage ledgers of known divergences")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     adding = actions.add_parser("add", help="add a stored failure to a ledger, as a known divergence")
-    adding.add_argument("key", metavar="KEY")
+    adding.add_argument("key", metavar="KEY", help="the key of a stored failure, or its beginning")
     adding.add_argument("--reason", required=True, help="why this divergence is known; it is written into the ledger")
     adding.add_argument("--link", default="", help="URL of an issue with more information")
     adding.add_argument(

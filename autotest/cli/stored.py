@@ -28,37 +28,62 @@ from autotest.storage.reproduction import reproduce
 from autotest.storage.store import Damaged, Store, Stored
 from autotest.trials.context import RunContext
 
+#: Help of an argument that names a failure.
+_KEY = "the key of a failure, or its beginning"
+
 
 def add_to(commands: Any) -> None:
     """Add the subcommands to an argparse parser."""
-    parser = commands.add_parser("list", help="list the stored failures")
+    parser = commands.add_parser(
+        "list",
+        help="list the stored failures",
+        description="List the stored failures: key, date, finding, test, and whether its script was verified.",
+    )
     candidates.add_filter(parser)
     parser.set_defaults(run=show_all)
 
-    parser = commands.add_parser("show", help="print the report of a failure")
-    parser.add_argument("key", metavar="KEY", help="the key of the failure, or its beginning")
+    parser = commands.add_parser(
+        "show", help="print the report of a failure", description="Print the whole report of a stored failure."
+    )
+    parser.add_argument("key", metavar="KEY", help=_KEY)
     candidates.add_filter(parser)
     parser.set_defaults(run=show)
 
-    parser = commands.add_parser("replay", help="run reproducers again: still diverges, fixed, or changed")
-    parser.add_argument("keys", nargs="*", metavar="KEY")
+    parser = commands.add_parser(
+        "replay",
+        help="run reproducers again: still diverges, fixed, or changed",
+        description="Run the scripts of stored failures again. The exit status is 0 if all are fixed, 1 if one still "
+        "diverges or has changed, and 3 if one cannot tell.",
+    )
+    parser.add_argument("keys", nargs="*", metavar="KEY", help=_KEY)
     parser.add_argument("--all", action="store_true", help="all stored failures")
     candidates.add_filter(parser)
     parser.set_defaults(run=replay)
 
-    parser = commands.add_parser("export", help="print a failure as a bug report in Markdown")
-    parser.add_argument("key", metavar="KEY")
+    parser = commands.add_parser(
+        "export",
+        help="print a failure as a bug report in Markdown",
+        description="Print a stored failure as a bug report for the developers of the candidate, in Markdown.",
+    )
+    parser.add_argument("key", metavar="KEY", help=_KEY)
     candidates.add_filter(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report to this file")
     parser.set_defaults(run=export)
 
     parser = commands.add_parser(
-        "merge", help="merge the results of other runs, such as shards, into the stored results of this folder"
+        "merge",
+        help="merge the results of other runs, such as shards, into the stored results of this folder",
+        description="Copy the failures and the campaigns of other folders into the stored results of this folder.",
     )
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder such as shard-1/.autotest")
     parser.set_defaults(run=merge)
 
-    parser = commands.add_parser("recover", help="diagnose trials in which an earlier process died")
+    parser = commands.add_parser(
+        "recover",
+        help="diagnose trials in which an earlier process died",
+        description="Diagnose the trials whose trail files, in the folder of stored failures, say that a process died "
+        "in them, for example a run of pytest. The next run of such a test does the same.",
+    )
     candidates.add_to(parser)
     parser.set_defaults(run=recover)
 
@@ -76,6 +101,8 @@ def find(store: Store, key: str, candidate: str = "") -> Stored:
     if candidate and not keys:
         raise UsageError(_message_for_none(store, candidate))
     fitting = [known for known in keys if known.startswith(key)] or [known for known in keys if f"-{key}" in known]
+    if len(fitting) > 1 and key not in fitting:
+        raise UsageError(f"{key!r} is the beginning of several keys: {', '.join(fitting)}; give more of one")
     return store.load(fitting[0] if len(fitting) == 1 else key)
 
 
@@ -194,8 +221,8 @@ def recover(arguments: argparse.Namespace) -> int:
     """Diagnose the trials in which processes died; the exit status is 1 if there is a finding."""
     asked = options.from_environment()
     folder = breadcrumb.folder(asked.directory)
-    status = NOTHING_NEW
-    for path, position in breadcrumb.dead(folder):
+    status, dead = NOTHING_NEW, list(breadcrumb.dead(folder))
+    for path, position in dead:
         where = f"{position.test}, trial {position.index} of base seed {position.base_seed}"
         print(f"process {position.pid} died in {where}: running that trial again in a new process", flush=True)
         try:
@@ -210,6 +237,6 @@ def recover(arguments: argparse.Namespace) -> int:
         else:
             print(found[1].report)
             status = FINDINGS
-    if status == NOTHING_NEW:
+    if not dead:
         print(f"nothing to recover in {folder}")
     return status

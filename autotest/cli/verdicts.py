@@ -34,7 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
         if not (arguments.path / name).is_file():
             raise UsageError(f"{arguments.path / name}: no such file")
     known = verdict_score.read(arguments.path / verdict_score.FILE)
-    entries = [item for item in ledger.read(arguments.path / ledger.FILE) if arguments.k in item.key]
+    every = ledger.read(arguments.path / ledger.FILE)
+    entries = [item for item in every if arguments.k in item.key]
+    if not entries:
+        what = f"-k {arguments.k!r} matches none of" if every else "there are no entries in"
+        raise UsageError(f"{what} {arguments.path / ledger.FILE}: no verdict can be measured")
 
     def print_score(score: verdict_score.Score) -> None:
         if arguments.verbose or not score.right:

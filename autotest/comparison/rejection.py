@@ -36,6 +36,11 @@ class Rejection(NamedTuple):
         return f"{self.target}: {self.type}: {re.sub(r'[-+]?[0-9][0-9.e+-]*', 'N', first)[:160]}"
 
 
+def is_absence(reason: str) -> bool:
+    """Whether a `Rejection.reason` says that the candidate lacks something, and not that the reference refused."""
+    return reason.split(": ", 2)[1:2] == [ABSENT]
+
+
 def is_mistake(error: Exception, optional: Collection[str] = ()) -> bool:
     """Whether the reference's exception means that the call is wrong in every trial, whatever values are drawn.
 

@@ -93,6 +93,18 @@ def results(program: Program, framework: Framework, between_calls: BetweenCalls 
     return {place: pair[0] for place, pair in Agreement(program, record, []).read().items()}
 
 
+def results_beside(program: Program, pair: Pair) -> dict[Place, Any]:
+    """Return the results of `program` on the candidate, as far as they have a counterpart; empty if a side raises.
+
+    What a value is, a module or a tensor, is decided by the reference: the adapter of another process cannot tell.
+    """
+    expected, actual = _run(program, pair.reference), _run(program, pair.candidate)
+    if expected.error is not None or actual.error is not None:
+        return {}
+    read = Agreement(program, record_of(program, pair, expected, actual), []).read()
+    return {place: both[1] for place, both in read.items()}
+
+
 def _run(program: Program, framework: Framework, between_calls: BetweenCalls | None = None) -> Replayed:
     if program.undefined:
         framework.seed(0)

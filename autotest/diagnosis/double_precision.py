@@ -14,7 +14,7 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
-from autotest.diagnosis.agreement import Agreement, Place, place_of, results
+from autotest.diagnosis.agreement import Agreement, Place, place_of, results, results_beside
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
@@ -57,7 +57,11 @@ class DoublePrecision:
     @functools.cached_property
     def sides(self) -> tuple[dict[Place, Any], dict[Place, Any]]:
         """The results of both sides in double precision."""
-        return results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate)
+        expected, actual = results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate)
+        asked = {self.wide_place(place_of(item)) for item in self._focus.mismatches}
+        if actual and not asked & expected.keys() <= actual.keys():
+            actual = {**results_beside(self.wide, self._pair), **actual}
+        return expected, actual
 
     def spreads(self, places: Iterable[Place], dtype: str, into: int | None) -> dict[Place, Spread]:
         """Return the spreads of the reference's results in double precision over runs with perturbed inputs.

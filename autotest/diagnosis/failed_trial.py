@@ -19,6 +19,7 @@ from autotest.diagnosis.layers import by_layer, by_layer_of_calls
 from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
 from autotest.diagnosis.reproducibility import unrepeatable
+from autotest.diagnosis.rounding_before_exception import counting_mismatches
 from autotest.diagnosis.scripted_finding import scripted
 from autotest.diagnosis.shrunk_trial import UnshrunkTrial, failure_of, with_opinion
 from autotest.diagnosis.unexpected_mismatches import find_unexpected
@@ -127,11 +128,14 @@ class FailedTrial:
     def _rounding(self) -> Verdict | None:
         """Return the verdict if rounding explains all mismatches; else None, and the outcome keeps those that count."""
         outcome, settings = self.outcome, self._settings
-        if settings.gives_tolerance or not may_be_rounding(outcome.mismatches):
+        if settings.gives_tolerance:
             return None
         if outcome.update is not None:  # its check has already compared it with single-precision learning rates
             return None
         try:
+            if not may_be_rounding(outcome.mismatches):
+                outcome.mismatches = counting_mismatches(outcome.program, outcome.mismatches, self.pair, settings)
+                return None
             agreement = self._replayed()
             gone = not_reproduced(outcome.mismatches, agreement, settings)
             if not agreement.mismatches:

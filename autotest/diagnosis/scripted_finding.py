@@ -33,7 +33,7 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
         result = dataclasses.replace(finding, script=own)
         if not context.options.verify:
             return result
-        result = dataclasses.replace(result, verified=verify(own))
+        result = dataclasses.replace(result, verified=verify(own, finding=finding))
         if result.verified.holds:
             return result
     return _run_elsewhere(finding, finding.program, context)
@@ -49,7 +49,7 @@ def _run_elsewhere(finding: Finding, program: Program, context: RunContext) -> F
     result = dataclasses.replace(finding, script=script)
     if not context.options.verify or script == finding.script:
         return result
-    result = dataclasses.replace(result, verified=verify(script))
+    result = dataclasses.replace(result, verified=verify(script, finding=finding))
     if result.verified.state is State.MISSED and program is finding.program:
         # A framework may allocate more memory than a tensor needs, so that an access out of bounds goes unnoticed. In
         # the trial, tensors used the memory of their arrays.

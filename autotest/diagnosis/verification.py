@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
-from autotest.emission.script_output import differences, runs_that_died
+from autotest.emission.script_output import differences, raised_instead, runs_that_died
 from autotest.processes.endings import describe
 from autotest.processes.fresh import FreshInterpreter
 from autotest.report.activity import doing
+from autotest.results.finding import Finding
 from autotest.results.verification import State, Verification
 
 #: The time limit of a reproducer in seconds. To import two frameworks takes ten seconds on a loaded machine, and the
@@ -19,7 +20,7 @@ _TRACEBACK = "Traceback (most recent call last):\n"
 _waiting: ContextVar[list[FreshInterpreter] | None] = ContextVar("autotest_waiting_interpreters", default=None)
 
 
-def verify(script: str, deadline: float = DEADLINE) -> Verification:
+def verify(script: str, deadline: float = DEADLINE, finding: Finding | None = None) -> Verification:
     """Run `script` in a fresh interpreter, and return whether it shows its finding.
 
     If the script runs a program several times, the verification says how many of the runs crashed.
@@ -27,11 +28,15 @@ def verify(script: str, deadline: float = DEADLINE) -> Verification:
     Args:
         script: the text of the reproducer.
         deadline: the time limit in seconds.
+        finding: the finding that it must show; None if any difference will do.
     """
     with doing("verifying the reproducer"):
         status, output = run_script(script, deadline)
     runs = runs_that_died(output)
     if status == 1:
+        other = "" if finding is None else raised_instead(output, finding)
+        if other:
+            return Verification(State.MISSED, f"the script shows something else: {other[:200]}")
         return Verification(State.VERIFIED, runs)
     if status == 0:
         return Verification(State.MISSED, runs)

@@ -27,6 +27,13 @@ def runs_that_died(output: str) -> str:
     return told[0] if told else ""
 
 
+def raised_instead(output: str, finding: Finding) -> str:
+    """Return the difference that says that the candidate raises, if `finding` is another one than that; else ``""``."""
+    if finding.first.symptom in (*DEADLY, "exception", "accepted"):
+        return ""
+    return next((part for part in differences(output) if part.startswith(f"{finding.sides[1]} raises ")), "")
+
+
 def shows(output: str, finding: Finding) -> bool:
     """Whether the output of a script that exited with 1 shows the divergence of `finding`.
 

@@ -132,7 +132,8 @@ class Functional(ArrayFramework):
         return tuple(picked) if isinstance(made, tuple) else picked
 
     def _result(self, made: Any, node: Node | None, at: int, source: TapeTensor | None, path: Pure) -> Any:
-        if isinstance(made, PLAIN):
+        # A number of NumPy's is an array without dimensions, although its float64 is a `float`.
+        if isinstance(made, PLAIN) and not isinstance(made, np.generic):
             return made
         result = TapeTensor(self.computed(made), (node, at) if node is not None and self.is_floating(made) else None)
         if source is not None:

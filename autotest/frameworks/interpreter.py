@@ -165,8 +165,8 @@ class Interpreter(RemoteFramework):
     def gradients(
         self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
     ) -> list[Any]:
-        named = {"create_graph": create_graph, "allow_unused": True}
-        made = self.invoke("function", "autograd.grad", (list(outputs), list(inputs), list(cotangents)), named)
+        keys = [[tensor.key for tensor in tensors] for tensors in (outputs, inputs, cotangents)]
+        made = self._queue_request("gradients", *keys, create_graph)
         failure = self.first_failure([made])
         if failure is not None:
             raise failure[1]

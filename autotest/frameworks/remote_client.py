@@ -45,6 +45,8 @@ class RemoteFramework(Framework):
         #: Whether requests were sent after the last reply. A reply reports the requests that failed.
         self._sent = False
         self._dropped: list[int] = []
+        #: Whether the last queued request left a context, which may end only when its value is dropped.
+        self._left_context = False
         self._failed: dict[int, RemoteFailure] = {}
 
     @property
@@ -110,14 +112,23 @@ class RemoteFramework(Framework):
     def _take_queue(self) -> tuple[list[tuple[Any, ...]], list[int]]:
         """Return the queued requests and the keys of values that are no longer referenced, and clear both lists."""
         done, self._waiting = self._waiting, []
+        return done, self._take_dropped()
+
+    def _take_dropped(self) -> list[int]:
+        """Return the keys of values that are no longer referenced, and clear the list."""
         dropped = self._dropped[:]
         del self._dropped[: len(dropped)]  # in place: every `RemoteValue` holds a reference to this list
-        return done, dropped
+        return dropped
 
     def _queue_request(self, name: str, *details: Any) -> RemoteValue:
         """Queue a request, send the queue if it is full, and return the value that the request will make."""
         made = RemoteValue(next(self._keys), self._dropped)
+        if self._left_context:
+            # OneFlow's no_grad ends only when its object is destroyed: that must happen before the next call.
+            self._left_context = False
+            self._waiting.append(("drop", made.key, self._take_dropped()))
         self._waiting.append((name, made.key, *details))
+        self._left_context = name == "call" and details[0] == "exit"
         if len(self._waiting) >= AT_ONCE:
             self._send()
         return made

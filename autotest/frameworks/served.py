@@ -123,6 +123,17 @@ class Served:
     def seed(self, seed: int) -> None:
         self.framework.seed(seed)
 
+    def drop(self, keys: Sequence[int]) -> None:
+        """Forget values in the midst of other requests, because later calls depend on their end."""
+        for key in keys:
+            self.values.pop(key, None)
+
+    def gradients(
+        self, outputs: Sequence[int], inputs: Sequence[int], cotangents: Sequence[int], create_graph: bool
+    ) -> list[Any]:
+        given = [[self.value(key) for key in keys] for keys in (outputs, inputs, cotangents)]
+        return self.framework.gradients(*given, create_graph=create_graph)
+
     # -- questions, which have an answer -----------------------------------------------------------------
 
     def answer(self, question: str, *details: Any) -> Any:
@@ -241,6 +252,8 @@ _DONE: Final[Mapping[str, Callable[..., Any]]] = {
     "part": Served.part,
     "forget": Served.forget,
     "seed": Served.seed,
+    "drop": Served.drop,
+    "gradients": Served.gradients,
 }
 _ANSWERED: Final[Mapping[str, Callable[..., Any]]] = {
     name: getattr(Served, name) for name in ("hello", "read", "provides", "exists", "declares", "same", "held", "facts")
@@ -272,5 +285,4 @@ def main(name: str, files: Sequence[Any]) -> None:
                 served.do(request)
             if question is not None:
                 asked.send((served.answer(*question), served.failures()))
-            for key in dropped:
-                served.values.pop(key, None)
+            served.drop(dropped)

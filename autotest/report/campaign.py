@@ -154,9 +154,7 @@ def _troubles(progress: CampaignProgress) -> list[str]:
         )
     if progress.broken:
         listed = [f"  {test.where.test}\n{textwrap.indent(test.broken, '      ')}" for test in progress.broken[:LISTED]]
-        one = len(progress.broken) == 1
-        what = "1 test is broken:" if one else f"{len(progress.broken)} tests are broken:"
-        blocks.append("\n".join([what, *listed]))
+        blocks.append("\n".join([f"{_broken(len(progress.broken))}:", *listed]))
     if progress.forgetful:
         listed = [f"  {test.where.test}: {_commonest(test.forgotten)}" for test in progress.forgetful[:LISTED]]
         blocks.append("\n".join([f"{_forgetful(progress)}:", *listed]))
@@ -215,13 +213,29 @@ def _why_never(test: TestProgress) -> str:
     return f"0 of {test.tried}; mostly {_commonest_refusal(test)}"
 
 
+def _broken(count: int) -> str:
+    return "1 test is broken" if count == 1 else f"{count} tests are broken"
+
+
 def _forgetful(progress: CampaignProgress) -> str:
     count = len(progress.forgetful)
     return "1 test compares no gradients" if count == 1 else f"{count} tests compare no gradients"
 
 
 def verdict(progress: CampaignProgress) -> str:
-    """Return the last line of the summary: whether anything new was found."""
+    """Return the last line of the summary: whether anything new was found, and what is wrong with the tests."""
     if progress.found:
         return f"{several(len(progress.found), 'distinct finding')} that the ledger does not expect."
-    return f"Nothing new found, but {_forgetful(progress)}." if progress.forgetful else "Nothing new found."
+    wrong = mistakes(progress)
+    return f"Nothing new found, but {', and '.join(wrong)}." if wrong else "Nothing new found."
+
+
+def mistakes(progress: CampaignProgress) -> list[str]:
+    """Return what is wrong with the tests themselves, so that a campaign without findings has not passed."""
+    broken, refused, files = len(progress.broken), len(progress.refused), len(progress.files_broken)
+    return [
+        *([_broken(broken)] if broken else []),
+        *([_forgetful(progress)] if progress.forgetful else []),
+        *([f"the reference refused every trial of {several(refused, 'test')}"] if refused else []),
+        *([f"{several(files, 'file')} cannot be imported"] if files else []),
+    ]

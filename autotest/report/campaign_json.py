@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autotest.results.groups import of_campaign
@@ -11,11 +12,24 @@ from autotest.results.tasks import FindingRecord
 VERSION = 1
 
 
-def as_data(progress: CampaignProgress) -> dict[str, Any]:
-    """Return everything that the summary contains."""
+def as_data(progress: CampaignProgress, sides: Sequence[str], versions: Mapping[str, str]) -> dict[str, Any]:
+    """Return everything that the summary contains, as values that `json.dumps` accepts.
+
+    ``findings`` has an object for each distinct finding in the order of discovery, and ``tests`` one for each test that
+    ran, is broken or skips itself. Of a test, trials are accepted, rejected (by the reference, with the reasons in
+    ``rejections``), died (their process), or ended before a call that is avoided (``avoided``). Texts are empty where
+    they do not apply. Paths are as given on the command line.
+
+    Args:
+        progress: the campaign.
+        sides: the names of the reference and the candidate.
+        versions: the version of each side, by its name, as far as known.
+    """
     return {
         "format": "autotest campaign",
         "version": VERSION,
+        "sides": list(sides),
+        "versions": dict(versions),
         "base_seed": progress.base_seed,
         "seconds": round(progress.seconds, 3),
         "stopped": progress.stopped,
@@ -48,11 +62,13 @@ def as_data(progress: CampaignProgress) -> dict[str, Any]:
                 "avoided": dict(test.avoided),
                 "operators": dict(sorted(test.operators.items())),
                 "broken": test.broken,
+                "refused": test.refused,
+                "skips": test.skips,
                 "forgotten_gradients": dict(test.forgotten),
                 "set_aside": test.set_aside,
             }
             for test in progress.tests
-            if test.tried
+            if test.tried or test.broken or test.skips
         ],
     }
 

@@ -25,6 +25,11 @@ def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
         for test in progress.forgetful
         for complaint in test.forgotten
     ]
+    lines += [
+        f"::warning title=Refused by the reference::{_data(test.where.test)}: {_data(next(iter(test.rejections)))}"
+        for test in progress.refused
+    ]
+    lines += [f"::warning title=Broken file::{_data(name)}: {_data(why)}" for name, why in progress.files_broken]
     return lines
 
 

@@ -69,6 +69,7 @@ def account_table(account: GradientAccount) -> str:
     lines = [columns(("Operator", "Gradient", "Trials", "Reason or test"), rows), ""]
     lines += [f"compared no gradients: {test}: {complaint}" for test, complaint in sorted(account.refused.items())]
     lines += [f"could not run: {test}: {error}" for test, error in sorted(account.broken.items())]
+    lines += [f"no accepted trial: {test}: {why}" for test, why in sorted(account.never.items())]
     lines += [f"skipped: {test}: {why}" for test, why in sorted(account.skips.items())]
     lines += [f"did not finish: {test}: {how}" for test, how in sorted(account.died.items())]
     if account.spared:

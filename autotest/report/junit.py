@@ -27,21 +27,24 @@ def _suite(suites: ET.Element, name: str, progress: CampaignProgress) -> None:
     found: dict[object, list[FindingRecord]] = {}
     for item in progress.found.values():
         found.setdefault(item.where, []).append(item)
-    ran = [test for test in progress.tests if test.tried or test.skips]
+    ran = [test for test in progress.tests if test.tried or test.skips or test.broken]
     suite = begun(
         suites,
         name,
         progress.seconds,
         {
-            "tests": len(ran),
+            "tests": len(ran) + len(progress.files_broken),
             "failures": sum(test.where in found for test in ran),
-            "errors": len(progress.broken) + sum(len(test.forgotten) for test in progress.tests),
+            "errors": sum(len(_errors(test)) for test in ran) + len(progress.files_broken),
             "skipped": sum(bool(test.skips) for test in ran),
         },
         {name: getattr(progress, name) for name in _PROPERTIES},
     )
     for test in ran:
         _case(suite, test, found.get(test.where, []))
+    for file, why in progress.files_broken:  # as pytest reports a file that it cannot collect
+        case = ET.SubElement(suite, "testcase", classname="", name=clean(file), time="0.000")
+        ET.SubElement(case, "error", message="the file cannot be imported").text = clean(why)
 
 
 def opened(
@@ -77,14 +80,21 @@ def _case(suite: ET.Element, test: TestProgress, found: list[FindingRecord]) -> 
     )
     if test.skips:
         ET.SubElement(case, "skipped", message=clean(test.skips))
-    if test.broken:
-        ET.SubElement(case, "error", message="the test is broken").text = clean(test.broken)
-    for complaint in test.forgotten:
-        ET.SubElement(case, "error", message="the test compares no gradients").text = clean(complaint)
+    for message, said in _errors(test):
+        ET.SubElement(case, "error", message=message).text = clean(said)
     for item in found:
         identity = item.identity
         message = f"{identity.operator}: {identity.symptom} ({identity.stage})"
         ET.SubElement(case, "failure", message=clean(message), type=identity.symptom).text = clean(item.report)
+
+
+def _errors(test: TestProgress) -> list[tuple[str, str]]:
+    """Return what is wrong with the test itself: for each mistake a message and its details."""
+    return [
+        *([("the test is broken", test.broken)] if test.broken else []),
+        *(("the test compares no gradients", complaint) for complaint in test.forgotten),
+        *([("the reference refuses every trial", "\n".join(test.rejections))] if test.refused else []),
+    ]
 
 
 def clean(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autotest.emission import program_text
 from autotest.report import groups as by_group
-from autotest.report.campaign import seen_by_groups
+from autotest.report.campaign import mistakes, seen_by_groups
 from autotest.report.plural import several
 from autotest.results.finding import Finding
 from autotest.results.groups import of_campaign
@@ -72,4 +72,6 @@ def campaign(progress: CampaignProgress) -> str:
             f"`{found.place}/repro.py`: {found.verified}",
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    if wrong := mistakes(progress):
+        lines += ["", f"The tests themselves are wrong: {', and '.join(wrong)}."]
     return "\n".join(lines) + "\n"

@@ -66,8 +66,23 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         lines += ["", by_group.text(groups, seen, "samples")]
     if findings:
         by_operator = collections.Counter(finding.operator for finding in findings)
-        lines += ["", f"{several(len(findings), 'distinct finding')} about {several(len(by_operator), 'operator')}"]
+        head = f"{several(len(findings), 'distinct finding')} about {several(len(by_operator), 'operator')}"
+        lines += ["", f"{head}:", *_by_operator(findings)]
     return "\n".join(lines)
+
+
+def _by_operator(findings: Sequence[SweepFinding]) -> list[str]:
+    """Return a line for each operator that has findings, with its checks; those that no ledger lists come first."""
+    checks: dict[str, list[str]] = {}
+    for finding in sorted(findings, key=lambda one: bool(one.known)):
+        shown = f"{finding.check} (known)" if finding.known else finding.check
+        checks.setdefault(finding.operator, []).append(shown)
+    rows = [f"  {operator}: {', '.join(dict.fromkeys(names))}" for operator, names in checks.items()]
+    more = f"  and {several(len(rows) - LISTED, 'more operator')}; --markdown, --json and --html list all"
+    stored = (
+        ["`autotest list` and `autotest show KEY` print their reports"] if any(one.place for one in findings) else []
+    )
+    return [*rows[:LISTED], *([more] if len(rows) > LISTED else []), *stored]
 
 
 def _left_out(swept: SweepMap) -> list[str]:

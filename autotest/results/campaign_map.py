@@ -86,7 +86,7 @@ def _cell(test: TestProgress) -> Cell:
     for why, times in (
         ("set aside", test.skipped),
         (f"skipped: {test.skips}", bool(test.skips)),
-        (f"the test is broken: {test.broken.strip().splitlines()[-1:]}", bool(test.broken)),
+        (f"the test is broken: {''.join(test.broken.strip().splitlines()[-1:])}", bool(test.broken)),
         *((f"compares no gradients: {complaint}", count) for complaint, count in test.forgotten.items()),
     ):
         if times:

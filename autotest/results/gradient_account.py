@@ -74,6 +74,8 @@ class GradientAccount:
     spared: dict[str, str] = dataclasses.field(default_factory=dict)
     #: test -> why it skips itself
     skips: dict[str, str] = dataclasses.field(default_factory=dict)
+    #: test -> the first reason why none of its trials was accepted, so that its operators are not listed
+    never: dict[str, str] = dataclasses.field(default_factory=dict)
     #: test -> how the process that ran it ended
     died: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -91,7 +93,7 @@ class GradientAccount:
     def take(self, other: GradientAccount) -> None:
         """Add all entries of another account."""
         self.trials += other.trials
-        for name in ("refused", "broken", "spared", "skips", "died"):
+        for name in ("refused", "broken", "spared", "skips", "never", "died"):
             getattr(self, name).update(getattr(other, name))
         for operator, theirs in other.operators.items():
             account = self.operators.setdefault(operator, OperatorAccount(operator))

@@ -5,12 +5,16 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from autotest.comparison.rejection import is_absence
 from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
 from autotest.results.tasks import Explored, FindingRecord, LeftOut, Where
 
 #: Maximum number of different arguments that are counted for one test.
 ARGUMENTS_KEPT = 400
+#: After how many trials, if the reference refuses all, a test fails: as many as pytest runs of a test with the default
+#: number of trials (`running.runner.ATTEMPTS_PER_TRIAL` times 20).
+REFUSED = 400
 
 
 @dataclasses.dataclass(slots=True)
@@ -51,6 +55,8 @@ class TestProgress:
     unrewarded: int = 0
     known: set[object] = dataclasses.field(default_factory=set)
     broken: str = ""
+    #: The trial that compared nothing, because of which it is broken.
+    vacuous: int | None = None
     #: Why no more of its trials are run; empty if they are.
     set_aside: str = ""
     #: Why it skips itself; empty if it does not.
@@ -65,6 +71,11 @@ class TestProgress:
     def skipped(self) -> int:
         """The number of trials that ended before a call that is set aside."""
         return self.avoided.total()
+
+    @property
+    def refused(self) -> bool:
+        """Whether the reference refused every trial, and so many that the test is wrong."""
+        return self.rejected == self.tried >= REFUSED and not (self.died or any(map(is_absence, self.rejections)))
 
     @property
     def over(self) -> bool:
@@ -88,7 +99,7 @@ class TestProgress:
         self.changed = True
         self.compared += result.compared
         self.seconds += result.seconds
-        self.broken = result.broken
+        self.broken, self.vacuous = result.broken, result.vacuous
         self.skips = self.skips or result.skips
         seen: set[object] = {suspect.identity for suspect in result.suspects}
         seen |= set(result.operators) | set(result.rejections)
@@ -160,6 +171,11 @@ class CampaignProgress:
     def forgetful(self) -> list[TestProgress]:
         """The tests with trials that compare no gradient although they could."""
         return [test for test in self.tests if test.forgotten]
+
+    @property
+    def refused(self) -> list[TestProgress]:
+        """The tests that test nothing, because the reference refuses all of their trials."""
+        return [test for test in self.tests if test.refused]
 
     @property
     def unexplored(self) -> list[LeftOut]:

@@ -154,6 +154,8 @@ class Explored:
     covered: Coverage = dataclasses.field(default_factory=dict)
     #: The traceback of a mistake in the test body; the trials after it were not run.
     broken: str = ""
+    #: The trial that compared nothing, which is such a mistake; None if every accepted one compared something.
+    vacuous: int | None = None
     #: Why the test skips itself, empty if it does not; the trials after the skip were not run.
     skips: str = ""
     seconds: float = 0.0

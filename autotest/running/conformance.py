@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -37,10 +38,23 @@ def conformance(framework: Framework) -> list[Checked]:
         UsageError: the framework's tensors contain no numbers.
         Exception: the import of the framework fails, usually with `FrameworkMissing`.
     """
+    return list(conformance_from(framework, 0))
+
+
+def conformance_from(framework: Framework, start: int) -> Iterator[Checked]:
+    """Return the results of the checks from number `start` on, each of which is made when its result is taken.
+
+    Raises what `conformance` raises, before the first check.
+    """
     _ = framework.version
     if not framework.holds_values:
         raise UsageError(f"{framework.name}: its tensors have no values, which the checks need")
-    return [_checked(name, check, framework) for name, check in _checks()]
+    return (_checked(name, check, framework) for name, check in itertools.islice(_checks(), start, None))
+
+
+def check_names() -> list[str]:
+    """Return the names of all checks, in their order."""
+    return [name for name, _ in _checks()]
 
 
 def _checked(name: str, check: Callable[[Framework], None], framework: Framework) -> Checked:

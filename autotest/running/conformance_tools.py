@@ -41,6 +41,7 @@ def tensor_of_dtype(framework: Framework, array: Array, *, requires_grad: bool =
     try:
         tensor = framework.tensor(array, requires_grad=requires_grad)
         framework.synchronize()
+        _raise_failure(framework, tensor)
     except Absent:
         raise
     except Exception as error:
@@ -48,6 +49,13 @@ def tensor_of_dtype(framework: Framework, array: Array, *, requires_grad: bool =
             raise
         raise Absent(framework.name, f"{array.dtype} ({first_line(error)[:80]})") from error
     return tensor
+
+
+def _raise_failure(framework: Framework, tensor: Any) -> None:
+    """Raise the exception of the call that made `tensor`, if it is told only now that this call failed."""
+    failed = framework.first_failure([tensor])
+    if failed is not None:
+        raise failed[1]
 
 
 def _resolves(framework: Framework, name: str) -> bool:
@@ -60,9 +68,7 @@ def _resolves(framework: Framework, name: str) -> bool:
 
 def read(framework: Framework, tensor: Any) -> np.ndarray[Any, Any]:
     """Return the contents of `tensor`. Raises the exception of the call that made it, if that call failed."""
-    failed = framework.first_failure([tensor])
-    if failed is not None:
-        raise failed[1]
+    _raise_failure(framework, tensor)
     return framework.values([tensor])[0].data
 
 

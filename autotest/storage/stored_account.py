@@ -12,7 +12,7 @@ from autotest.results.gradient_account import GradientAccount
 from autotest.results.tasks import Where
 from autotest.storage.records import Format, Records
 
-FORMAT: Final = Format("autotest gradients under way", 2)
+FORMAT: Final = Format("autotest gradients under way", 3)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def said(monkeypatch):
     """What a fresh interpreter says of one script after the other; `asked` has the scripts."""
     says, asked = [], []
 
-    def verify(script):
+    def verify(script, finding):
         asked.append(script)
         return Verification(says.pop(0) if len(says) > 1 else says[0])
 

@@ -132,3 +132,35 @@ def test_rounding_that_is_within_the_tolerance_when_it_runs_again_is_rounding() 
 def test_what_is_no_rounding_counts_though_nothing_differs_when_it_runs_again() -> None:
     assert barely(900.0, then=0.98).cleared() is None
     assert barely(5.0, then=0.0).cleared() is None  # which differs from itself
+
+
+def test_rounding_gives_no_name_to_a_trial_that_ends_with_an_exception_of_the_candidate() -> None:
+    class Forward(FaultyTorch):
+        """torch whose backward raises."""
+
+        def operation(self, kind: Any, target: str) -> Any:
+            return raising if target == "backward" else super().operation(kind, target)
+
+    def raising(*operands: Any) -> None:
+        raise NotImplementedError("this framework has no gradients")
+
+    def in_another_order(matmul: Any) -> Any:
+        return lambda x, y: (x * y).flip(0).sum()
+
+    def body() -> Any:
+        # The products cancel: the result is smaller than the roundoff of its largest term.
+        x = dual.tensor(np.array([-0.012874635, -258.43127, 1652.2246], "float32"), requires_grad=True)
+        y = dual.tensor(np.array([3758.2095, 491.9786, 76.966125], "float32"))
+        return dual.matmul(x, y)
+
+    right, wrong = (Pair(TorchFramework(), Forward({"matmul": replaced})) for replaced in (in_another_order, plus(9.0)))
+    outcome = run_trial(body, 0, Settings(), right)
+    assert [item.symptom for item in outcome.mismatches] == ["value", "exception"]
+    trial = FailedTrial(ATest("file.py::test", body, Settings()), outcome, right)
+    assert trial.cleared() is None
+    assert [item.symptom for item in outcome.mismatches] == ["exception"]
+    assert told_of(trial).first.symptom == "exception"
+    outcome = run_trial(body, 0, Settings(), wrong)
+    trial = FailedTrial(ATest("file.py::test", body, Settings()), outcome, wrong)
+    assert trial.cleared() is None
+    assert [item.symptom for item in outcome.mismatches] == ["value", "exception"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import UsageError
+from autotest.cli import main
 from autotest.diagnosis.verdict_score import Label, Score, read, scores
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
@@ -69,3 +70,16 @@ def test_who_is_wrong_needs_a_proof(tmp_path: Path) -> None:
     path.write_text('[[known]]\nwrong = "candidate"\nbecause = ""\nkeys = ["relu"]\n', encoding="utf-8")
     with pytest.raises(UsageError, match=r"known 1: expected wrong = one of candidate, .*, and because = the proof"):
         read(path)
+
+
+def test_a_choice_that_no_entry_matches_is_a_mistake_and_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ledger.toml", "verdicts.toml"):
+        (tmp_path / name).write_text("")
+    assert main(["verdicts", str(tmp_path)]) == 2
+    assert "there are no entries in" in capsys.readouterr().err
+    entry = '[[divergence]]\nkey = "relu"\ntest = "test_x.py::test"\nsymptom = "value"\nreason = "planted"\n'
+    (tmp_path / "ledger.toml").write_text(entry)
+    assert main(["verdicts", str(tmp_path), "-k", "rleu"]) == 2
+    assert "-k 'rleu' matches none of" in capsys.readouterr().err

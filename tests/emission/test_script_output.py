@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from autotest.comparison import Mismatch
+from autotest.diagnosis.verification import verify
 from autotest.emission.script_output import differences, runs_that_died, shows
 from autotest.results.finding import Finding
+from autotest.results.verification import State
 
 
 def finding(symptom, message="", name="v1"):
@@ -53,3 +55,11 @@ def test_a_death_is_the_same_by_its_signal(symptom, printed, still):
 def test_how_many_runs_died_is_read():
     assert runs_that_died("DIFFERS: oneflow dies in 3 of 10 runs: SIGABRT") == "dies in 3 of 10 runs"
     assert runs_that_died("DIFFERS: oneflow dies: SIGABRT") == ""
+
+
+def test_a_script_whose_candidate_raises_verifies_no_finding_about_values():
+    script = "import sys; print('DIFFERS: oneflow raises RuntimeError: no grad_fn'); sys.exit(1)"
+    found = verify(script, finding=finding("gradient", name="x0.grad"))
+    assert found.state is State.MISSED
+    assert found.detail == "the script shows something else: oneflow raises RuntimeError: no grad_fn"
+    assert verify(script, finding=finding("exception", "relu: oneflow raised RuntimeError")).holds

@@ -13,7 +13,8 @@ from autotest.emission import Script
 from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Root
-from autotest.running.conformance import conformance
+from autotest.running.conformance import check_names, conformance
+from autotest.running.conformance_in_processes import conformance_in_processes
 from tests.support import block_framework
 
 
@@ -211,6 +212,45 @@ def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert "Did you mean 'oneflow'" in capsys.readouterr().err
 
 
+DYING = """
+import os, time
+from autotest.frameworks.torch import TorchFramework
+
+class Dying(TorchFramework):
+    def overwrite(self, tensor, array):
+        os.abort()
+
+    def parameters(self, module):
+        time.sleep(60)
+
+class NotEvenImported(TorchFramework):
+    @property
+    def version(self):
+        os.abort()
+"""
+
+
+def test_a_check_that_kills_its_process_or_never_ends_is_wrong_and_costs_no_other_check(tmp_path, monkeypatch):
+    (tmp_path / "dying.py").write_text(DYING)
+    monkeypatch.chdir(tmp_path)
+    _, checked = conformance_in_processes("dying:Dying", deadline=3)
+    found = {item.name: item.why for item in checked if item.outcome == "WRONG"}
+    assert [item.name for item in checked] == check_names()
+    assert found["overwrite() changes contents outside of autograd"] == "its process died (SIGABRT)"
+    assert found["state of modules"] == "no answer in 3 s"
+    assert {"round trip of float32", "gradients of leaves"}.isdisjoint(found)
+
+
+def test_a_framework_that_dies_when_it_is_imported_is_told_in_one_sentence(tmp_path, monkeypatch, capsys):
+    (tmp_path / "dying.py").write_text(DYING)
+    monkeypatch.chdir(tmp_path)
+    assert main(["conformance", "dying:NotEvenImported"]) == 3
+    told = capsys.readouterr().err
+    assert told == (
+        "autotest: the framework of 'dying:NotEvenImported' cannot be imported: its process died (SIGABRT)\n"
+    )
+
+
 def test_a_skeleton_is_an_adapter_that_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -229,3 +269,14 @@ def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monke
     wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
     assert wrong
     assert all("NotImplementedError: define how numpy differentiates" in line for line in wrong)
+
+
+def test_a_number_of_numpy_is_a_tensor_without_dimensions_in_a_framework_of_functions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["adapter", "new", "numpy", "--functions"]) == 0
+    (tmp_path / "numpy_adapter.py").rename(tmp_path / "numpy_functions.py")  # another test imports that name
+    adapter = framework("numpy_functions:factory")
+    for dtype in ("float32", "float64"):  # NumPy's float64 is a `float`, its float32 is not
+        total = adapter.invoke("function", "sum", (adapter.tensor(Array(np.ones(3, dtype), dtype)),), {})
+        assert adapter.dtype_of(total) == dtype
+        assert adapter.shape(total) == ()

@@ -8,7 +8,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from autotest.cli.display import Log
-from autotest.report import campaign, github, junit, markdown
+from autotest.report import campaign, campaign_json, github, junit, markdown
+from autotest.results.campaign_map import campaign_map
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import FindingRecord, LeftOut, Where
@@ -106,7 +107,7 @@ def test_the_summary_says_what_could_not_be_done():
         "because they killed too many workers: matmul",
         "test_y: needs the fixtures z",
         "test_z.py: cannot be imported: no",
-        "Nothing new found.",
+        "Nothing new found, but 1 test is broken, and 1 file cannot be imported.",
     ):
         assert part in text
 
@@ -120,6 +121,49 @@ def test_junit_is_xml_whatever_a_message_holds():
     assert failure.text == "a?<&>"
     assert case.get("name") == "test_relu[a='b']"
     assert suite.get("failures") == "1"
+
+
+def wrong() -> CampaignProgress:
+    """A campaign in which nothing was found, whose tests are wrong in all the ways in which they can be."""
+    ways = {
+        "broken": {"broken": "Traceback\nNameError: x"},
+        "forgets": {"tried": 9, "accepted": 9, "forgotten": collections.Counter({"no backward": 9})},
+        "refused": {"tried": 400, "rejections": collections.Counter({"mm: RuntimeError: no": 400})},
+        "absent": {"tried": 400, "rejections": collections.Counter({"mm: Absent: it has no mm": 400})},
+    }
+    tests = [TestProgress(WHERE._replace(test=f"test_x.py::{name}"), **state) for name, state in ways.items()]
+    return progress(tests=tests, found={}, files_broken=[LeftOut("test_z.py", "cannot be imported: no")])
+
+
+def test_no_report_hides_that_tests_are_wrong():
+    made = wrong()
+    suite = ET.fromstring(junit.as_xml(made).partition("?>")[2])[0]
+    errors = {case.get("name"): [one.get("message") for one in case.iter("error")] for case in suite.iter("testcase")}
+    assert errors == {
+        "broken": ["the test is broken"],
+        "forgets": ["the test compares no gradients"],
+        "refused": ["the reference refuses every trial"],
+        "absent": [],  # what the candidate lacks is no mistake of the test
+        "test_z.py": ["the file cannot be imported"],
+    }
+    assert (suite.get("tests"), suite.get("errors")) == ("5", "4")
+    data = campaign_json.as_data(made, ("torch", "it"), {})
+    assert {test["test"]: test["broken"] for test in data["tests"]}["test_x.py::broken"] == "Traceback\nNameError: x"
+    titles = [line.split("::")[1] for line in github.workflow_commands(made, Path("/repo"))]
+    assert titles == [
+        "warning title=Broken test",
+        "warning title=Gradients not compared",
+        "warning title=Refused by the reference",
+        "warning title=Broken file",
+    ]
+    told = (
+        "1 test is broken, and 1 test compares no gradients, and the reference refused every trial of 1 test, and "
+        "1 file cannot be imported."
+    )
+    assert markdown.campaign(made).endswith(f"The tests themselves are wrong: {told}\n")
+    assert campaign.verdict(made) == f"Nothing new found, but {told}"
+    page = campaign_map(made, ("torch", "it"), {}, {})[0]
+    assert "the test is broken: NameError: x" in {why for row in page.rows.values() for why in row.cell.left_out}
 
 
 def test_github_commands_are_one_line_each_with_what_ends_them_escaped():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import sqlite3
 import xml.etree.ElementTree as ET
@@ -44,6 +45,15 @@ def test_the_same_seed_finds_the_same_and_another_seed_makes_other_trials(comman
     assert seeds["a"] == seeds["b"] != seeds["c"]
 
 
+def test_the_seed_of_the_environment_is_that_of_a_command_that_names_none(command, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_SEED", "6")
+    few = ("fuzz", SUITE, "--jobs", 0, "--trials", 1, "-k", "'relu'")
+    assert "base seed 6" in command(*few).output
+    assert "base seed 7" in command(*few, "--seed", 7).output
+    monkeypatch.setenv("AUTOTEST_SEED", "random")
+    assert "base seed 6:" not in command(*few).output
+
+
 def test_a_time_is_kept_to(command, tmp_path):
     ended = command("fuzz", SUITE, "--jobs", 0, "--time", "2s", "--json", "out.json")
     assert ended.status == 0
@@ -72,6 +82,20 @@ def test_a_test_that_compares_no_gradient_is_named_and_no_success(command, tmp_p
     assert found["forgetful.py::test_compares"] == {}
     resumed = command("fuzz", suite, "--jobs", 0, "--trials", 3, "--resume")
     assert resumed.status == 2
+
+
+def test_a_trial_that_compares_nothing_is_a_mistake_of_its_test_and_no_success(command, tmp_path):
+    suite = tmp_path / "idle.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        "@autotest()\ndef test_idles():\n    pass\n\n\n"
+        "@autotest()\ndef test_compares():\n    return torch.exp(random_tensor(ndim=1))\n"
+    )
+    ended = command("fuzz", suite, "--jobs", 0, "--trials", 5, "--seed", 3)
+    assert ended.status == 2
+    assert "1 test is broken:\n  idle.py::test_idles\n" in ended.output
+    assert "compared nothing, so it proves nothing" in ended.output
+    assert "5 trials of 1 test" in ended.output
 
 
 def test_what_the_ledger_expects_is_no_finding(command, tmp_path):
@@ -173,10 +197,49 @@ def test_ci_gets_a_junit_file_json_and_what_github_shows(command, tmp_path, monk
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failed,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
     assert failed.get("name") == "test_operator[name='relu']"
-    (finding,) = json.loads((tmp_path / "out.json").read_text())["findings"]
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["sides"] == ["torch", "faulty"]
+    assert document["versions"] == {"torch": importlib.metadata.version("torch")}
+    (finding,) = document["findings"]
     assert (finding["operator"], finding["symptom"], finding["times"]) == ("relu", "value", 20)
     assert "::error file=" in ended.output
     assert "| `relu` | value (forward) | 20 |" in (tmp_path / "summary.md").read_text()
+
+
+def test_a_test_that_the_reference_always_refuses_is_named_and_no_success(command, tmp_path):
+    suite = tmp_path / "refused.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        "@autotest()\ndef test_never():\n"
+        "    return torch.mm(random_tensor(ndim=2, dim1=3), random_tensor(ndim=2, dim0=4))\n"
+    )
+    few = command("fuzz", suite, "--jobs", 0, "--trials", 100, "--seed", 3)  # too few to tell it from bad luck
+    assert few.status == 0
+    many = command("fuzz", suite, "--jobs", 0, "--trials", 400, "--seed", 3, "--junitxml", "out.xml")
+    assert many.status == 2
+    assert many.output.endswith("Nothing new found, but the reference refused every trial of 1 test.\n")
+    assert [error.get("message") for error in ET.parse(tmp_path / "out.xml").iter("error")] == [
+        "the reference refuses every trial"
+    ]
+
+
+def test_a_test_of_another_candidate_is_not_run_against_this_one(command, tmp_path, monkeypatch):
+    suite = tmp_path / "own.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        f"@autotest(candidate={FAULTY!r})\ndef test_own():\n    return torch.relu(random_tensor(ndim=1))\n\n\n"
+        "@autotest()\ndef test_any():\n    return torch.relu(random_tensor(ndim=1))\n"
+    )
+    (tmp_path / "pyproject.toml").write_text('[tool.autotest]\ncandidate = "torch"\n')
+    fuzz = ("fuzz", suite, "--jobs", 0, "--trials", 5, "--seed", 3)
+    ended = command(*fuzz, candidate="")
+    assert ended.status == 0
+    assert (
+        f"own.py::test_own: it is a test of {FAULTY}, its own candidate: --candidate {FAULTY} runs it" in ended.output
+    )
+    assert "5 trials of 1 test " in ended.output
+    assert "own.py::test_own: it is a test of" in command("gradients", suite, "--jobs", 0, candidate="").output
+    assert "5 trials of 1 test " not in command(*fuzz, "--candidate", FAULTY, candidate="").output
 
 
 def test_an_unwritable_store_is_said_in_one_sentence(command, tmp_path):

@@ -237,3 +237,16 @@ def test_what_a_known_divergence_hides_and_nobody_knows_fails_the_test_and_is_to
     assert ended.output.startswith("0 entries of the ledger seen; none was hidden behind another one")
     assert "test_largest.py::test_largest: faulty diverges from torch: max, value" in ended.output
     assert ended.status == 1
+
+
+def test_the_beginning_of_several_keys_is_not_told_as_one_that_is_stored_nowhere(command, tmp_path, kept):
+    store = Store(tmp_path / ".autotest")
+    entry = store.load(kept)
+    first = dataclasses.replace(entry.finding.first, symptom="dtype")
+    store.save(dataclasses.replace(entry.finding, mismatches=(first,), shown=None), entry.report)
+    keys = sorted(one.key for one in store.list())
+    assert len(keys) == 2
+    ended = command("show", "faulty-relu")
+    assert ended.status == 2
+    assert f"'faulty-relu' is the beginning of several keys: {', '.join(keys)}" in ended.errors
+    assert command("show", kept).status == 0

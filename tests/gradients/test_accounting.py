@@ -111,6 +111,14 @@ def test_a_test_that_the_gate_refuses_is_named(gradients):
     assert any(line.startswith("compared no gradients: test_suite.py::test_refused: ") for line in lines)
 
 
+def test_a_test_whose_trials_are_all_refused_is_named_as_its_operators_are_not_listed(gradients):
+    never = "\n\n@autotest(n=2)\ndef test_never():\n    return torch.mm(random_tensor(shape=(2, 3)), "
+    status, lines = gradients(SUITE + never + "random_tensor(shape=(2, 3)))\n", "-k", "never or sin or exempt")
+    assert status == 0
+    told = "no accepted trial: test_suite.py::test_never: mm: RuntimeError: matN and matN shapes cannot be multiplied"
+    assert [line.partition(" (")[0] for line in lines if line.startswith("no accepted")] == [told]
+
+
 def test_a_divergence_that_the_ledger_expects_is_the_reason_why_nothing_is_compared(gradients, against):
     against(faults.missing_relu())
     assert line_of(gradients(SUITE)[1], "relu")[0] == "MISSING"

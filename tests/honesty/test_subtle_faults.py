@@ -98,7 +98,7 @@ def test_what_only_the_references_module_has_is_told_once(against):
 
 
 def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch, tmp_path):
-    def verify(script):
+    def verify(script, finding):
         return Verification(State.VERIFIED if status(script, tmp_path) == 1 else State.MISSED)
 
     monkeypatch.setenv("AUTOTEST_VERIFY", "1")

@@ -7,8 +7,9 @@ import pytest
 from autotest.frameworks import Pair
 from autotest.program import Call, Ref
 from autotest.report import sweep_markdown, sweep_text
-from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
+from autotest.results.sweep import Cell, CellDivergence, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_coverage import of_modules, of_names
+from autotest.results.sweep_findings import findings
 from autotest.sweeping.coverage import public_name, shared_names
 from tests.support.faulty import FaultyTorch
 from tests.sweep.planted import TORCH
@@ -33,6 +34,26 @@ def test_a_name_that_the_candidate_lacks_is_not_shared() -> None:
     every, without = (set(shared_names(Pair(TORCH, FaultyTorch(missing=missing)))) for missing in ((), ("erfinv",)))
     assert every - without == {"erfinv"}
     assert {"add", "Tensor.add_", "Tensor.__add__"} <= without
+
+
+def test_the_log_of_a_sweep_names_what_it_found() -> None:
+    rows = {}
+    for at, checks in enumerate([("value", "dtype"), ("value",), *[("errors",)] * 19]):
+        key = CellKey(f"op{at:02}", "function", "float32")
+        rows[key] = SweepRow(key, "", "operators", Cell(accepted=1))
+        for check in checks:
+            rows[key].cell.diverged(CellDivergence(check, check, check, "sample 1", samples=1))
+    swept = SweepMap(("torch", "other"), {}, 0, "", rows)
+    found = findings(swept)
+    found[0].known = found[1].known = "the ledger says why"
+    lines = sweep_text.summary(swept, found).splitlines()
+    at = lines.index("22 distinct findings about 21 operators:")
+    assert lines[at + 1] == "  op01: value"
+    assert lines[at + 2] == "  op02: errors"
+    assert lines[-1] == "  and 1 more operator; --markdown, --json and --html list all"
+    assert lines[at + 20] == "  op20: errors"
+    found[2].place = ".autotest/failures/op01-value-1"
+    assert sweep_text.summary(swept, found).splitlines()[-1].startswith("`autotest list` and `autotest show KEY`")
 
 
 def test_what_has_no_accepted_sample_is_named_with_its_reason() -> None:

@@ -69,13 +69,16 @@ def read(file: Path) -> Project:
     """Return the project of `file`.
 
     Raises:
-        UsageError: the file cannot be read as TOML, or ``tool.autotest`` is not a table.
+        UsageError: the file cannot be read as TOML, or ``tool`` or ``tool.autotest`` is not a table.
     """
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{file}: cannot be read as TOML: {error}") from error
-    table = content.get("tool", {}).get("autotest", {})
+    tools = content.get("tool", {})
+    if not isinstance(tools, dict):
+        raise UsageError(f"{file}: [tool] is {tools!r}; expected a table")
+    table = tools.get("autotest", {})
     if not isinstance(table, dict):
         raise UsageError(f"{file}: [tool.autotest] is {table!r}; expected a table")
     named = {str(key).replace("-", "_"): value for key, value in table.items()}

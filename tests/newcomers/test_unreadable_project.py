@@ -1,0 +1,28 @@
+"""A `pyproject.toml` that cannot be used is a usage error that names the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotest.base import project
+from autotest.base.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('[project]\nname = "café"\n'.encode("latin-1"), "cannot be read as TOML"),
+        (b"[project\n", "cannot be read as TOML"),
+        (b'tool = "x"\n', r"\[tool\] is 'x'; expected a table"),
+        (b'tool.autotest = "x"\n', r"\[tool.autotest\] is 'x'; expected a table"),
+    ],
+    ids=["not UTF-8", "not TOML", "tool is a text", "tool.autotest is a text"],
+)
+def test_an_unusable_project_file_is_a_usage_error_that_names_it(tmp_path: Path, content: bytes, reason: str) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match=reason) as raised:
+        project.read(file)
+    assert str(raised.value).startswith(str(file))

@@ -69,7 +69,8 @@ def read(file: Path) -> Project:
     """Return the project of `file`.
 
     Raises:
-        UsageError: the file cannot be read as TOML, or ``tool`` or ``tool.autotest`` is not a table.
+        UsageError: the file cannot be read as TOML, ``tool`` or ``tool.autotest`` is not a table, or an option is given
+            twice, as ``special-values`` and as ``special_values``.
     """
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -81,7 +82,13 @@ def read(file: Path) -> Project:
     table = tools.get("autotest", {})
     if not isinstance(table, dict):
         raise UsageError(f"{file}: [tool.autotest] is {table!r}; expected a table")
-    named = {str(key).replace("-", "_"): value for key, value in table.items()}
+    named: dict[str, Any] = {}
+    spelled: dict[str, str] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name in named:
+            raise UsageError(f"{file}: [tool.autotest] has both {spelled[name]} and {key}; expected one of them")
+        named[name], spelled[name] = value, key
     variables = {variable_of(key): _text(key, value, file) for key, value in named.items() if key in KEYS}
     return Project(MappingProxyType(variables), tuple(key for key in table if key.replace("-", "_") not in KEYS), file)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from autotest.base.errors import UsageError
@@ -22,9 +23,10 @@ def duration(text: str, asked: str = "") -> float:
         UsageError: the text is no duration, or is not above 0.
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|)\s*", text)
-    if match is None or float(match[1]) <= 0:
+    seconds = 0.0 if match is None else float(match[1]) * _SECONDS[match[2]]
+    if not 0 < seconds < math.inf:
         raise UsageError(f"{asked or repr(text)}: expected a time such as 60s, 10m or 2h")
-    return float(match[1]) * _SECONDS[match[2]]
+    return seconds
 
 
 def size(text: str, asked: str = "") -> int:
@@ -38,9 +40,10 @@ def size(text: str, asked: str = "") -> int:
         UsageError: the text is no size, or is less than `LEAST_SIZE`.
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
-    if match is None or float(match[1]) <= 0:
+    amount = 0.0 if match is None else float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " ")
+    if not 0 < amount < math.inf:
         raise UsageError(f"{asked or repr(text)}: expected a size such as 500M or 4G")
-    bytes_ = int(float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " "))
+    bytes_ = int(amount)
     if bytes_ < LEAST_SIZE:
         raise UsageError(
             f"{asked or repr(text)}: that is {bytes_:,} B, but a trial needs at least 1M; expected a size such as "

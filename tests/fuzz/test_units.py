@@ -24,13 +24,13 @@ def test_sizes(text, count):
     assert size(text) == count
 
 
-@pytest.mark.parametrize("text", ["", "soon", "0s", "-1s", "5 days", "1e3"])
+@pytest.mark.parametrize("text", ["", "soon", "0s", "-1s", "5 days", "1e3", "9" * 400])
 def test_what_is_no_time_is_refused_with_an_example(text):
     with pytest.raises(UsageError, match="60s, 10m or 2h"):
         duration(text)
 
 
-@pytest.mark.parametrize("text", ["", "all", "0", "-4G", "4X", "1", "500"])
+@pytest.mark.parametrize("text", ["", "all", "0", "-4G", "4X", "1", "500", "9" * 400, "9" * 305 + "T"])
 def test_what_is_no_size_is_refused_with_an_example(text):
     with pytest.raises(UsageError, match="500M or 4G"):
         size(text)

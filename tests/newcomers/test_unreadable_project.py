@@ -17,8 +17,12 @@ from autotest.base.errors import UsageError
         (b"[project\n", "cannot be read as TOML"),
         (b'tool = "x"\n', r"\[tool\] is 'x'; expected a table"),
         (b'tool.autotest = "x"\n', r"\[tool.autotest\] is 'x'; expected a table"),
+        (
+            b"[tool.autotest]\nspecial-values = true\nspecial_values = false\n",
+            "has both special-values and special_values; expected one of them",
+        ),
     ],
-    ids=["not UTF-8", "not TOML", "tool is a text", "tool.autotest is a text"],
+    ids=["not UTF-8", "not TOML", "tool is a text", "tool.autotest is a text", "one option twice"],
 )
 def test_an_unusable_project_file_is_a_usage_error_that_names_it(tmp_path: Path, content: bytes, reason: str) -> None:
     file = tmp_path / "pyproject.toml"

@@ -50,7 +50,7 @@ _HUGE = frozenset(LEVELS[NAMES.index("sizes")].index(level) for level in _HUGE_S
 _SPECIAL = frozenset(("nan", "infinite", "tiny", "huge", "zeros"))
 _NOT_FINITE = frozenset(("nan", "infinite"))
 #: By number of open dimensions, the least size of each that leaves room for the special numbers of a trial.
-_ROOM = MappingProxyType({1: 12, 2: 4, 3: 3})
+_ROOM = MappingProxyType({1: 20, 2: 5, 3: 3})
 #: Levels of numbers that reveal their faults only if several arrays of a trial have them.
 _TOGETHER = RELATED | {"nan", "infinite", "zeros"}
 
@@ -229,6 +229,10 @@ class Exploration:
     def turn(self, factor: str) -> int:
         """Return the number of earlier trials of the block that have the same level of `factor`."""
         return self._turns[_PLACES[factor]]
+
+    def has_array_of(self, dtype: str) -> bool:
+        """Return whether this trial has an array of `dtype` already."""
+        return dtype in self._numbers
 
     def first_of(self, dtype: str, values: Array) -> Array:
         """Return the first array of `dtype` in this trial; if there is none yet, `values` becomes it."""

@@ -20,7 +20,15 @@ from generators.exploration import Exploration
 from generators.fixed_arrays import fixed_array
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
 from generators.open_sizes import open_axes
-from generators.related_numbers import RELATED, converted, related, sharing, with_revealing_row_ends, without_overflow
+from generators.related_numbers import (
+    NOT_FINITE,
+    RELATED,
+    converted,
+    related,
+    sharing,
+    with_revealing_row_ends,
+    without_overflow,
+)
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import are_plain, as_generator
@@ -130,12 +138,18 @@ def explored_array(
 def _level_values(exploration: Exploration, shape: Shape, dtype: str, numbers: LevelContents, seed: int) -> Array:
     """Return an array of `numbers`, related to the earlier arrays of the trial so that together they reveal more."""
     values = numbers.fill(Bits(seed), Spec(shape, dtype))
-    first = exploration.first_of(dtype, values)
-    if first is not values:
-        values = related(values, first, dtype, numbers, seed)
-    elif (other := exploration.first_of_another(dtype)) is not None:
-        values = converted(values, other, numbers, seed)
-    values = with_revealing_row_ends(values, dtype, numbers, seed)
+    if exploration.has_array_of(dtype):
+        values = related(values, exploration.first_of(dtype, values), dtype, numbers, seed)
+        if numbers.level not in NOT_FINITE:  # special numbers stay where they meet those of the first array
+            values = with_revealing_row_ends(values, dtype, numbers, seed)
+    else:
+        first = exploration.first_of(dtype, with_revealing_row_ends(values, dtype, numbers, seed))
+        other = exploration.first_of_another(dtype)
+        values = (
+            first
+            if other is None
+            else with_revealing_row_ends(converted(values, other, numbers, seed), dtype, numbers, seed)
+        )
     return without_overflow(values, dtype, numbers, exploration.divided)
 
 

@@ -14,7 +14,8 @@ from generators.values import LevelContents, alone_at_the_end
 #: The levels of `values` at which arrays have numbers in common. For integers, these include the extreme levels.
 RELATED = frozenset(("ties", "whole"))
 _WHOLE_LEVELS = frozenset(("ties", "whole", "huge", "infinite", "nan"))
-_NOT_FINITE = frozenset(("nan", "infinite"))
+#: The levels of `values` at which special numbers of two arrays meet.
+NOT_FINITE = frozenset(("nan", "infinite"))
 _ALONE = frozenset(("zeros", "nan"))
 #: Streams of random words. They differ from the stream that fills the array.
 _STREAM, _ENDS, _PICKS = 2, 3, 4
@@ -35,7 +36,7 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
     level, low, high = numbers.level, numbers.low, numbers.high
     if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
         return values
-    if dtype not in INTEGRAL and level not in RELATED and level not in _NOT_FINITE:
+    if dtype not in INTEGRAL and level not in RELATED and level not in NOT_FINITE:
         return values
     bits, theirs = Bits(seed, _STREAM), _aligned(first, values.shape, seed)
     # Kinds 0 and 1 stay, kind 2 is in common, kind 3 is a neighbour. The order starts at kind 2, so that even a few
@@ -48,7 +49,7 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
         mixed = np.where(next_to, _next(theirs, dtype), np.where(kind == 2, theirs, values))
     if dtype in INTEGRAL:
         mixed = _rounded_alike(mixed, theirs)
-    elif level in _NOT_FINITE:
+    elif level in NOT_FINITE:
         mixed = _facing(mixed, theirs, level, numbers.turn)
     if low is not None or high is not None:
         mixed = np.where(_inside(mixed, low, high), mixed, values)
@@ -127,7 +128,7 @@ def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
     ordinary = (inf, -inf, values) if level == "infinite" else (nan, inf, values, -inf)
     met: tuple[tuple[Array, tuple[Any, ...]], ...] = (
         (np.isnan(theirs), (values, 0.0, inf, same, 1.0, -inf)),
-        (theirs == inf, (same, values, 0.0, opposite, 1.0) if level == "infinite" else (nan, 0.0, values)),
+        (theirs == inf, (same, 0.0, values, opposite, 1.0) if level == "infinite" else (nan, 0.0, values)),
         (theirs == -inf, (values, same, opposite, 0.0, 1.0) if level == "infinite" else (nan, 0.0, values)),
         (theirs == 0, ordinary),
         (theirs == 1, ordinary),

@@ -36,6 +36,16 @@ def test_special_numbers_meet_ordinary_ones(test: int) -> None:
             assert any((_is(x.data, special) & np.isfinite(y.data)).any() for x, y in pairs)
 
 
+@pytest.mark.parametrize("test", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("ndim", [1, 2])
+def test_infinities_of_arrays_of_open_sizes_meet(ndim: int, test: int) -> None:
+    drawn = [(x.data, y.data) for x, y in trials(lambda: (explored_array(ndim), explored_array(ndim)), test)]
+    infinite = [(x, y) for x, y in drawn if x.shape == y.shape and np.isinf(x).any()]
+    for met in (INF, 0.0):
+        assert any(((x == INF) & (y == met)).any() for x, y in infinite)
+    assert any(((x == INF) & np.isfinite(y)).any() for x, y in infinite)
+
+
 def test_a_row_is_minus_infinity_in_all_of_its_elements() -> None:
     assert any((one.data == -INF).all(axis=-1).any() for one in trials(lambda: explored_array(shape=(3, 4))))
 

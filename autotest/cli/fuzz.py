@@ -87,7 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         if path is not None:
             must_be_writable(path)
     if arguments.seed is None:  # a project's table sets the seed of the tests, and exploring needs new ones
-        arguments.seed = seed(os.environ.get(variable_of("seed")) or "random")
+        new = os.environ.get(variable_of("seed"), "") in ("", "random")
+        arguments.seed = "random" if new else options.from_environment().seed
     names = all_chosen_names()[1]
     if len(names) > 1:
         return fuzz_each.run(arguments, names, _campaign)

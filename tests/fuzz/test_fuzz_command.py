@@ -54,6 +54,13 @@ def test_the_seed_of_the_environment_is_that_of_a_command_that_names_none(comman
     assert "base seed 6:" not in command(*few).output
 
 
+def test_a_seed_of_the_environment_that_is_no_number_is_a_usage_error(command, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_SEED", "soon")
+    ended = command("fuzz", SUITE, "--jobs", 0, "--trials", 1)
+    assert ended.status == 2
+    assert ended.errors.strip() == "autotest: AUTOTEST_SEED='soon': expected a whole number, or random"
+
+
 def test_a_time_is_kept_to(command, tmp_path):
     ended = command("fuzz", SUITE, "--jobs", 0, "--time", "2s", "--json", "out.json")
     assert ended.status == 0

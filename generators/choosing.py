@@ -122,19 +122,17 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
         choices = [(len(features) + at, -1 if other is None else other[place]) for at, other in enumerate(earlier)]
         twos = [*itertools.combinations(choices[:_MOST_IN_THREES], 2)]
         alike = [_AMONG_NOT_FINITE] if features[_VALUES][1] in _NOT_FINITE else []
+        worth: list[tuple[_Beside, float]] = [(beside, _OF_THREE) for beside in twos]
+        worth += [(beside, _OF_FEW) for beside in alike]
+        worth += [(feature, 1 / times[feature] ** 2) for feature in features]
 
         def score(
             level: int,
             place: int = place,
-            new_pairs: tuple[tuple[float, Sequence[_Beside]], ...] = (
-                (_OF_THREE, twos),
-                (_OF_FEW, alike),
-            ),
+            worth: list[tuple[_Beside, float]] = worth,
             choices: list[_Level] = choices,
-            features: list[_Level] = features,
         ) -> float:
-            gain = sum(value for value, besides in new_pairs for beside in besides if not had[level, beside])
-            gain += sum(1 / times[feature] ** 2 for feature in features if not had[level, feature])
+            gain = sum(value for beside, value in worth if not had[level, beside])
             # Pairs of the test's own choices come before pairs with features that the test does not mention.
             gain += sum(_OF_CHOICES / (1 + had[level, beside]) for beside in choices)
             return gain + left[level] / BLOCK + (place * 7 + level * 3 + len(column)) % 5 * 1e-3
@@ -142,8 +140,7 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
         chosen = max((level for level, quota in enumerate(left) if quota > 0), key=score)
         left[chosen] -= 1
         if block or place:  # the very first trial does not use the plan: its choices are random
-            besides: list[_Beside] = [*features, *choices, *twos, *alike]
-            had.update((chosen, beside) for beside in besides)
+            had.update((chosen, beside) for beside in [*(beside for beside, _ in worth), *choices])
         dealt[place] = chosen
     return tuple(dealt)
 

@@ -21,9 +21,10 @@ from generators.open_sizes import (
     open_axes,
     single_number,
     whole_blocks,
+    with_ones_at,
 )
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, THOROUGHLY, USUAL, row, turns
-from generators.related_numbers import RELATED
+from generators.related_numbers import NOT_FINITE, RELATED
 from generators.shapes import Shape
 from generators.source import Source, trial_of
 
@@ -48,13 +49,10 @@ _HUGE_SIZES = frozenset(("long", "large"))
 _HUGE = frozenset(LEVELS[NAMES.index("sizes")].index(level) for level in _HUGE_SIZES)
 #: Levels of special numbers; ``zeros`` is one, because it has -0.0.
 _SPECIAL = frozenset(("nan", "infinite", "tiny", "huge", "zeros"))
-_NOT_FINITE = frozenset(("nan", "infinite"))
 #: By number of open dimensions, the least size of each that leaves room for the special numbers of a trial.
 _ROOM = MappingProxyType({1: 20, 2: 5, 3: 3})
 #: Levels of numbers that reveal their faults only if several arrays of a trial have them.
-_TOGETHER = RELATED | {"nan", "infinite", "zeros"}
-
-
+_TOGETHER = RELATED | NOT_FINITE | {"zeros"}
 #: Dtypes whose numbers are also used in arrays of another of these dtypes.
 _COMPARED = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8"))
 
@@ -193,7 +191,7 @@ class Exploration:
             # the second half of the open dimensions.
             alone = axes[0]
             axes = axes[len(axes) // 2 :] if self.turn("partner") % 2 else [alone]
-            return tuple([1 if axis in axes else size for axis, size in enumerate(common)])
+            return with_ones_at(common, axes)
         return self._with_ones(common, dims)
 
     def _past_a_block_elsewhere(self, common: Shape, own: Shape, dims: Sequence[Any]) -> tuple[Shape, Shape]:
@@ -251,7 +249,7 @@ class Exploration:
         if ndim is None:
             least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
             rank = int(self.level("rank"))
-            if not rank and LEVELS[_PLACES["sizes"]][self._row.sizes] in _HUGE_SIZES:
+            if not rank and self._row.sizes in _HUGE:
                 rank = 1  # so that there is a dimension with many elements
             if rank:  # so that the partner with fewer dimensions still has some, if it is to have any
                 ranks = _UNLIKE_RANKS.get(self.level("partner"), (0,))
@@ -298,7 +296,7 @@ class Exploration:
         else:
             # If numbers are to meet NaN and infinities of another array, there must be an element for each of them.
             values = self.values
-            least = _ROOM.get(len(free), 2) if level == "small" and values in _NOT_FINITE else 2
+            least = _ROOM.get(len(free), 2) if level == "small" and values in NOT_FINITE else 2
             end = max(7, least + 4)
             for axis in free:
                 sizes[axis] = source.integer(least, end)
@@ -327,7 +325,7 @@ class Exploration:
             wide = [axis for axis in open_axes(common, dims) if first[axis] != 1]
             if len(common) > _FEW_DIMENSIONS and wide:
                 # Ones in all of these, so that two trials cover more than half of the pairs of dimensions.
-                return tuple([1 if axis in wide else size for axis, size in enumerate(common)])
+                return with_ones_at(common, wide)
             return self._with_ones(common, dims, wide or None)
         if level == "fewer" and turns == _FIRST_SINGLE:
             return common
@@ -335,13 +333,12 @@ class Exploration:
             return single_number(common, dims)
         if level == "fewer" and len(common) > _FEW_DIMENSIONS:
             # The rank is given: ones before and after the channels, like a bias or a scale per channel.
-            around = {axis for axis in open_axes(common, dims) if axis != 1}
-            return tuple([1 if axis in around else size for axis, size in enumerate(common)])
+            return with_ones_at(common, [axis for axis in open_axes(common, dims) if axis != 1])
         return self._with_ones(common, dims)
 
     def _with_ones(self, shape: Shape, dims: Sequence[Any], axes: list[int] | None = None) -> Shape:
         ones = self._some(open_axes(shape, dims) if axes is None else axes, "partner")
-        return tuple([1 if axis in ones else size for axis, size in enumerate(shape)])
+        return with_ones_at(shape, ones)
 
     def _some(self, axes: Sequence[int], factor: str) -> set[int]:
         """Return at least one of `axes`, if there are any. Trials with the same level of `factor` take turns."""

@@ -137,19 +137,18 @@ def explored_array(
 
 def _level_values(exploration: Exploration, shape: Shape, dtype: str, numbers: LevelContents, seed: int) -> Array:
     """Return an array of `numbers`, related to the earlier arrays of the trial so that together they reveal more."""
+
+    def revealing(values: Array) -> Array:
+        return with_revealing_row_ends(values, dtype, numbers, seed)
+
     values = numbers.fill(Bits(seed), Spec(shape, dtype))
     if exploration.has_array_of(dtype):
         values = related(values, exploration.first_of(dtype, values), dtype, numbers, seed)
         if numbers.level not in NOT_FINITE:  # special numbers stay where they meet those of the first array
-            values = with_revealing_row_ends(values, dtype, numbers, seed)
+            values = revealing(values)
     else:
-        first = exploration.first_of(dtype, with_revealing_row_ends(values, dtype, numbers, seed))
-        other = exploration.first_of_another(dtype)
-        values = (
-            first
-            if other is None
-            else with_revealing_row_ends(converted(values, other, numbers, seed), dtype, numbers, seed)
-        )
+        first, other = exploration.first_of(dtype, revealing(values)), exploration.first_of_another(dtype)
+        values = first if other is None else revealing(converted(values, other, numbers, seed))
     return without_overflow(values, dtype, numbers, exploration.divided)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from generators.annotations import DIMENSION
@@ -37,10 +37,14 @@ def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:
     return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
 
 
+def with_ones_at(shape: Shape, axes: Collection[int]) -> Shape:
+    """Return `shape` with a 1 in each of the dimensions `axes`."""
+    return tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+
+
 def single_number(shape: Shape, dims: Sequence[Any]) -> Shape:
     """Return `shape` with a 1 in each open dimension: if all are open, a single number of this rank."""
-    axes = open_axes(shape, dims)
-    return tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+    return with_ones_at(shape, open_axes(shape, dims))
 
 
 def whole_blocks(size: int) -> int:

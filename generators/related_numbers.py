@@ -9,6 +9,7 @@ import numpy as np
 
 from generators.dtypes import COMPLEX, INTEGRAL, Array, limits_of
 from generators.entropy import Bits
+from generators.open_sizes import VECTOR
 from generators.values import LevelContents, alone_at_the_end
 
 #: The levels of `values` at which arrays have numbers in common. For integers, these include the extreme levels.
@@ -21,8 +22,6 @@ _ALONE = frozenset(("zeros", "nan"))
 _STREAM, _ENDS, _PICKS = 2, 3, 4
 #: Dtypes that are divided by a processor instruction which traps on overflow.
 _TRAPPING = frozenset(("int32", "int64"))
-#: Number of elements that a vectorised loop processes in one step.
-_BLOCK = 8
 #: The magnitudes up to which float32, and float64, represent every integer exactly.
 _SINGLE, _DOUBLE = 2**24, 2**53
 
@@ -200,7 +199,7 @@ def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, s
     the last element.
     """
     longest = max(values.shape, default=0)
-    if longest <= _BLOCK or not values.size or dtype in COMPLEX:
+    if longest <= VECTOR or not values.size or dtype in COMPLEX:
         return values
     if dtype == "bool" and alone_at_the_end(numbers.level, numbers.turn):
         return values

@@ -10,6 +10,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from autotest.base.errors import UsageError, nearest
 
+#: Number of accepted trials of a test that names none, and how many times as many are tried at most.
+DEFAULT_TRIALS = 20
+ATTEMPTS_PER_TRIAL = 20
+
 #: Default tolerances by dtype, ``(rtol, atol)``. Only with these may the referee clear a mismatch that rounding
 #: explains; a tolerance that the test gives is final.
 DEFAULT_TOLERANCES: dict[str, tuple[float, float]] = {
@@ -105,7 +109,7 @@ class Settings:
         UsageError: an argument is not allowed; the message names it and says what is allowed.
     """
 
-    n: int = 20
+    n: int = DEFAULT_TRIALS
     rtol: Limit = None
     atol: Limit = None
     auto_backward: bool | Literal["auto"] = True

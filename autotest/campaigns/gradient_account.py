@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import FrameworkMissing, SkipsItself
-from autotest.base.settings import Settings
+from autotest.base.settings import ATTEMPTS_PER_TRIAL, Settings
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.gradients.differentiable import carrying_calls, tensors_in
 from autotest.gradients.nondifferentiable import listed
@@ -56,7 +56,7 @@ def account_of(tests: Sequence[Collected], trials: int, crumb: Breadcrumb | None
 
     def keep(test: Test, context: RunContext) -> None:
         accepted, reason = 0, ""
-        for index in range(20 * trials):
+        for index in range(ATTEMPTS_PER_TRIAL * trials):
             if crumb is not None:
                 crumb.trial(index)
             outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, context.pair)

@@ -17,6 +17,7 @@ from autotest.base.errors import (
     TooFewAccepted,
     UsageError,
 )
+from autotest.base.settings import ATTEMPTS_PER_TRIAL
 from autotest.campaigns.campaign import Campaign, Plan
 from autotest.campaigns.executor import NullObserver
 from autotest.campaigns.workers import Workers
@@ -27,7 +28,6 @@ from autotest.results.finding import Finding
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Conditions, FindingRecord, Where
 from autotest.running import run_hooks
-from autotest.running.runner import ATTEMPTS_PER_TRIAL
 from autotest.running.tally import Tally
 from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import latest

@@ -42,12 +42,15 @@ def tests_against(candidate: str, paths: Sequence[Path], k: str) -> Collection:
     Worker processes have one candidate. A command line or variable that chooses it overrides that of a test.
     """
     collected = tests_in(paths, k)
-    others = [test for test in collected.tests if test.settings.candidate not in ("", candidate)]
-    others = [test for test in others if takes_own(test.settings.candidate)]
-    why = "it is a test of {0}, its own candidate: --candidate {0} runs it"
-    left_out = [LeftOut(test.id, why.format(test.settings.candidate)) for test in others]
-    kept = [test for test in collected.tests if test not in others]
-    return _not_empty(dataclasses.replace(collected, tests=kept, left_out=[*collected.left_out, *left_out]), paths)
+    kept, left_out = [], [*collected.left_out]
+    for test in collected.tests:
+        own = test.settings.candidate
+        if own != candidate and takes_own(own):
+            why = f"it is a test of {own}, its own candidate: --candidate {own} runs it"
+            left_out.append(LeftOut(test.id, why))
+        else:
+            kept.append(test)
+    return _not_empty(dataclasses.replace(collected, tests=kept, left_out=left_out), paths)
 
 
 def _not_empty(collected: Collection, paths: Sequence[Path]) -> Collection:

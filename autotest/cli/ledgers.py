@@ -15,7 +15,7 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.cli.collecting import tests_in
 from autotest.cli.status import FINDINGS, NOTHING_NEW
-from autotest.cli.stored import find
+from autotest.cli.stored import KEY, find
 from autotest.emission.native_script import without_place
 from autotest.report import hidden as report
 from autotest.results import ledger
@@ -32,7 +32,7 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser("ledger", help="manage ledgers of known divergences")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     adding = actions.add_parser("add", help="add a stored failure to a ledger, as a known divergence")
-    adding.add_argument("key", metavar="KEY", help="the key of a stored failure, or its beginning")
+    adding.add_argument("key", metavar="KEY", help=KEY)
     adding.add_argument("--reason", required=True, help="why this divergence is known; it is written into the ledger")
     adding.add_argument("--link", default="", help="URL of an issue with more information")
     adding.add_argument(

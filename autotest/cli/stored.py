@@ -29,7 +29,7 @@ from autotest.storage.store import Damaged, Store, Stored
 from autotest.trials.context import RunContext
 
 #: Help of an argument that names a failure.
-_KEY = "the key of a failure, or its beginning"
+KEY = "the key of a stored failure, or its beginning"
 
 
 def add_to(commands: Any) -> None:
@@ -45,7 +45,7 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "show", help="print the report of a failure", description="Print the whole report of a stored failure."
     )
-    parser.add_argument("key", metavar="KEY", help=_KEY)
+    parser.add_argument("key", metavar="KEY", help=KEY)
     candidates.add_filter(parser)
     parser.set_defaults(run=show)
 
@@ -55,7 +55,7 @@ def add_to(commands: Any) -> None:
         description="Run the scripts of stored failures again. The exit status is 0 if all are fixed, 1 if one still "
         "diverges or has changed, and 3 if one cannot tell.",
     )
-    parser.add_argument("keys", nargs="*", metavar="KEY", help=_KEY)
+    parser.add_argument("keys", nargs="*", metavar="KEY", help=KEY)
     parser.add_argument("--all", action="store_true", help="all stored failures")
     candidates.add_filter(parser)
     parser.set_defaults(run=replay)
@@ -65,7 +65,7 @@ def add_to(commands: Any) -> None:
         help="print a failure as a bug report in Markdown",
         description="Print a stored failure as a bug report for the developers of the candidate, in Markdown.",
     )
-    parser.add_argument("key", metavar="KEY", help=_KEY)
+    parser.add_argument("key", metavar="KEY", help=KEY)
     candidates.add_filter(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report to this file")
     parser.set_defaults(run=export)

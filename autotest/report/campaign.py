@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import textwrap
 
+from autotest.base.settings import ATTEMPTS_PER_TRIAL
 from autotest.report import coverage
 from autotest.report import groups as by_group
 from autotest.report.advice import refused_at
@@ -173,7 +174,7 @@ def _troubles(progress: CampaignProgress) -> list[str]:
     if never:
         head = f"{several(len(never), 'test')} had no accepted trial:"
         blocks.append("\n".join([head, *(f"  {test.where.test}: {_why_never(test)}" for test in never)]))
-    rare = [test for test in progress.tests if test.accepted and test.rejected > 20 * test.accepted]
+    rare = [test for test in progress.tests if test.accepted and test.rejected > ATTEMPTS_PER_TRIAL * test.accepted]
     if rare:
         shown = [
             f"  {test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest_refusal(test)}"

@@ -65,8 +65,8 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         seen = by_group.differing(groups, [(f"{one.operator}: {one.check}", one.groups) for one in findings])
         lines += ["", by_group.text(groups, seen, "samples")]
     if findings:
-        by_operator = collections.Counter(finding.operator for finding in findings)
-        head = f"{several(len(findings), 'distinct finding')} about {several(len(by_operator), 'operator')}"
+        operators = {finding.operator for finding in findings}
+        head = f"{several(len(findings), 'distinct finding')} about {several(len(operators), 'operator')}"
         lines += ["", f"{head}:", *_by_operator(findings)]
     return "\n".join(lines)
 

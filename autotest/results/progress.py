@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from autotest.base.settings import ATTEMPTS_PER_TRIAL, DEFAULT_TRIALS
 from autotest.comparison.rejection import is_absence
 from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
@@ -13,8 +14,8 @@ from autotest.results.tasks import Explored, FindingRecord, LeftOut, Where
 #: Maximum number of different arguments that are counted for one test.
 ARGUMENTS_KEPT = 400
 #: After how many trials, if the reference refuses all, a test fails: as many as pytest runs of a test with the default
-#: number of trials (`running.runner.ATTEMPTS_PER_TRIAL` times 20).
-REFUSED = 400
+#: number of trials.
+REFUSED = ATTEMPTS_PER_TRIAL * DEFAULT_TRIALS
 
 
 @dataclasses.dataclass(slots=True)

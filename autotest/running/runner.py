@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 
 from autotest.base.errors import AutotestError, annotate
 from autotest.base.options import Options
+from autotest.base.settings import ATTEMPTS_PER_TRIAL
 from autotest.processes import breadcrumb
 from autotest.recording.call_observer import notifying
 from autotest.report import text
@@ -30,8 +31,6 @@ from generators import Schedule
 __tracebackhide__ = True
 __unittest = True
 
-#: A test stops after this many times the number of trials that it needs.
-ATTEMPTS_PER_TRIAL = 20
 #: Threshold of the garbage collector's first generation while trials run. A batch of trials allocates a few thousand
 #: containers and frees them all by reference counting. With Python's default the collector would scan each batch
 #: several times for nothing.

@@ -55,7 +55,8 @@ def swept(candidate: Framework, name: str, *kinds: str, enough: Callable[[Cell],
     available = databases()
     cell = Cell()
     pair = Pair(TORCH, candidate)
-    for unit in units(entries(), lambda key: key == name, 0):
+    of_operator = [entry for entry in entries() if entry.key == name.partition("/")[0]]
+    for unit in units(of_operator, lambda key: key == name, 0):
         if not kinds or unit.kind in kinds:
             for part in judged(unit, pair, available[unit.database], kept=MadeOnce()):
                 cell.merge(part.cell)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import os
 import pickle
 import struct
 from collections.abc import Iterator, Mapping
@@ -70,7 +72,11 @@ class Records:
             ignore = path.parents[1] / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
-            self._file = path.open("ab" if resumed else "wb", buffering=0)
+            self._file = path.open("r+b" if resumed else "wb", buffering=0)
+            if resumed:
+                # Without an incomplete record at the end, whose rest a reader would take from the next record.
+                self._file.truncate(_complete(path.read_bytes()))
+                self._file.seek(0, os.SEEK_END)
         except OSError as error:
             self.trouble = f"this run cannot be resumed: {path} cannot be written ({error.strerror})"
 
@@ -114,18 +120,28 @@ def read(path: Path) -> tuple[Any, Iterator[Any]]:
 
 
 def _records(data: bytes) -> Iterator[Any]:
-    """Yield the records in `data`, without an incomplete one at the end, which a killed run may leave."""
-    at = 0
-    while at + _LENGTH.size <= len(data):
-        (size,) = _LENGTH.unpack_from(data, at)
-        at += _LENGTH.size
-        if at + size > len(data):
+    with contextlib.suppress(Exception):  # a damaged pickle may raise anything, and the data after it is damaged, too
+        for start, end in _places(data):
+            yield pickle.loads(data[start:end])
+
+
+def _places(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each record in `data`, without an incomplete one, which a killed run may leave."""
+    start = _LENGTH.size
+    while start <= len(data):
+        (size,) = _LENGTH.unpack_from(data, start - _LENGTH.size)
+        end = start + size
+        if not size or end > len(data):  # no record is empty, but a crash of the machine may leave zeros
             return
-        try:
-            yield pickle.loads(data[at : at + size])
-        except Exception:  # noqa: BLE001 - a damaged pickle may raise anything, and the data after it is damaged, too
-            return
-        at += size
+        yield start, end
+        start = end + _LENGTH.size
+
+
+def _complete(data: bytes) -> int:
+    """Return the length of the header and the complete records of a file with the contents `data`."""
+    header = data.find(b"\n") + 1
+    *_, (_, end) = ((0, 0), *_places(data[header:]))
+    return header + end
 
 
 __all__ = ["Format", "Records", "read"]

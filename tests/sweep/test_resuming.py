@@ -76,7 +76,7 @@ def test_what_was_handed_in_before_a_resumption_is_not_counted_twice(written: Jo
     assert [part.accepted for part in journal.read(place)[1]["operators/sin/function/float32/sample"]] == [7]
 
 
-def test_what_was_cut_off_in_the_middle_is_left_out(written: Journal, place: Path) -> None:
+def test_an_incomplete_outcome_is_left_out(written: Journal, place: Path) -> None:
     place.write_bytes(place.read_bytes()[:-3])
     assert list(journal.read(place)[1]) == ["operators/exp/function/float32/sample"]
 
@@ -89,8 +89,10 @@ def test_a_file_that_cannot_be_resumed_says_so(place: Path, content: bytes) -> N
         journal.read(place)
 
 
-def test_a_full_disk_costs_the_resumption_only() -> None:
-    full = Journal(Path("/dev/full"), resumed=True)
+def test_a_full_disk_costs_the_resumption_only(place: Path) -> None:
+    place.parent.mkdir(parents=True)
+    place.symlink_to("/dev/full")
+    full = Journal(place)
     full.begin(ASKED)
     full.add(unit("exp"), cell(1), done=True)
     assert "this run cannot be resumed from its end: No space left on device" in full.trouble

@@ -63,6 +63,26 @@ def write(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def make_folder(path: Path) -> None:
+    """Create the folder `path` and its parents where they are missing. Raises `UsageError` if that fails."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the folder {path} cannot be created: {error.strerror}") from error
+
+
+def append(path: Path, text: str) -> None:
+    """Append `text` to the file `path`, or create the file. Raises `UsageError` if that fails.
+
+    Rewriting a file of the user would lose it if the disk is full, and change its line ends.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
 def must_be_writable(path: Path) -> None:
     """Raise `UsageError` if `path` cannot be written; called before a long run whose results go there."""
     if not path.absolute().parent.is_dir():

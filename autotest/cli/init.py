@@ -15,6 +15,7 @@ from typing import Any
 from autotest.base.errors import UsageError
 from autotest.base.options import DEFAULT_PAIR
 from autotest.cli import init_templates
+from autotest.cli.argument_types import append
 from autotest.cli.status import NOTHING_NEW
 from autotest.frameworks.registry import must_be_known
 
@@ -95,17 +96,22 @@ def _settings(path: Path, candidate: str) -> str:
     if known:
         return f"left     {path}: it has a table [tool.autotest] already"
     gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
-    path.write_text(before + gap + init_templates.settings(candidate), encoding="utf-8")
+    added = gap + init_templates.settings(candidate)
+    try:
+        tomllib.loads(before + added)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: a table [tool.autotest] cannot be added at its end: {error}") from error
+    append(path, added)
     return f"{'extended' if before else 'wrote   '} {path}: [tool.autotest]"
 
 
 def _ignored(path: Path) -> str:
     """Add the folder of stored failures to `.gitignore`."""
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     if ".autotest/" in before.splitlines():
         return f"left     {path}: it contains .autotest/ already"
     gap = "" if not before or before.endswith("\n") else "\n"
-    path.write_text(before + gap + ".autotest/\n", encoding="utf-8")
+    append(path, gap + ".autotest/\n")
     return f"{'extended' if before else 'wrote   '} {path}: .autotest/, where failures are stored"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from autotest.base import options
 from autotest.base.errors import UsageError
+from autotest.cli.argument_types import append, make_folder, must_be_writable, write
 from autotest.cli.collecting import tests_in
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.cli.stored import KEY, find
@@ -84,17 +85,20 @@ def add(arguments: argparse.Namespace) -> int:
         "reproducer": "",
         **_releases(entry.finding, candidate),
     }
-    if entry.finding.script is not None:
+    script, refused = entry.finding.script, entry.finding.first.detail == "refused"
+    if script is not None:
         facts["reproducer"] = f"reproducers/{entry.key}.py"
-        place = path.parent / facts["reproducer"]
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(without_place(entry.finding.script), encoding="utf-8")
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    if not before and candidate != options.DEFAULT_PAIR[1]:
-        before = f"candidate = {_quoted(candidate)}\n"
-    refused = entry.finding.first.detail == "refused"
-    path.write_text(before + entry_text(facts, separate=bool(before.strip()), refused=refused), encoding="utf-8")
-    ledger.read(path)
+    head = f"candidate = {_quoted(candidate)}\n" if not before and candidate != options.DEFAULT_PAIR[1] else ""
+    added = head + entry_text(facts, separate=bool((before + head).strip()), refused=refused)
+    ledger.parsed(before + added, path)  # before anything is written: no test runs with a wrong ledger
+    make_folder(path.parent)
+    must_be_writable(path)
+    if script is not None:
+        place = path.parent / facts["reproducer"]
+        make_folder(place.parent)
+        write(place, without_place(script))
+    append(path, added)
     print(f"{path}: {entry.key} is expected from now on, in {facts['test']}{_hint_for_parameters(facts['test'])}")
     return NOTHING_NEW
 

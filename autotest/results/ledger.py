@@ -211,10 +211,22 @@ def read(path: Path) -> list[LedgerEntry]:
         UsageError: the file cannot be read, or an entry is wrong; the message names the file and the entry.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return parsed(path.read_text(encoding="utf-8"), path)
     except OSError as error:
         raise UsageError(f"{path}: no ledger can be read there: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not a ledger, because it is not UTF-8: {error}") from error
+
+
+def parsed(text: str, path: Path) -> list[LedgerEntry]:
+    """Return the entries of a ledger with the contents `text`; `path` is its name in error messages.
+
+    Raises:
+        UsageError: `text` is no TOML, or an entry is wrong; the message names the file and the entry.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not a ledger, because it is not TOML: {error}") from error
     for name in sorted(set(content) - {*_COMMON, "divergence"}):
         expected = f"expected [[divergence]], or {', '.join(_COMMON)} for all of them"

@@ -186,6 +186,25 @@ def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(comman
     assert "extend the `test` pattern of that entry" in again.errors
 
 
+def test_an_entry_that_would_be_wrong_is_not_written(command, tmp_path, kept):
+    path = tmp_path / "ledger.toml"
+    path.write_bytes(b"# ours\r\n")
+    ended = command("ledger", "add", kept, "--reason", "known", "--match", "(", "--ledger", path)
+    assert ended.status == 2
+    assert "match is not a regular expression" in ended.errors
+    assert path.read_bytes() == b"# ours\r\n"
+    assert not (tmp_path / "reproducers").exists()
+    assert command("ledger", "add", kept, "--reason", "known", "--ledger", path).status == 0
+    assert path.read_bytes().startswith(b"# ours\r\n")
+
+
+def test_a_ledger_that_cannot_be_written_is_a_usage_error(command, tmp_path, kept):
+    (tmp_path / "file").touch()
+    ended = command("ledger", "add", kept, "--reason", "known", "--ledger", tmp_path / "file" / "ledger.toml")
+    assert ended.status == 2
+    assert "file cannot be created: File exists" in ended.errors
+
+
 def test_a_ledger_entry_says_in_which_tests_it_holds(command, tmp_path, kept):
     """One key is that of all arguments of a test, and an entry for some of them lets the others fail."""
     one, any_of_them = tmp_path / "one" / "ledger.toml", tmp_path / "any" / "ledger.toml"

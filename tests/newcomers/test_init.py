@@ -65,6 +65,22 @@ def test_settings_that_are_not_toml_are_left_alone(tmp_path, capsys):
     assert (tmp_path / "pyproject.toml").read_text() == "[tool"
 
 
+def test_settings_to_which_no_table_can_be_added_are_left_alone(tmp_path, capsys):
+    (tmp_path / "pyproject.toml").write_text("tool = {mine = {}}")
+    assert initialised(tmp_path) == 2
+    assert "a table [tool.autotest] cannot be added at its end" in capsys.readouterr().err
+    assert (tmp_path / "pyproject.toml").read_text() == "tool = {mine = {}}"
+
+
+def test_existing_lines_keep_their_line_ends_and_their_encoding(tmp_path):
+    settings, ignored = b'[project]\r\nname = "mine"\r\n', "gr\u00fcn\r\n".encode("latin-1")
+    (tmp_path / "pyproject.toml").write_bytes(settings)
+    (tmp_path / ".gitignore").write_bytes(ignored)
+    assert initialised(tmp_path) == 0
+    assert (tmp_path / "pyproject.toml").read_bytes().startswith(settings)
+    assert (tmp_path / ".gitignore").read_bytes() == ignored + b".autotest/\n"
+
+
 @pytest.mark.parametrize(("candidate", "extras"), [("oneflow", "[fuzz,oneflow]"), ("mine:factory", "[fuzz]")])
 def test_the_workflow_installs_what_the_candidate_needs(candidate, extras):
     assert init.requirement(candidate).startswith(f"dual-autotest{extras}")

@@ -79,6 +79,7 @@ class Records:
                 self._file.seek(0, os.SEEK_END)
         except OSError as error:
             self.trouble = f"this run cannot be resumed: {path} cannot be written ({error.strerror})"
+            self.close()
 
     def begin(self, header: Mapping[str, Any]) -> None:
         """Write the header, which must be values that `json.dumps` accepts."""

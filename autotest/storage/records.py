@@ -72,14 +72,12 @@ class Records:
             ignore = path.parents[1] / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
-            self._file = path.open("r+b" if resumed else "wb", buffering=0)
             if resumed:
                 # Without an incomplete record at the end, whose rest a reader would take from the next record.
-                self._file.truncate(_complete(path.read_bytes()))
-                self._file.seek(0, os.SEEK_END)
+                os.truncate(path, _complete(path.read_bytes()))
+            self._file = path.open("ab" if resumed else "wb", buffering=0)
         except OSError as error:
             self.trouble = f"this run cannot be resumed: {path} cannot be written ({error.strerror})"
-            self.close()
 
     def begin(self, header: Mapping[str, Any]) -> None:
         """Write the header, which must be values that `json.dumps` accepts."""

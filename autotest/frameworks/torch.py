@@ -18,6 +18,8 @@ from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.requests import FunctionCalled, Implementation, PublicCall
 from autotest.frameworks.samples import SampleDatabase
 from autotest.frameworks.torch_errors import without_stacks
+from autotest.frameworks.torch_traps import TRAPPING, without_trap
+from autotest.program import CallKind
 
 
 class TorchFramework(Namespace):
@@ -39,6 +41,10 @@ class TorchFramework(Namespace):
             ) from error
         without_stacks(torch)
         return super().import_root()
+
+    def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
+        found = super().operation(kind, target)
+        return without_trap(found) if target in TRAPPING and kind in ("function", "method") else found
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         # Like `Namespace.values`, but without the checks of `read_value`, which torch's own attributes do not need.

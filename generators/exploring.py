@@ -18,11 +18,13 @@ from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.exploration import Exploration
 from generators.fixed_arrays import fixed_array
+from generators.integer_values import WHOLE_REACH
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
 from generators.open_sizes import open_axes
 from generators.related_numbers import (
     NOT_FINITE,
     RELATED,
+    are_equal,
     converted,
     related,
     sharing,
@@ -32,7 +34,7 @@ from generators.related_numbers import (
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import are_plain, as_generator
-from generators.values import REACH, WHOLE_REACH, LevelContents
+from generators.values import REACH, LevelContents
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -106,7 +108,8 @@ def explored_array(
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling
         least, greatest = _range(name, low, high, math.prod(sizes))
     if layout is None:
-        alone = contents is None and filling.level == "zeros" and filling.turn % 2  # all numbers are 0 but the last
+        # One number differs from all others in being zero or not, or the array is equal to the first one.
+        alone = contents is None and filling.level == "zeros"
         layout = _layout_of_level(
             exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone
         )
@@ -143,7 +146,10 @@ def _level_values(exploration: Exploration, shape: Shape, dtype: str, numbers: L
 
     values = numbers.fill(Bits(seed), Spec(shape, dtype))
     if exploration.has_array_of(dtype):
-        values = related(values, exploration.first_of(dtype, values), dtype, numbers, seed)
+        first = exploration.first_of(dtype, values)
+        if are_equal(shape, first, numbers):
+            return first.copy()
+        values = related(values, first, dtype, numbers, seed)
         if numbers.level not in NOT_FINITE:  # special numbers stay where they meet those of the first array
             values = revealing(values)
     else:

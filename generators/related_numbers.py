@@ -10,6 +10,7 @@ import numpy as np
 from generators.dtypes import COMPLEX, INTEGRAL, Array, limits_of
 from generators.entropy import Bits
 from generators.open_sizes import VECTOR
+from generators.shapes import Shape
 from generators.values import LevelContents, alone_at_the_end
 
 #: The levels of `values` at which arrays have numbers in common. For integers, these include the extreme levels.
@@ -17,6 +18,8 @@ RELATED = frozenset(("ties", "whole"))
 _WHOLE_LEVELS = frozenset(("ties", "whole", "huge", "infinite", "nan"))
 #: The levels of `values` at which special numbers of two arrays meet.
 NOT_FINITE = frozenset(("nan", "infinite"))
+#: The level and turn at which arrays of one shape are equal, with their only zero in the same place: 0 / 0 occurs, too.
+_EQUAL = ("zeros", 0)
 _ALONE = frozenset(("zeros", "nan"))
 #: Streams of random words. They differ from the stream that fills the array.
 _STREAM, _ENDS, _PICKS = 2, 3, 4
@@ -24,6 +27,12 @@ _STREAM, _ENDS, _PICKS = 2, 3, 4
 _TRAPPING = frozenset(("int32", "int64"))
 #: The magnitudes up to which float32, and float64, represent every integer exactly.
 _SINGLE, _DOUBLE = 2**24, 2**53
+
+
+def are_equal(shape: Shape, first: Array, numbers: LevelContents) -> bool:
+    """Return whether an array of `shape`, drawn as `numbers`, is equal to the `first` one, as in no other trial."""
+    boundless = numbers.low is None and numbers.high is None
+    return (numbers.level, numbers.turn) == _EQUAL and shape == first.shape and boundless
 
 
 def related(values: Array, first: Array, dtype: str, numbers: LevelContents, seed: int) -> Array:

@@ -22,23 +22,23 @@ from generators.dtypes import (
     part_dtype,
 )
 from generators.entropy import Bits
-from generators.errors import BadBounds
+from generators.integer_values import FAR_TURN, put_in_disorder, whole_numbers
+from generators.mixing import FEW, mixed
 
 #: Half the width of the default range of floats. It reaches past 1 on both sides, where many functions change their
 #: behaviour, and `exp` of all its numbers is finite.
 REACH = 4.0
 #: The same in a third of the arrays of level ``signed``: many functions have a separate, linear branch for this range.
 WIDER_REACH = 12.0
-#: The same as `REACH`, for integers.
-WHOLE_REACH = 9
+#: The level and turn at which all numbers are zero: a norm has a gradient of its own there, nonzero() finds nothing,
+#: and any() is false. At level ``zeros``, some numbers always differ from zero.
+_ALL_ZERO = ("signed", 3)
 #: Range of numbers with relatively small differences: a variance computed from sums of squares is only rounding error,
-#: and `exp` is still finite. The turn of level ``unit`` that uses it instead of [0, 1).
-FAR, _FAR_TURN = (64.0, 65.0), 2
+#: and `exp` is still finite. Level ``unit`` uses it instead of [0, 1) at turn `FAR_TURN`.
+FAR = (64.0, 65.0)
 #: The turn of level ``ties`` in which all numbers are negative: a maximum that starts at zero is wrong only then. They
 #: are far enough below zero that their neighbours are negative, too.
 _NEGATIVE_TURN, _NEGATIVE = 1, -1.0
-#: Greatest number of bits of an integral dtype for which the upper half of its range is used as `FAR`.
-_NARROW_BITS = 16
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
 DECADES = (-4.0, 4.0)
 #: The upper ends of the decades from which some wide numbers are always drawn, and the signs of these numbers.
@@ -49,10 +49,6 @@ EACH_DECADE = 64
 #: numbers are still far below these.
 SMALL_DECADES = (-9.0, -5.0)
 _NEAR_ZERO = frozenset(("float32", "float64"))
-#: The share of special numbers among ordinary ones.
-SHARE = 0.25
-#: Least number of elements for which some stay ordinary. With fewer, all may be zero.
-FEW = 8
 #: Least number of rows for which the last row is masked, and of rows and columns for which the last column is, too.
 FEW_ROWS, FEW_COLUMNS = 2, 4
 #: Least number of rows for which a whole row is NaN.
@@ -60,8 +56,6 @@ _ROWS_WITH_NAN = 3
 #: By level and turn, the last of truth values that are otherwise all its opposite. Only with such values do all(),
 #: any() and counts of a whole array show that a loop omits its last elements.
 _LAST = MappingProxyType({"whole 0": True, "whole 1": False, "signed 1": True, "ties 1": False})
-#: By dtype, an integer and the one below it that are equal as float32 (int32) or as float32 and float64 (int64).
-_CONFUSED = MappingProxyType({"int32": (2**24 + 1, 2**24), "int64": (2**53 + 1, 2**53)})
 #: The share of True among truth values, by level or by level and turn; 0.5 for all others. If one value is rare, all()
 #: and any() of rows reveal more.
 _SHARES = MappingProxyType(
@@ -96,17 +90,19 @@ class LevelContents(Filling):
     def fill(self, bits: Bits, spec: Spec) -> Array:
         dtype = spec.dtype
         count = math.prod(spec.shape)
+        boundless = self.low is None and self.high is None
         if dtype == "bool":
             values = _truths(bits, count, self.level, self.turn)
         elif dtype in COMPLEX:
             parts = self.fill(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(dtype)))
             return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
+        elif boundless and (self.level, self.turn) == _ALL_ZERO:
+            values = np.zeros(count, numpy_dtype(dtype))
         elif dtype in INTEGRAL:
-            values = _whole(bits, count, dtype, self, *self.whole_bounds(dtype))
-            boundless = self.low is None and self.high is None
-            if self.level == "nan" and boundless and dtype in _CONFUSED and len(spec.shape) > 1 and count >= FEW:
-                _put_in_disorder(values.reshape(-1, spec.shape[-1]), _CONFUSED[dtype])
-        elif self.low is None and self.high is None:
+            values = whole_numbers(bits, count, dtype, self.level, self.turn, self.whole_bounds(dtype))
+            if self.level == "nan" and boundless and len(spec.shape) > 1 and count >= FEW:
+                put_in_disorder(values.reshape(-1, spec.shape[-1]), dtype)
+        elif boundless:
             values = _boundless(bits, count, dtype, self.level, self.turn)
             if self.level == "infinite" and len(spec.shape) > 1 and count:
                 _mask(values.reshape(-1, spec.shape[-1]))
@@ -146,12 +142,6 @@ def _mask(rows: Array) -> None:
         rows[0, 0] = math.inf
 
 
-def _put_in_disorder(rows: Array, pair: tuple[int, int]) -> None:
-    """Put `pair`, equal as floats, into the first two rows in both orders, so that no sort of floats orders both."""
-    if min(rows.shape) > 1:
-        rows[0, :2], rows[1, :2] = pair, pair[::-1]
-
-
 def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:
     values: Array = bits.unit64(count) < _SHARES.get(f"{level} {turn}", _SHARES.get(level, 0.5))
     if alone_at_the_end(level, turn):
@@ -167,7 +157,7 @@ def alone_at_the_end(level: str, turn: int) -> bool:
 
 def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Array:
     if level == "unit":
-        return uniform(bits, Spec((count,), dtype, *(FAR if turn == _FAR_TURN else (0, 1))))
+        return uniform(bits, Spec((count,), dtype, *(FAR if turn == FAR_TURN else (0, 1))))
     if level == "wide":
         return _wide(bits, count, dtype)
     if level == "whole":
@@ -178,7 +168,7 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         if count >= steps:
             return values
         surely = np.roll([1.0, 0.5, 0.0, -1.0, -0.5, 2.5, 2.0, -1.5], -turn)
-        return _mixed(bits, values, cast(surely, dtype)) if count else values
+        return mixed(bits, values, cast(surely, dtype)) if count else values
     reach = WIDER_REACH if level == "signed" and not bits.one_below(3) else REACH
     near_zero = level == "tiny" and dtype in _NEAR_ZERO
     values = _near_zero(bits, count, dtype) if near_zero else uniform(bits, Spec((count,), dtype, -reach, reach))
@@ -195,7 +185,7 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         if level == "nan":
             values[-1] = math.nan  # also among the elements after the last whole block
         return values
-    return _mixed(bits, values, edges, turn)
+    return mixed(bits, values, edges, turn)
 
 
 @lru_cache(maxsize=64)
@@ -216,27 +206,6 @@ def _among(level: str, dtype: str, *, met: bool = False) -> Array:
     found = cast(np.array(numbers), dtype)
     found.setflags(write=False)
     return found
-
-
-def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
-    """Return `values` with a share of them replaced: by each of `edges` once, if there is room, then by random ones."""
-    count = values.size
-    most = max(1, round(count * SHARE), min(len(edges), count // 2))
-    # A single special number among ordinary ones reveals other faults than many: only then, for example, does a product
-    # have a gradient at its zero. The two cases take turns. Many zeros are whole rows of zeros, or a whole small array.
-    zeros = not np.count_nonzero(edges)
-    alone = (zeros or len(edges) == 1) and turn % 2 == 0
-    many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.some(count, most)
-    # A single one is the last element, after all whole blocks, so that all() depends on a zero there.
-    places = many
-    if alone:
-        places = np.array([count - 1])
-    picks = bits.places(len(edges), len(places))
-    surely = min(len(places), len(edges))
-    whole = values.dtype.kind != "f"
-    picks[:surely] = np.arange(surely) if surely > 1 or whole else bits.one_below(min(2, len(edges)))
-    values[places] = edges[picks]
-    return values
 
 
 def _tied(bits: Bits, values: Array, dtype: str) -> Array:
@@ -293,7 +262,7 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Arra
     if not count:
         return values
     if open_end and level == "infinite":  # an infinity satisfies the other bound; NaN satisfies none
-        return _mixed(bits, values, cast(np.array([open_end * math.inf]), dtype), numbers.turn)
+        return mixed(bits, values, cast(np.array([open_end * math.inf]), dtype), numbers.turn)
     if level == "wide":
         # Add magnitudes to the bound that is nearer to zero, and keep the sums that are within both bounds.
         near = low if abs(low) <= abs(high) else high
@@ -312,7 +281,7 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Arra
     if low <= 0 < high and level in ("zeros", "tiny"):
         edges = [float(one) for one in _among(level, dtype) if low <= one < high]
     special = level in ("zeros", "tiny", "huge")
-    return _mixed(bits, values, cast(np.array(edges), dtype), numbers.turn) if special else values
+    return mixed(bits, values, cast(np.array(edges), dtype), numbers.turn) if special else values
 
 
 def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) -> tuple[float, float]:
@@ -321,80 +290,3 @@ def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) 
         return low, max(low + max(reach, abs(low) * reach * 0.5), -low)
     assert high is not None
     return min(high - max(reach, abs(high) * reach * 0.5), -high), high
-
-
-def _whole(bits: Bits, count: int, dtype: str, numbers: LevelContents, first: int | None, end: int | None) -> Array:
-    """Return integers from `first` to before `end`; a bound that is None is open."""
-    level = numbers.level
-    limits = limits_of(dtype)
-    if end is None:
-        least = limits.min if first is None else first
-        if level in ("huge", "infinite", "nan"):
-            return _extremes(bits, count, dtype, numbers, least)
-        if level == "wide":
-            return _whole_magnitudes(bits, count, dtype, least)
-        start, stop = _reach(level) if first is None else (first, first + WHOLE_REACH + 1)
-        if first is None and level == "unit" and numbers.turn == _FAR_TURN and limits.bits <= _NARROW_BITS:
-            start, stop = int(limits.max) // 2, int(limits.max)  # a sum of these overflows twice as many bits
-        start, stop = max(start, limits.min), min(stop, limits.max)
-        if start >= stop:  # the level has negative numbers, and the dtype is unsigned
-            start, stop = 0, WHOLE_REACH + 1
-    else:
-        assert first is not None
-        start, stop = first, end
-    if start >= stop:
-        raise BadBounds(f"expected a whole number of {dtype} from {start} to before {stop}, and there is none")
-    values = uniform(bits, Spec((count,), dtype, start, stop))
-    if not count:
-        return values
-    if level == "ties":
-        pool = values[bits.places(count, 2)]
-        return pool[bits.places(2, count)]
-    if level == "zeros" and start <= 0 < stop:
-        return _mixed(bits, values, np.array([0], values.dtype))
-    if level in ("huge", "nan") and end is not None:
-        return _mixed(bits, values, np.array([start, stop - 1], values.dtype))
-    return values
-
-
-def _reach(level: str) -> tuple[int, int]:
-    if level == "unit":
-        return 0, WHOLE_REACH + 1
-    if level == "whole":
-        return -2, 3
-    return (-WHOLE_REACH, 0) if level == "tiny" else (-WHOLE_REACH, WHOLE_REACH + 1)
-
-
-def _extremes(bits: Bits, count: int, dtype: str, numbers: LevelContents, least: int) -> Array:
-    """Return ordinary integers mixed with the least and the greatest, or with integers that a float rounds."""
-    limits = limits_of(dtype)
-    start = max(least, limits.min, -WHOLE_REACH)
-    values = uniform(bits, Spec((count,), dtype, start, min(start + 2 * WHOLE_REACH, limits.max)))
-    ends = [limits.min, limits.max] if numbers.level == "huge" else [limits.max, limits.min]
-    edges = [*ends, -1, 0, 1, limits.min + 1, limits.max - 1]
-    alike = [limits.max, limits.max - 1]  # equal as floats
-    if numbers.level == "nan":  # integers that float32 and float64 round, and those that need more than 32 bits
-        above = [2**53 + 1, 2**24 + 1, 2**24 + 5]  # a float rounds them towards zero
-        below = [-edge for edge in above]
-        above += [2**24]
-        alike = [2**53 + 1, 2**53] if limits.max > 2**53 else [2**24 + 1, 2**24]
-        edges = [*(below + above if numbers.turn % 2 else above + below), -(2**31) - 1, 2**31]
-        # Not 2**31 where it may be a count: that much memory may be available, but allocating it is not worthwhile.
-        edges = edges[:-1] if least >= 0 or count < WHOLE_REACH else edges
-    held = [edge for edge in edges if max(least, limits.min) <= edge <= limits.max] or [limits.max]
-    if not count:
-        return values
-    mixed = _mixed(bits, values, np.array(held, values.dtype))
-    if count >= FEW and not numbers.turn % 2 and limits.max > 2**24 and alike[-1] >= least:
-        at = bits.one_below(count - 1)
-        mixed[at : at + 2] = alike  # side by side, the greater first: as floats they seem to be in order
-    return mixed
-
-
-def _whole_magnitudes(bits: Bits, count: int, dtype: str, least: int) -> Array:
-    limits = limits_of(dtype)
-    most = int(limits.max).bit_length() - 1
-    sizes = np.exp2(most * bits.unit64(count)).astype(np.int64)
-    drawn = np.where(bits.signed_half_words(count) < 0, -sizes, sizes)
-    clipped: Array = np.clip(drawn, max(least, limits.min), limits.max)
-    return clipped.astype(numpy_dtype(dtype))

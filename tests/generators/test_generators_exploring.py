@@ -52,6 +52,15 @@ def test_numbers_of_every_kind_within_twenty_trials(test: int) -> None:
     assert sum(not np.isfinite(one.data).all() for one in drawn) <= 6
 
 
+@pytest.mark.parametrize("dtype", [None, "int64", "float16", "complex64"])
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_an_array_is_all_zeros_and_two_arrays_are_equal_within_twenty_trials(ndim: int, dtype: str | None) -> None:
+    pairs = trials(lambda: [explored_array(ndim, dtype=dtype).data for _ in range(2)])
+    assert 1 <= sum(not one.any() for one, _ in pairs) <= 3
+    if dtype != "complex64":
+        assert any(np.array_equal(one, other) and one.any() for one, other in pairs)
+
+
 def test_sizes_and_layouts_of_every_kind_within_twenty_trials() -> None:
     drawn = trials(lambda: explored_array(2))
     sizes = {size for one in drawn for size in one.data.shape}

@@ -248,4 +248,34 @@ SIZES = [
     ),
 ]
 
-SELDOM = [*ENDS, *OPTIONS, *NUMBERS, *SIZES]
+#: Arrays of zeros only, and two arrays with the same numbers.
+ALIKE = [
+    Wrong(
+        "norm has no gradient at zeros",
+        "norm",
+        lambda f: lambda x: (x * x).sum().sqrt(),
+        lambda: torch.norm(random_tensor(ndim=3)),
+    ),
+    Wrong("any is always true", "any", lambda f: lambda x: real().tensor(True), lambda: torch.any(plain())),
+    Wrong(
+        "count_nonzero of integers is one at least",
+        "count_nonzero",
+        lambda f: lambda x: f(x).clamp(min=1),
+        lambda: torch.count_nonzero(random_tensor(ndim=3, dtype=int)),
+    ),
+    Wrong(
+        "nonzero of zeros finds one",
+        "nonzero",
+        lambda f: lambda x: f(x) if x.any() else real().zeros(1, x.dim(), dtype=real().int64),
+        lambda: torch.nonzero(random_tensor()),
+    ),
+    Wrong("equal is never true", "equal", lambda f: lambda x, y: False, lambda: torch.equal(plain(), plain())),
+    Wrong(
+        "equal of integers is never true",
+        "equal",
+        lambda f: lambda x, y: False,
+        lambda: torch.equal(random_tensor(ndim=3, dtype=int), random_tensor(ndim=3, dtype=int)),
+    ),
+]
+
+SELDOM = [*ENDS, *OPTIONS, *NUMBERS, *SIZES, *ALIKE]

@@ -166,6 +166,8 @@ class Exploration:
             self._partners[key] = (common, common)
             return self._partner(key, ndim, dims, number)
         odd = partner in ("first", "both") and not self._partners and sizes not in _HUGE_SIZES
+        if odd and partner == "both" and self.turn("partner") % 2 and len(open_axes((0,) * rank, dims)) == 1:
+            odd = False  # with a single open dimension the first array would be a single number each time
         # If only the first array is to have ones, ones in the common shape would leave nothing to broadcast.
         common = self._sizes(rank, dims, "small" if odd and sizes == "ones" else sizes)
         own = self._of_the_first(common, dims, partner) if odd else common
@@ -294,9 +296,11 @@ class Exploration:
             past = (9, 8) if level == "nine" else (17, 33, 32)
             sizes[free[-1]] = past[source.planned(self.turn("sizes") % len(past), len(past))]
         else:
-            # If numbers are to meet NaN and infinities of another array, there must be an element for each of them.
+            # If numbers are to meet NaN and infinities of another array, there must be an element for each of them. In
+            # one dimension the same holds for the kinds of tiny numbers.
             values = self.values
-            least = _ROOM.get(len(free), 2) if level == "small" and values in NOT_FINITE else 2
+            many = values in NOT_FINITE or (values == "tiny" and len(free) == 1)
+            least = _ROOM.get(len(free), 2) if level == "small" and many else 2
             end = max(7, least + 4)
             for axis in free:
                 sizes[axis] = source.integer(least, end)

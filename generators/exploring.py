@@ -41,6 +41,8 @@ __tracebackhide__ = is_test_mistake
 
 
 _OF_LEVEL = MappingProxyType({"single": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"})
+#: The turn of level ``expanded`` in which a first array of one dimension is not expanded.
+_SEVERAL_TURN = 2
 _HALF = frozenset(("float16", "bfloat16"))
 
 
@@ -110,9 +112,10 @@ def explored_array(
     if layout is None:
         # One number differs from all others in being zero or not, or the array is equal to the first one.
         alone = contents is None and filling.level == "zeros"
-        layout = _layout_of_level(
-            exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone
-        )
+        # Expanded, an array of one dimension has a single number. In one of three trials the first has several.
+        several = not number and len(sizes) == 1 and exploration.turn("layout") == _SEVERAL_TURN
+        repeats = contents != "distinct" and not alone and not several
+        layout = _layout_of_level(exploration.level("layout", number), sizes, repeats=repeats)
         if layout == "transposed" and len(sizes) >= LEAST_RANK["channels_last"] and exploration.turn("layout") % 2:
             layout = "channels_last"
     if layout != "contiguous":

@@ -48,6 +48,9 @@ EACH_DECADE = 64
 #: Powers of ten of numbers near zero, which keep few digits in exp(x) - 1 or 1 + x; and the dtypes whose smallest
 #: numbers are still far below these.
 SMALL_DECADES = (-9.0, -5.0)
+#: Powers of ten of the relative distances of some numbers from a whole number or a half: a logarithm keeps few digits
+#: near 1, the domain of acos ends there, and rounding decides by the last digits near a half.
+BESIDE_DECADES = (-7.0, -1.0)
 _NEAR_ZERO = frozenset(("float32", "float64"))
 #: Least number of rows for which the last row is masked, and of rows and columns for which the last column is, too.
 FEW_ROWS, FEW_COLUMNS = 2, 4
@@ -165,6 +168,8 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         few = count <= EACH_DECADE  # with few numbers, as few as possible are equal
         wholes = bits.order(max(count, steps))[:count] % steps if few else bits.below(steps, count)
         values = cast((wholes.astype(np.float64) - 2 * REACH) * step, dtype)
+        if not few and not turn % 2:
+            return _with_some_beside(bits, values, dtype)
         if count >= steps:
             return values
         surely = np.roll([1.0, 0.5, 0.0, -1.0, -0.5, 2.5, 2.0, -1.5], -turn)
@@ -196,16 +201,28 @@ def _among(level: str, dtype: str, *, met: bool = False) -> Array:
     """
     edges = special_values(dtype)  # NaN, both infinities, -0.0, 0.0, the greatest two, the smallest three
     greatest, normal, subnormal = float(edges[5]), float(edges[7]), float(edges[8])
+    # The square of the first is infinite; the exponential of the second is finite, and that of its negative subnormal.
+    root, exponent = math.sqrt(greatest) * 2, math.log(greatest) - 0.25
     numbers = {
         "nan": [math.nan, *([0.0, math.inf, 1.0, -math.inf] if met else [])],
         "infinite": [math.inf, -math.inf, *([0.0, 1.0] if met else [])],
         "zeros": [-0.0, 0.0],
         "tiny": [-0.0, subnormal, -subnormal, normal, -normal, math.sqrt(normal)],
-        "huge": [greatest, -greatest, math.sqrt(greatest) * 2, -math.sqrt(greatest) * 2],
+        "huge": [greatest, -greatest, root, -root, exponent, -exponent],
     }[level]
     found = cast(np.array(numbers), dtype)
     found.setflags(write=False)
     return found
+
+
+def _with_some_beside(bits: Bits, values: Array, dtype: str) -> Array:
+    """Return `values` with an eighth of them moved by a relative distance from `BESIDE_DECADES`."""
+    least, greatest = BESIDE_DECADES
+    places = bits.some(values.size, values.size // 8)
+    signs = bits.signed_half_words(places.size)
+    distances = np.copysign(10.0 ** (least + (greatest - least) * bits.unit64(places.size)), signs)
+    values[places] = cast(values[places] * (1 + distances), dtype)
+    return values
 
 
 def _tied(bits: Bits, values: Array, dtype: str) -> Array:

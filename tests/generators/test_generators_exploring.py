@@ -28,9 +28,10 @@ def numbers(drawn: list[Drawn]) -> np.ndarray[Any, Any]:
     return np.concatenate([one.data.reshape(-1).astype(np.float64) for one in drawn])
 
 
+@pytest.mark.parametrize("ndim", [1, 2, 3])
 @pytest.mark.parametrize("test", [1, 2, 3])
-def test_numbers_of_every_kind_within_twenty_trials(test: int) -> None:
-    drawn = trials(lambda: explored_array(2), test)
+def test_numbers_of_every_kind_within_twenty_trials(test: int, ndim: int) -> None:
+    drawn = trials(lambda: explored_array(ndim), test)
     every = numbers(drawn)
     finite = every[np.isfinite(every)]
     for kind in (
@@ -46,6 +47,10 @@ def test_numbers_of_every_kind_within_twenty_trials(test: int) -> None:
         abs(finite) > 1e38,
         finite == 1,
         finite == 0.5,
+        (abs(finite - 1) > 0) & (abs(finite - 1) < 1e-5),
+        (abs(finite + 1) > 0) & (abs(finite + 1) < 1e-5),
+        (finite > 88) & (finite < 88.7),
+        (finite < -88) & (finite > -88.7),
     ):
         assert kind.any()
     # Ordinary numbers stay ordinary: most trials have nothing special.

@@ -8,7 +8,7 @@ from typing import Any
 from autotest import nothing, oneof, random, random_bool, random_tensor, torch
 from tests.wrong_operators.numbers import two
 from tests.wrong_operators.reported import INF, functional, places, plain
-from tests.wrong_operators.wrong import Replacement, Wrong, both_given, of_first, off
+from tests.wrong_operators.wrong import Replacement, Wrong, both_given, given, of_first, off, where
 from tests.wrong_operators.wrong import torch as real
 
 
@@ -277,5 +277,28 @@ ALIKE = [
         lambda: torch.equal(random_tensor(ndim=3, dtype=int), random_tensor(ndim=3, dtype=int)),
     ),
 ]
+#: Numbers just beside one, and the last ones before an overflow.
+NARROW = [
+    Wrong(
+        "log loses digits beside one",
+        "log",
+        where(lambda x: (x != 1) & ((x - 1).abs() < 1e-3), lambda y: y * 1.1),
+        lambda: torch.log(random_tensor(ndim=1)),
+    ),
+    Wrong(
+        "acos beside minus one",
+        "acos",
+        where(lambda x: (x > -1) & (x < -0.999), lambda y: y * 0.9),
+        lambda: torch.acos(plain()),
+    ),
+    Wrong("floor of the number below", "floor", given(lambda x: x + 1e-5), lambda: torch.floor(plain())),
+    Wrong(
+        "cosh overflows early",
+        "cosh",
+        where(lambda x: x.abs() > 85, lambda y: y * INF),
+        lambda: torch.cosh(random_tensor(ndim=3)),
+    ),
+    Wrong("sin of thousands", "sin", where(lambda x: (x > 1e3) & (x < 1e5)), lambda: torch.sin(random_tensor(ndim=1))),
+]
 
-SELDOM = [*ENDS, *OPTIONS, *NUMBERS, *SIZES, *ALIKE]
+SELDOM = [*ENDS, *OPTIONS, *NUMBERS, *SIZES, *ALIKE, *NARROW]

@@ -14,6 +14,7 @@ from generators.arrays import Drawn, choice_array, drawn_array, random_array
 from generators.combinators import NOTHING, Nothing, constant, nothing, oneof, pack, tuple
 from generators.contents import CONTENTS, Spec, array_from, distinct, indices, special, special_values, ties
 from generators.core import Generator
+from generators.cotangents import drawn_cotangent
 from generators.derived import MOST_REFUSALS
 from generators.dtypes import DTYPES, dtype_name, numpy_dtype, round_bfloat16
 from generators.entropy import Bits
@@ -55,6 +56,7 @@ __all__ = [
     "describe",
     "distinct",
     "drawn_array",
+    "drawn_cotangent",
     "drawn_large",
     "dtype_name",
     "explored_array",

@@ -154,20 +154,23 @@ def broadcast_tensors(
     )
 
 
-def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Value:
+def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str, note: str = "") -> Value:
     """Return a dual tensor with the values and the layout of `drawn`.
 
     Args:
         drawn: the drawn array.
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
         device: device of the tensor on both sides.
+        note: the note of the call that creates the tensor.
     """
     recorder = current() or Recorder(pair_outside_trials())
     grad = bool(requires_grad) and drawn.dtype in DIFFERENTIABLE
     if drawn.layout == "contiguous":
-        return Value(recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device))
+        return Value(
+            recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device, note=note)
+        )
     base, steps = generators.lay_out(drawn.data, drawn.layout)
-    slot = recorder.tensor(Array(base, drawn.dtype), device=device)
+    slot = recorder.tensor(Array(base, drawn.dtype), device=device, note=note)
     for step in steps:
         slot = _laid_out(recorder, slot, *call_of_step(step))
     return Value(recorder, _laid_out(recorder, slot, "method", "requires_grad_", ()) if grad else slot)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import generators
 from autotest.base.errors import TrialEnd
-from autotest.program import Array, refs
+from autotest.program import refs
 from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import Value
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder
 from autotest.recording.reference_gradients import reference_gradients
+from autotest.recording.tensors import from_drawn
 
 # pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
@@ -98,12 +99,8 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
 
 def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
     expected, actual, reference = value._expected, value._actual, recorder.pair.reference
-    dtype = reference.dtype_of(expected)
-    # Makes the same choice as a `random_array`, without the cost of a generator that is used once.
-    spec = generators.Spec(reference.shape(expected), dtype, -1.0, 1.0)
-    array = Array(generators.array_from(spec, generators.current().bits()), dtype)
-    slot = recorder.tensor(array, requires_grad=leaf, device=reference.device_type(expected), note="cotangent")
-    cotangent = Value(recorder, slot)
+    drawn = generators.drawn_cotangent(reference.shape(expected), reference.dtype_of(expected), plain=leaf)
+    cotangent = from_drawn(drawn, leaf, reference.device_type(expected), "cotangent")
     placing = recorder.pair.candidate.placed_like(actual)
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotest import Divergence, autotest, skip_grad_check
+from tests.wrong_operators.backwards import BACKWARDS
 from tests.wrong_operators.formulas import FORMULAS
 from tests.wrong_operators.layers import LAYERS
 from tests.wrong_operators.memory import MEMORY
@@ -17,7 +18,7 @@ from tests.wrong_operators.wrong import Wrong
 #: What torch warns of where it broadcasts in a loss, or divides by no degree of freedom.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-WRONG = [*NUMBERS, *MEMORY, *FORMULAS, *LAYERS, *RARE_PAIRS, *REPORTED, *SELDOM]
+WRONG = [*NUMBERS, *MEMORY, *FORMULAS, *LAYERS, *RARE_PAIRS, *REPORTED, *SELDOM, *BACKWARDS]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)

@@ -13,7 +13,7 @@ from tests.support.reproducing import run_all
 HERE = Path(__file__).parent
 FILES = sorted([*HERE.glob("reproducers/*.py"), *HERE.parent.glob("oneflow_style/reproducers/*.py")])
 #: In a fork OneFlow works in the caller's thread, and raises there what elsewhere ends the process.
-ALONE = [file for file in FILES if file.name == "setitem-expanded.py"]
+ALONE = [file for file in FILES if file.name in ("setitem-expanded.py", "fill-expanded-cotangent.py")]
 FORKED = [file for file in FILES if file not in ALONE]
 #: One for each worker of CI; to begin one takes the import of both frameworks.
 PARTS = [FORKED[::2], FORKED[1::2]]

@@ -41,15 +41,11 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     def is_array(value: Any) -> bool:
         return isinstance(value, mx.array)
 
-    def floating(value: Any) -> Any:
-        inexact = (mx.float32, mx.float16, mx.bfloat16, mx.complex64)
-        return value if not is_array(value) or value.dtype in inexact else value.astype(mx.float32)
-
     def reduction(name: str) -> Callable[..., Any]:
         reduce = getattr(mx, name)
 
         def reduced(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-            if name in ("sum", "prod") and input.dtype != mx.float32 and floating(input) is not input:
+            if name in ("sum", "prod") and not mx.issubdtype(input.dtype, mx.inexact):
                 input = input.astype(mx.int64)
             return reduce(input, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim)
 

@@ -6,11 +6,13 @@ import importlib.util
 
 import numpy as np
 import pytest
+import torch as torch_itself
 
 from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks import framework
 from autotest.frameworks.mindspore import MindSporeFramework
+from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.replaying import graph_check
 from tests.support import running
 
@@ -104,6 +106,24 @@ def test_it_agrees_with_torch(candidate, body):
         return
     assert running.agrees(outcome)
     assert outcome.gradients
+
+
+class NumPyNames:
+    """NumPy as `numpy_translations` asks for it."""
+
+    array = np.ndarray
+
+    def __getattr__(self, name):
+        return getattr(np, name, name)  # it has no bfloat16
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int8", "bool"])
+def test_a_reduction_has_the_dtype_and_the_numbers_that_torch_gives_it(name, dtype):
+    given = np.array([1, 1, 1], dtype) if dtype in ("int8", "bool") else np.array([1.5, 1.5, 1.5], dtype)
+    actual = numpy_translations(NumPyNames())[name](given)
+    expected = getattr(torch_itself, name)(torch_itself.from_numpy(given)).numpy()
+    assert (actual.dtype, actual) == (expected.dtype, expected)
 
 
 @pytest.mark.filterwarnings("ignore")

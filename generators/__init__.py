@@ -19,8 +19,8 @@ from generators.derived import MOST_REFUSALS
 from generators.dtypes import DTYPES, dtype_name, numpy_dtype, round_bfloat16
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, NotAValue, Unsatisfiable
-from generators.exploring import drawn_large, explored_array, explored_shapes
 from generators.layouts import LAYOUTS, apply_steps, lay_out
+from generators.open_arrays import drawn_large, explored_array, explored_shapes
 from generators.scalars import random, random_bool, random_or_nothing
 from generators.schedule import Schedule
 from generators.shapes import broadcastable_shapes, random_shape

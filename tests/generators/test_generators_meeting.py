@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from generators import Drawn, explored_array
-from tests.generators.test_generators_exploring import trials
+from tests.generators.test_generators_open_arrays import trials
 
 NAN, INF = math.nan, math.inf
 

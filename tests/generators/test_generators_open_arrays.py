@@ -366,7 +366,7 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
     ],
 )
 def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(GeneratorError, match=rf"(?s)test_generators_exploring\.py:\d+.*{message}|{message}"):
+    with pytest.raises(GeneratorError, match=rf"(?s)test_generators_open_arrays\.py:\d+.*{message}|{message}"):
         trials(lambda: explored_array(**arguments), count=1)
 
 

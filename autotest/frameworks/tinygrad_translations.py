@@ -104,6 +104,9 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         values, places = input.topk(k, dim, largest)
         return values, cast(places, "int64")
 
+    def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+        return (input * beta > threshold).where(input, input.softplus(beta))  # tinygrad's has no threshold
+
     def compared(sign: str) -> Callable[..., Any]:
         plain = getattr(operator, sign)
         return lambda input, other: plain(input, other)
@@ -192,7 +195,7 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         "clip": lambda input, min=None, max=None: input.clamp(min, max),
         "gather": lambda input, dim, index: input.gather(dim, index),
         "hardtanh": lambda input, min_val=-1.0, max_val=1.0: input.hardtanh(min_val, max_val),
-        "softplus": lambda input, beta=1, threshold=20: input.softplus(beta),
+        "softplus": softplus,
         "zeros_like": lambda input: input.zeros_like(), "ones_like": lambda input: input.ones_like(),
         "outer": lambda input, vec2: input.unsqueeze(1) * vec2.unsqueeze(0),
         "einsum": lambda equation, *operands: tensor.einsum(equation, *operands),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import generators
 from autotest.base.errors import TrialEnd
@@ -64,17 +65,38 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
         cotangents = [_cotangent(recorder, value) for value in outputs]
         if not outputs:
             return
-    own = len(recorder.calls)
+    pushed_by_body = any(is_backward(call) for call in recorder.calls)
+    before = _reference_gradients(recorder) if pushed_by_body else []
     try:
         if len(outputs) == 1:
             recorder.method("backward", outputs[0]._lower(recorder), cotangents)
         else:
             recorder.call("function", "autograd.backward", (outputs, cotangents), {})
     except TrialEnd:
-        # A body that ran its own backward may have freed the graph. Then its own backward is compared.
-        if recorder.rejection is None or not any(is_backward(call) for call in recorder.calls[:own]):
+        # A body that ran its own backward may have freed the graph, or an optimizer may have changed parameters that the
+        # graph needs. Then the body's own backward is compared, without what this one accumulated before it failed.
+        if recorder.rejection is None or not pushed_by_body:
             raise
         recorder.rejection = None
+        for tensor, gradient in before:
+            reference.invoke("setattr", "grad", (tensor, gradient), {})
+
+
+def _reference_gradients(recorder: Recorder) -> list[tuple[Any, Any]]:
+    """Return all tensors and parameters of the reference that hold a gradient, each with a copy of it, or with None."""
+    reference = recorder.pair.reference
+    found: dict[int, tuple[Any, Any]] = {}
+    for expected in recorder.expected:
+        if isinstance(expected, reference.module_types):
+            tensors: Iterable[Any] = reference.parameters(expected).values()
+        else:
+            tensors = (expected,) if isinstance(expected, reference.tensor_types) else ()
+        for tensor in tensors:
+            if id(tensor) not in found and reference.holds_gradient(tensor):
+                gradient = reference.gradient(tensor)
+                copy = None if gradient is None else reference.invoke("method", "clone", (gradient,), {})
+                found[id(tensor)] = tensor, copy
+    return list(found.values())
 
 
 def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]) -> list[Value]:

@@ -68,6 +68,22 @@ def test_what_is_returned_twice_is_pushed_back_once():
     assert sum(call.note == "cotangent" for call in outcome.recorder.calls) == 1
 
 
+def test_a_backward_that_the_reference_refuses_halfway_leaves_no_gradient():
+    def body():
+        x, other = random_tensor(ndim=2, dim1=3, dtype="float32"), random_tensor(ndim=2)
+        m = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+        before_the_step = m(x)
+        m(x).sum().backward()
+        torch.optim.SGD(m.parameters(), lr=0.1).step()
+        return before_the_step, other * 2, other
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    x, other = (call.slot for call in outcome.recorder.calls if call.kind == "tensor" and call.note == "")
+    assert outcome.recorder.expected[x].grad is not None
+    assert outcome.recorder.expected[other].grad is None
+
+
 def test_integers_and_detached_results_need_no_backward():
     outcome = trial(lambda: (torch.arange(3), relu().detach()))
     assert agrees(outcome)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from autotest.recording.dual import Value, torch, wrap
+from autotest.recording.reached_inputs import reached_inputs
 from autotest.recording.recorder import Recorder
-from autotest.recording.reference_gradients import reference_gradients
 
 #: Arguments of ``Recorder.call``: kind, target, positional arguments, keyword arguments, and the owner of a method.
 RecorderCall: TypeAlias = tuple[Any, str, Sequence[Any], Mapping[str, Any], Any]
@@ -126,7 +126,7 @@ class Push:
             return found
         # OneFlow refuses inputs that the outputs do not depend on, so the reference finds these first.
         live = [[one._sides()[0] for one in some] for some in (outputs, [tensors[at] for at in can], cotangents)]
-        can = [at for at, one in zip(can, reference_gradients(self._recorder, *live), strict=True) if one is not None]
+        can = [at for at, reached in zip(can, reached_inputs(self._recorder, *live), strict=True) if reached]
         if not can:
             return found
         named = {"retain_graph": True, **({"create_graph": True} if self._create_graph else {})}

@@ -11,8 +11,8 @@ from autotest.program import refs
 from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import Value
 from autotest.recording.overwritten import is_kept_copy
+from autotest.recording.reached_inputs import reached_inputs
 from autotest.recording.recorder import Recorder
-from autotest.recording.reference_gradients import reference_gradients
 from autotest.recording.tensors import from_drawn
 
 # pytest and unittest leave this module out of the traceback of a failed test.
@@ -73,8 +73,8 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
         else:
             recorder.call("function", "autograd.backward", (outputs, cotangents), {})
     except TrialEnd:
-        # A body that ran its own backward may have freed the graph, or an optimizer may have changed parameters that the
-        # graph needs. Then the body's own backward is compared, without what this one accumulated before it failed.
+        # A body that ran its own backward may have freed the graph, or its optimizer may have changed parameters that
+        # the graph needs. Then its own backward is compared, without what this one accumulated before it failed.
         if recorder.rejection is None or not pushed_by_body:
             raise
         recorder.rejection = None
@@ -114,7 +114,7 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
     # OneFlow refuses inputs that the outputs do not depend on, so the reference finds these first.
     asked = [tensor for tensor in inputs.values() if reference.can_backpropagate(tensor._sides()[0])]
     live = [[value._sides()[0] for value in values] for values in (outputs, asked, cotangents)]
-    asked = [value for value, one in zip(asked, reference_gradients(recorder, *live), strict=True) if one is not None]
+    asked = [value for value, reached in zip(asked, reached_inputs(recorder, *live), strict=True) if reached]
     slot = recorder.call("function", "autograd.grad", (outputs, asked, cotangents), {"create_graph": True})
     return [item for item in Value(recorder, slot) if reference.can_backpropagate(item._sides()[0])]
 

@@ -245,3 +245,17 @@ def test_functions_that_are_not_whole_are_told_in_a_sentence() -> None:
         trial(lambda: Half.apply(random_tensor(shape=(2,)), random_tensor(shape=(2,))).sum().backward())
     with pytest.raises(UsageError, match=r"expected a dual tensor among the arguments"):
         Half.apply(1.0, 2.0)
+
+
+def test_a_backward_that_torch_refuses_is_a_refusal_below_a_hook_too() -> None:
+    def body() -> Any:
+        y = torch.exp(random_tensor(ndim=2))
+        y.register_hook(lambda gradient: gradient * 2)
+        z = y * y
+        with torch.no_grad():
+            y.zero_()  # `z` needs its contents
+        return z
+
+    refused = trial(body).rejection
+    assert refused is not None
+    assert "modified by an inplace operation" in str(refused)

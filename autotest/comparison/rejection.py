@@ -12,6 +12,9 @@ from autotest.base.errors import UsageError
 ABSENT: Final = "Absent"
 #: Type of a rejection not raised by the reference: the drawn sizes are large, and the result would be far larger.
 TOO_LARGE: Final = "TooLarge"
+#: Type of a rejection not raised by the reference: the shape of a result depends on random numbers that each side drew
+#: for itself, so that nothing that is computed from the result can be compared.
+RANDOM_SHAPE: Final = "RandomShape"
 #: Type of a rejection not raised by the reference: its result changed when the call was repeated, so neither result is
 #: evidence.
 NOT_REPEATABLE: Final = "NotRepeatable"

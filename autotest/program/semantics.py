@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from autotest.program.calls import Call, Operand, Ref, leaves
+from autotest.program.calls import Call, Operand, Ref, leaves, refs
 from autotest.program.randomness import FILLING
 
 #: Kinds of calls that perform an operation of a framework.
@@ -51,6 +51,10 @@ _PARTS: Final = frozenset(
 _SOMETIMES_VIEWS: Final = frozenset(
     "contiguous cpu cuda float double half bfloat16 positive ravel reshape reshape_as flatten to type_as conj "
     "resolve_conj resolve_neg".split()
+)
+#: Functions whose result has a shape that depends on the contents of their operands.
+_SHAPED_BY_CONTENTS: Final = frozenset(
+    "argwhere bincount masked_select nonzero one_hot repeat_interleave unique unique_consecutive where".split()
 )
 _RETURN_GRADIENTS: Final = frozenset(("autograd.grad",))
 _LEAVE_GRADIENTS: Final = frozenset(("backward", "autograd.backward"))
@@ -151,6 +155,13 @@ def always_shares_memory(call: Call) -> bool:
 def covers_its_operand(call: Call) -> bool:
     """Whether the result of `call`, if it is a view, has all elements of its first operand."""
     return may_share_memory(call) and base_name(call) not in _PARTS
+
+
+def shaping_operands(call: Call) -> Iterator[Ref]:
+    """Return the operands whose contents decide on the shape of the result: the mask of ``x[mask]``."""
+    if call.target == "getitem":
+        return (leaf for leaf in leaves(call.args[1:]) if type(leaf) is Ref)
+    return refs(call) if base_name(call) in _SHAPED_BY_CONTENTS else iter(())
 
 
 def is_backward(call: Call) -> bool:

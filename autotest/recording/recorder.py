@@ -22,6 +22,7 @@ from autotest.recording.call_observer import current_observer
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import LiveRecord, LoweredArguments, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
+from autotest.recording.random_shapes import stop_at_random_shape
 from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_known
 from autotest.results.divergence import Divergence
 
@@ -146,6 +147,8 @@ class Recorder(LiveRecord):
             self._copy_contents(slot, randomness.contents_of(target, positional, given.expected_named))
         if self.undefined or self.random_modules:
             self.spread_undefined(slot, None if owner is None else owner[0])
+            if current() is self:
+                stop_at_random_shape(self, slot)
         return slot
 
     def _by_reference(self, call: Call, given: LoweredArguments, operations: Both, kwargs: Mapping[str, Any]) -> Any:

@@ -6,6 +6,7 @@ import pytest
 
 from autotest import random_tensor, torch
 from autotest.base.settings import Settings
+from autotest.comparison.rejection import RANDOM_SHAPE
 from autotest.diagnosis.lockstep import first_divergent
 from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
 from tests.support.running import agrees, trial
@@ -225,3 +226,39 @@ def test_gradients_that_are_multiplied_by_a_mask_are_not_compared():
         return torch.exp(x) * dropped(y)
 
     assert agrees(trial(body))
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        lambda x: x[x > 0],
+        lambda x: x[:, x[0] > 0],
+        lambda x: torch.masked_select(x, x.gt(0)),
+        lambda x: x.nonzero(),
+        lambda x: torch.where(x > 0)[0],
+        lambda x: torch.nonzero(x, as_tuple=True)[1],
+        lambda x: x.unique(),
+        lambda x: torch.unique(x, return_counts=True)[1],
+        lambda x: x.argwhere(),
+        lambda x: x.flatten().unique_consecutive(),
+        lambda x: torch.arange(12).repeat_interleave(x.flatten().gt(0).long()),
+        lambda x: x.flatten().gt(0).long().cumsum(0).bincount(),
+        lambda x: torch.nn.functional.one_hot(x.gt(0).long().sum(0)),
+    ],
+)
+def test_a_shape_that_a_mask_decides_on_ends_the_trial_where_the_sides_differ(select):
+    def body():
+        return select(dropped(rows(requires_grad=False))), torch.exp(rows())
+
+    outcomes = [trial(body, seed=seed) for seed in range(20)]
+    assert not [outcome.mismatches for outcome in outcomes if outcome.mismatches]
+    assert {outcome.rejection.type for outcome in outcomes if outcome.rejection is not None} == {RANDOM_SHAPE}
+
+
+def test_a_wrong_shape_is_found_beside_a_mask():
+    def body():
+        x = dropped(rows(requires_grad=False))
+        return x[torch.tensor([0, 1])]
+
+    assert agrees(trial(body))
+    assert trial(body, FaultyTorch(tensors={"__getitem__": returning(lambda rows: rows[:1])})).mismatches

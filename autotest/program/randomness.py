@@ -90,5 +90,11 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     return KnownContents.DEFINED
 
 
+def is_uninitialised(target: str) -> bool:
+    """Return whether undefined contents of a result of `target` are uninitialised memory, and not random numbers."""
+    name = target.rpartition(".")[2]
+    return name in _UNINITIALISED or name in _CONSTRUCTORS
+
+
 #: Every name for which `contents_of` may return something else than `DEFINED`, for a cheap first check.
 NAMES = _DRAWING | _DRAWING_IN_PLACE | _ALWAYS_DRAWING | _UNINITIALISED | _CONSTRUCTORS | frozenset(_MASKING)

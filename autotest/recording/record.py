@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Stage
 from autotest.comparison.rejection import Rejection
-from autotest.frameworks import Pair
-from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Scope, leaves, refs
+from autotest.frameworks import Pair, files
+from autotest.program import Array, Call, CallKind, Captured, File, Operand, Program, Ref, Scope, leaves, refs
 from autotest.program.semantics import (
     assigns_items,
     clips_gradients,
@@ -22,6 +22,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     reads_gradient,
 )
+from autotest.recording.drawn_result import DrawnResult, drawn_by
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.undefined import filled_with, spoilt_with
 
@@ -41,6 +42,7 @@ class Record:
         "arrays",
         "backward_undefined",
         "calls",
+        "drawn",
         "expected",
         "files",
         "held",
@@ -76,6 +78,8 @@ class Record:
         self.undefined: set[int] = set()
         self.undefined_slots: set[int] = set()
         self.backward_undefined = False
+        #: Slots of calls whose results are undefined for another reason than their operands, with what they drew.
+        self.drawn: dict[int, DrawnResult | None] = {}
         #: Keeps objects alive that no call returned but whose ids are stored here; otherwise an id might be reused.
         self.held: list[Any] = []
         #: ids of the reference's parameters and buffers that have equal values on both sides, and of modules that draw
@@ -151,6 +155,22 @@ class Record:
                 found.update(ref.slot for ref in refs(call))
         return found
 
+    def has_undefined_gradient(self, slot: int) -> bool:
+        """Return whether the gradient of the tensor in `slot` is undefined. It may be a parameter of a module."""
+        found = self.gradients_undefined()
+        tensor, reference = self.expected[slot], self.pair.reference
+
+        def holds(value: Any) -> bool:
+            module = isinstance(value, reference.module_types)
+            return any(one is tensor for one in (reference.parameters(value).values() if module else (value,)))
+
+        return slot in found or any(holds(self.expected[other]) for other in found)
+
+    def mark_drawn(self, call: Call) -> None:
+        """Mark the result of `call`, the last one, which drew random numbers for it, as undefined."""
+        self.drawn[call.slot] = drawn_by(call, self.expected, self.pair.reference)
+        self.mark_undefined(call.slot, self.expected[call.slot])
+
     def mark_undefined(self, slot: int, value: Any) -> None:
         """Mark `value`, the result of call `slot`, and its items as undefined."""
         self.undefined_slots.add(slot)
@@ -170,7 +190,7 @@ class Record:
         call, expected = self.calls[slot], self.expected[slot]
         called = is_module_call(call) and isinstance(owner, self.pair.reference.module_types)
         draws = called and id(owner) in self.random_modules and self.pair.reference.draws(owner)
-        read = {ref.slot for ref in refs(call)}
+        read = {ref.slot for ref in refs(call)} | {*self._saved_in(call)}
         for filled in _filled(call):
             self._define(filled, call)
             read.discard(filled)
@@ -194,7 +214,16 @@ class Record:
             self._hold_undefined(self.pair.reference.buffers(owner).values())  # for example running means
         if is_step(call):
             self._hold_undefined(self.pair.reference.optimized(owner))
-        self.mark_undefined(slot, expected)
+        if draws:
+            self.mark_drawn(call)
+        else:
+            self.mark_undefined(slot, expected)
+
+    def _saved_in(self, call: Call) -> Iterator[int]:
+        """Yield the earlier calls that wrote the file that `call` reads."""
+        if call.target == files.LOADS:
+            names = _files_of(call)
+            yield from (one.slot for one in self.calls if one.target == files.SAVES and names & _files_of(one))
 
     def _define(self, filled: int, by: Call) -> None:
         """Mark the result of call `filled` as defined, because the call `by` replaced its contents."""
@@ -210,6 +239,10 @@ class Record:
         for tensor in tensors:
             self.undefined.add(id(tensor))
             self.held.append(tensor)
+
+
+def _files_of(call: Call) -> set[File]:
+    return {leaf for leaf in leaves((call.args, call.kwargs)) if type(leaf) is File}
 
 
 def _filled(call: Call) -> list[int]:

@@ -230,7 +230,7 @@ class Recorder(LiveRecord):
             suggested = mistakes.other_side(name, self.pair) or nearest(name, dir(expected_owner))
             raise as_test_mistake(AttributeError(f"{error}{suggested}") if suggested else error) from None
         slot = self.write(call, expected, self._on_candidate(call, expected, attempt))
-        if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
+        if id(expected_owner) in self.undefined or (name == "grad" and self.has_undefined_gradient(operand.slot)):
             self.mark_undefined(slot, expected)
         return slot
 
@@ -327,7 +327,7 @@ class Recorder(LiveRecord):
         if contents is KnownContents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
             return
         if contents is KnownContents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
-            self.mark_undefined(slot, expected)
+            self.mark_drawn(self.calls[slot])
             return
         array = self.pair.reference.values([expected])[0].as_array()
         with contextlib.suppress(Exception):  # a different shape or dtype is reported by the comparison

@@ -262,3 +262,23 @@ def test_a_wrong_shape_is_found_beside_a_mask():
 
     assert agrees(trial(body))
     assert trial(body, FaultyTorch(tensors={"__getitem__": returning(lambda rows: rows[:1])})).mismatches
+
+
+def test_what_a_file_holds_of_a_mask_is_no_divergence(tmp_path):
+    def body():
+        torch.save(dropped(rows(requires_grad=False)), tmp_path / "saved.pt")
+        return torch.load(tmp_path / "saved.pt") + 1
+
+    assert agrees(trial(body))
+
+
+def test_a_parameter_that_is_moved_along_gradients_of_a_mask_is_no_divergence():
+    def body():
+        linear = torch.nn.Linear(3, 1)
+        dropped(linear(rows())).sum().backward()
+        with torch.no_grad():
+            for parameter in linear.parameters():
+                parameter -= 0.1 * parameter.grad
+        return linear(rows(requires_grad=False))
+
+    assert agrees(trial(body))

@@ -1,0 +1,139 @@
+"""Compares what a trial computed from random numbers that each side drew for itself, such as the mask of a dropout.
+
+The result of such a call differs on the two sides, and so does all that is computed from it. Therefore the program is
+run again with the reference's random numbers on both sides: a dropout becomes a multiplication by a mask that is an
+input, and the result of any other such call becomes an input.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch, TensorValue
+from autotest.diagnosis.agreement import agree
+from autotest.frameworks import warnings_ignored
+from autotest.program import Array, Call, Operand, Program, Ref, refs
+from autotest.program.randomness import is_uninitialised
+from autotest.program.rewriting import assembled, tensor_call
+from autotest.recording.drawn_result import DrawnResult
+from autotest.recording.record import Record
+from autotest.replaying.operator_of_mismatch import operator_of_mismatch
+from autotest.trials.special_values import mark_special
+from autotest.trials.trial import Outcome
+
+#: Note of these inputs.
+NOTE = "drawn by the reference"
+
+
+@np.errstate(all="ignore")
+@warnings_ignored()
+def compare_behind_masks(outcome: Outcome, settings: Settings) -> None:
+    """Compare the calls of `outcome` that read random numbers of a computation.
+
+    If they differ, `outcome.mismatches` and `outcome.repaired_program` are set to the mismatches and to the program
+    that shows them. If the trial has mismatches already, this is done only if the program shows the same one first: it
+    is easier to diagnose, as it gives the same results each time. Nothing is changed if the program cannot be replayed,
+    or if other contents are undefined, too.
+    """
+    record = outcome.recorder
+    if outcome.rejection is not None or record.opaque is not None or outcome.update is not None:
+        return
+    program = _with_inputs(record)
+    if program is None:
+        return
+    # The reference may reject the new program, which says nothing about the trial.
+    settings = dataclasses.replace(settings, check_errors=False)
+    agreement = agree(program, record.pair, settings)
+    found = mark_special(agreement.record, agreement.mismatches, settings)
+    if not found:
+        return
+
+    def kind(program: Program, first: Mismatch) -> tuple[str, str, str]:
+        return first.symptom, first.stage, operator_of_mismatch(program, first, record.pair)
+
+    shown = outcome.mismatches
+    if not shown or kind(record.snapshot(), shown[0]) == kind(program, found[0]):
+        outcome.mismatches, outcome.repaired_program = found, program
+
+
+def _with_inputs(record: Record) -> Program | None:
+    """Return the program of `record` with inputs for what it drew, or None if it would still not be deterministic."""
+    program = record.program()
+    given = {
+        slot: drawn
+        for slot, drawn in record.drawn.items()
+        if drawn is not None and not is_uninitialised(program.calls[slot].target) and _matters(program, slot, drawn)
+    }
+    left = _left_undefined(program, [slot for slot in record.drawn if slot not in given and record.is_undefined(slot)])
+    if not given or left is None:
+        return None
+    calls: list[Call] = []
+    inputs = _Inputs(list(program.arrays), len(program.calls))
+    for call in program.calls:
+        calls += [call] if call.slot not in given else _without_drawing(call, given[call.slot], inputs)
+    return assembled(calls, tuple(inputs.arrays), left)[0]
+
+
+def _without_drawing(call: Call, drawn: DrawnResult, inputs: _Inputs) -> list[Call]:
+    """Return the calls that replace `call`: a multiplication by a mask if that is what it did, or else its result."""
+    if drawn.mask is None:
+        result = inputs.add(drawn.value)
+        if type(result) is Ref:  # a copy, because a leaf that requires grad cannot be written to
+            return [*inputs.taken(), call._replace(kind="method", target="clone", args=(result,), kwargs={})]
+        kind = type(result).__name__
+        return [*inputs.taken(), call._replace(kind="builtin", target=kind, args=(result,), kwargs={})]
+    args = (drawn.mask.operand, inputs.add(drawn.mask.factors))
+    if drawn.mask.in_place:
+        return [*inputs.taken(), call._replace(kind="method", target="mul_", args=args, kwargs={})]
+    return [*inputs.taken(), call._replace(kind="operator", target="mul", args=args, kwargs={})]
+
+
+@dataclasses.dataclass(slots=True)
+class _Inputs:
+    """Makes inputs: adds their contents to `arrays`, and numbers them from `free` on."""
+
+    arrays: list[Array]
+    free: int
+    _made: list[Call] = dataclasses.field(default_factory=list)
+
+    def add(self, value: Any) -> Operand:
+        """Return the operand for `value`: a reference to a new input for a tensor, also inside of a tuple or list."""
+        if type(value) in (tuple, list):
+            return type(value)(self.add(item) for item in value)
+        if type(value) is not TensorValue:
+            return value
+        self.arrays.append(value.as_array())
+        at, array = len(self.arrays) - 1, self.arrays[-1]
+        made = tensor_call(self.free, at, array, requires_grad=value.requires_grad, device=value.device, note=NOTE)
+        self._made.append(made)
+        self.free += 1
+        return Ref(made.slot)
+
+    def taken(self) -> list[Call]:
+        """Return the calls that make the new inputs, each call once."""
+        made, self._made = self._made, []
+        return made
+
+
+def _matters(program: Program, slot: int, drawn: DrawnResult) -> bool:
+    """Return whether anything is computed from `drawn`, the result of call `slot`."""
+    in_place = drawn.mask is not None and drawn.mask.in_place  # then it is read as another slot
+    return in_place or any(Ref(slot) in set(refs(call)) for call in program.calls)
+
+
+def _left_undefined(program: Program, sources: list[int]) -> set[int] | None:
+    """Return the slots that stay undefined: `sources` and their items; None if anything else is computed from them."""
+    found = set(sources)
+    for call in program.calls:
+        if any(ref.slot in found for ref in refs(call)):
+            if call.target != "getitem":
+                return None
+            found.add(call.slot)
+    return found
+
+
+__all__ = ["compare_behind_masks"]

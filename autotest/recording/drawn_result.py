@@ -1,0 +1,84 @@
+"""What is kept of a call that draws random numbers inside its computation, such as dropout."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.comparison import TensorValue
+from autotest.frameworks import Framework
+from autotest.program import Call, Ref, refs
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mask:
+    """The factors by which a call multiplied `operand`, its only tensor operand: zeros, and one other number."""
+
+    operand: Ref
+    factors: TensorValue
+    #: Whether the call wrote its result into the operand.
+    in_place: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DrawnResult:
+    """The reference's result of a call that drew random numbers, as it was when the call returned."""
+
+    #: A tensor, or a tuple or list of these. Anything else is a plain value or None, as it was returned.
+    value: Any
+    #: What the call did, if that is known.
+    mask: Mask | None = None
+
+
+def drawn_by(call: Call, results: Sequence[Any], reference: Framework) -> DrawnResult | None:
+    """Return what `call` drew, or None if it wrote into an operand in an unknown way.
+
+    Args:
+        call: the call.
+        results: the reference's results of all calls up to this one.
+        reference: the reference.
+    """
+    result, types = results[call.slot], reference.tensor_types
+    if not isinstance(result, types):
+        return DrawnResult(_frozen(result, reference))
+    operands = [ref for ref in refs(call) if isinstance(results[ref.slot], types)]
+    after = reference.values([result])[0].copied()
+    in_place = any(result is earlier for earlier in results[: call.slot])
+    factors = None
+    if len(operands) == 1:
+        before = results[operands[0].slot]
+        # An operand that was overwritten has no old values: any mask with the same zeros serves.
+        factors = _factors(after.data if before is result else reference.values([before])[0].data, after.data)
+    if factors is not None:
+        masking = TensorValue(factors, after.dtype, after.device, False)
+        return DrawnResult(after, Mask(operands[0], masking, in_place))
+    return None if in_place else DrawnResult(after)
+
+
+def _frozen(result: Any, reference: Framework) -> Any:
+    if isinstance(result, reference.tensor_types):
+        return reference.values([result])[0].copied()
+    if type(result) in (tuple, list):
+        return type(result)(_frozen(item, reference) for item in result)
+    return result
+
+
+def _factors(before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """Return the array of zeros and of one factor by which `before` was multiplied, or None if it was not."""
+    if before.shape != after.shape or before.dtype != after.dtype or before.dtype.kind != "f":
+        return None
+    kept = np.isfinite(before) & np.isfinite(after) & (before != 0) & (after != 0)
+    with np.errstate(all="ignore"):
+        ratios = after[kept].astype("float64") / before[kept].astype("float64")
+    factor = np.median(ratios) if ratios.size else 1.0
+    # Half precision has 11 significant bits; smaller numbers than these are subnormal in it.
+    exact = np.abs(before[kept]) > 1e-4
+    if not np.allclose(ratios[exact], factor, rtol=2**-7, atol=0):
+        return None
+    return np.where(after == 0, 0, factor).astype(after.dtype)
+
+
+__all__ = ["DrawnResult", "Mask", "drawn_by"]

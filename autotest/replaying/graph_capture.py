@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from autotest.frameworks import ABSENT, Framework
+from autotest.frameworks import ABSENT, Framework, files
 from autotest.program import LAYOUT, Array, Call, Captured, Ref, captured, refs
 from autotest.program.dtypes import is_complex
 from autotest.program.semantics import (
@@ -26,7 +26,7 @@ from autotest.program.semantics import (
     writes,
 )
 from autotest.recording.record import Record
-from autotest.replaying.graph_setup import CannotDivide, Reads, contexts, members, setup_calls
+from autotest.replaying.graph_setup import GRADIENTS_READ, CannotDivide, Reads, contexts, members, setup_calls
 from autotest.replaying.replay import Contexts, run_call
 
 #: Methods that are called outside of the graph if their tensor is outside.
@@ -264,9 +264,10 @@ class _Division:
         if is_backward(call):
             return _Part.BACKWARD
         if returns_gradients(call) or reads_gradient(call):
-            raise CannotDivide("gradients as values")
+            raise CannotDivide(GRADIENTS_READ)
         actual = self._record.actual[call.slot]
         for unfit, reason in (
+            (call.kind == "function" and call.target in (files.SAVES, files.LOADS), "files"),
             (is_step(call), "steps of optimizers"),
             (clips_gradients(call), "gradients that are clipped"),
             (call.kind == "setattr", "assigned attributes"),

@@ -7,12 +7,25 @@ from typing import Any
 
 from autotest.frameworks import Framework
 from autotest.program import Call, Operand, Ref, refs
-from autotest.program.semantics import base_name, clips_gradients, in_place, is_module_call, may_share_memory, written
+from autotest.program.semantics import (
+    base_name,
+    clips_gradients,
+    in_place,
+    is_module_call,
+    may_share_memory,
+    reads_gradient,
+    returns_gradients,
+    written,
+)
 from autotest.recording.overwritten import NOTE
 from autotest.recording.record import Record
 
 #: Methods of a module that do not change it.
 _READING = frozenset("parameters named_parameters buffers named_buffers state_dict get_parameter get_buffer".split())
+
+
+#: Reason why a program cannot run in a graph: nothing in a graph can read a gradient.
+GRADIENTS_READ = "gradients as values"
 
 
 class CannotDivide(Exception):
@@ -87,6 +100,8 @@ def _take(record: Record, call: Call, known: _Known, found: set[int]) -> None:
             continue
         if is_module_call(taken) and taken.args[0].slot in known.modules:
             raise CannotDivide("modules that are set up with results of other modules")
+        if reads_gradient(taken) or returns_gradients(taken):
+            raise CannotDivide(GRADIENTS_READ)
         found.add(taken.slot)
         waiting.extend(record.calls[ref.slot] for ref in refs(taken))
 
@@ -149,4 +164,4 @@ def contexts(calls: Iterable[Call]) -> frozenset[int]:
     return frozenset(item.slot for item in entered if type(item) is Ref)
 
 
-__all__ = ["CannotDivide", "Reads", "contexts", "members", "setup_calls"]
+__all__ = ["GRADIENTS_READ", "CannotDivide", "Reads", "contexts", "members", "setup_calls"]

@@ -278,7 +278,7 @@ def test_a_parameter_that_is_moved_along_gradients_of_a_mask_is_no_divergence():
         dropped(linear(rows())).sum().backward()
         with torch.no_grad():
             for parameter in linear.parameters():
-                parameter -= 0.1 * parameter.grad
+                parameter.sub_(0.1 * parameter.grad)
         return linear(rows(requires_grad=False))
 
     assert agrees(trial(body))

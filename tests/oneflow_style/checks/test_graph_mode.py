@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_a_graph_that_cannot_be_built_is_a_finding_named_after_the_call(monkeypa
     assert message.startswith("exp: oneflow accepts it in eager mode, nn.Graph raised RuntimeError: no kernel for it")
 
 
-def test_what_a_graph_cannot_hold_is_left_out_with_its_reason() -> None:
+def test_what_a_graph_cannot_hold_is_left_out_with_its_reason(tmp_path: Path) -> None:
     def on_the_host() -> Any:
         x = random_tensor(2, 3, 4)
         return x * x.sum().item()
@@ -122,6 +123,20 @@ def test_what_a_graph_cannot_hold_is_left_out_with_its_reason() -> None:
         y[1] = 0.5
         return y
 
+    def moving_parameters() -> Any:
+        m = torch.nn.Linear(4, 2)
+        m(random_tensor(2, 3, 4)).sum().backward()
+        with torch.no_grad():
+            m.weight -= 0.1 * m.weight.grad
+        return m(random_tensor(2, 3, 4))
+
+    def loading() -> Any:
+        x = random_tensor(2, 3, 4, requires_grad=False)
+        torch.save(x, tmp_path / "saved")
+        return x + torch.load(tmp_path / "saved")
+
+    assert checked(moving_parameters).left_out == {"gradients as values": 3}
+    assert checked(loading).left_out == {"files": 3}
     assert checked(assigning).left_out == {"assignments to items": 3}
     assert checked(changing).left_out == {"modules that change between their calls": 3}
     assert checked(stepping).left_out == {"steps of optimizers": 3}

@@ -22,6 +22,7 @@ from autotest.program.semantics import (
     is_module_call,
     is_step,
     reads_gradient,
+    reparametrizes,
     returns_gradients,
     writes,
 )
@@ -125,7 +126,9 @@ class DividedProgram:
         results = [(result.slot, result.path, self.framework.shape(result.eager)) for result in self.results]
         trained = [(slot, name) for slot, name, *_ in self.trained]
         held = [*self.inputs], [*self.leaves], trained, self.members, self.aliases
-        return repr((calls, arrays, results, held, self.constants, self.backward))
+        # A weight that a module computes from others is no parameter, so a graph keeps that of its first program.
+        own = id(self) if any(map(reparametrizes, record.calls)) else None
+        return repr((calls, arrays, results, held, self.constants, self.backward, own))
 
 
 def divide(record: Record, *, backward: bool = True) -> DividedProgram:

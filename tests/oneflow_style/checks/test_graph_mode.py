@@ -170,6 +170,14 @@ def test_tensors_without_elements_do_not_kill_the_process() -> None:
     assert report.compared > 3
 
 
+def test_a_weight_that_a_module_computes_is_that_of_its_own_trial() -> None:
+    def normalised() -> Any:
+        layer = torch.nn.utils.weight_norm(torch.nn.Linear(4, 2))
+        return layer(random_tensor(2, 3, 4, requires_grad=False)).detach()
+
+    assert checked(normalised).mismatches == [[], [], []]
+
+
 @at.autotest(n=1, check_graph=True, candidate="oneflow")
 def test_a_normalised_weight_in_a_graph() -> Any:
     """As the ledger of this folder expects: no hook is called there, so that the weight is not computed anew."""

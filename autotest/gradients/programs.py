@@ -136,7 +136,7 @@ class ProgramFunction:
         self._carrying: set[int] = set()
         #: Slot of a value that is a constant for autograd -> its contents and device.
         self.constants: dict[int, tuple[Array, str]] = {}
-        #: Slot of a leaf whose elements shared memory, and that was replaced by a copy -> its contents and device.
+        #: Slot of a leaf that shared memory, and was replaced by a copy -> its contents and device.
         self.apart: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
         #: Slots of leaves and modules that calls outside of autograd write into or copy.
@@ -212,9 +212,9 @@ class ProgramFunction:
         tensor = isinstance(value, framework.tensor_types)
         carries = tensor and framework.can_backpropagate(value)
         if carries and _makes_leaf(call) and not any(ref.slot in self._carrying for ref in refs(call)):
-            if overlaps(framework, value):
+            if overlaps(framework, value) or self._is_detached(call):
                 self.apart[call.slot] = self._frozen(value)
-                # Elements that share memory cannot be varied one by one.
+                # Elements that share memory, with each other or with another leaf, cannot be varied one by one.
                 value = self._made(*self.apart[call.slot], requires_grad=True)
             self._kept[call.slot] = value
         elif self._builds(call, value) or self._writes_into_kept(call):
@@ -229,6 +229,10 @@ class ProgramFunction:
         elif carries:
             self._carrying.add(call.slot)
         return value
+
+    def _is_detached(self, call: Call) -> bool:
+        """Return whether the leaf that `call` makes may share memory with the value that it was detached from."""
+        return any(ref.slot in self.constants for ref in refs(call))
 
     def _builds(self, call: Call, value: Any) -> bool:
         modules = self._framework.module_types

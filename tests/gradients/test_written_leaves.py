@@ -82,6 +82,12 @@ def seen_before():
     return torch.exp(layer(x))
 
 
+def detached_and_a_leaf_of_its_own():
+    x = doubles(3, 2)
+    leaf = x.detach().requires_grad_()
+    return torch.exp(leaf), x
+
+
 BODIES = (
     scaled_before,
     added_to_itself,
@@ -92,6 +98,7 @@ BODIES = (
     copied,
     in_an_optimizer,
     seen_before,
+    detached_and_a_leaf_of_its_own,
 )
 
 

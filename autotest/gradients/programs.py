@@ -81,7 +81,7 @@ def check_program(
         function = FunctionOfInputs(framework, runner, inputs)
         found = check(function, rule, (list(places), outputs))
         if forward:
-            substituted = [position for position, leaf in enumerate(varied) if not leaf.suffix]
+            substituted = [position for position, leaf in enumerate(varied) if not runner.is_in_module(leaf)]
             found.rows += forward_rows(function, rule, (list(places), outputs), substituted)
         if order == 2 and found.passed:
             cotangents = made_cotangents(framework, runner, inputs)
@@ -173,6 +173,11 @@ class ProgramFunction:
         if self._accepted is None:
             self._accepted = [value.as_array() for value in self._framework.values(found)]
         return found
+
+    def is_in_module(self, leaf: VariedLeaf) -> bool:
+        """Return whether a module contains `leaf`. What the module computes does not use a tensor in place of it."""
+        kept = (value for value in self._kept.values() if isinstance(value, self._framework.module_types))
+        return any(one is leaf.tensor for module in kept for one in self._framework.parameters(module).values())
 
     def _leaves(self) -> Iterator[VariedLeaf]:
         """Yield each leaf that requires grad, and each parameter of a module."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import generators
 from autotest.base.errors import TrialEnd
+from autotest.frameworks import Framework
 from autotest.program import refs
 from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import Value
@@ -66,7 +67,7 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
         if not outputs:
             return
     pushed_by_body = any(is_backward(call) for call in recorder.calls)
-    before = _reference_gradients(recorder) if pushed_by_body else []
+    before = _held_gradients(recorder) if pushed_by_body else []
     try:
         if len(outputs) == 1:
             recorder.method("backward", outputs[0]._lower(recorder), cotangents)
@@ -78,24 +79,30 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
         if recorder.rejection is None or not pushed_by_body:
             raise
         recorder.rejection = None
-        for tensor, gradient in before:
-            reference.invoke("setattr", "grad", (tensor, gradient), {})
+        for framework, tensor, gradient in before:
+            framework.forget_gradient(tensor)
+            if gradient is not None:
+                framework.invoke("setattr", "grad", (tensor, gradient), {})
 
 
-def _reference_gradients(recorder: Recorder) -> list[tuple[Any, Any]]:
-    """Return all tensors and parameters of the reference that hold a gradient, each with a copy of it, or with None."""
-    reference = recorder.pair.reference
-    found: dict[int, tuple[Any, Any]] = {}
-    for expected in recorder.expected:
-        if isinstance(expected, reference.module_types):
-            tensors: Iterable[Any] = reference.parameters(expected).values()
-        else:
-            tensors = (expected,) if isinstance(expected, reference.tensor_types) else ()
-        for tensor in tensors:
-            if id(tensor) not in found and reference.holds_gradient(tensor):
-                gradient = reference.gradient(tensor)
-                copy = None if gradient is None else reference.invoke("method", "clone", (gradient,), {})
-                found[id(tensor)] = tensor, copy
+def _held_gradients(recorder: Recorder) -> list[tuple[Framework, Any, Any]]:
+    """Return the tensors and parameters that hold a gradient, each with its framework, and with a copy of it or None.
+
+    Those of the candidate are included only if it makes the calls, too, that the reference refuses.
+    """
+    pair = recorder.pair
+    found: dict[int, tuple[Framework, Any, Any]] = {}
+    sides = [(pair.reference, recorder.expected), (pair.candidate, recorder.actual)]
+    for framework, values in sides if recorder.check_errors else sides[:1]:
+        for value in values:
+            tensors: Iterable[Any] = (value,) if isinstance(value, framework.tensor_types) else ()
+            if isinstance(value, framework.module_types):
+                tensors = framework.parameters(value).values()
+            for tensor in tensors:
+                if id(tensor) not in found and framework.holds_gradient(tensor):
+                    gradient = framework.gradient(tensor)
+                    copy = None if gradient is None else framework.invoke("method", "clone", (gradient,), {})
+                    found[id(tensor)] = framework, tensor, copy
     return list(found.values())
 
 

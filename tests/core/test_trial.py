@@ -68,7 +68,8 @@ def test_what_is_returned_twice_is_pushed_back_once():
     assert sum(call.note == "cotangent" for call in outcome.recorder.calls) == 1
 
 
-def test_a_backward_that_the_reference_refuses_halfway_leaves_no_gradient():
+@pytest.mark.parametrize("check_errors", [False, True])
+def test_a_backward_that_the_reference_refuses_halfway_leaves_no_gradient(check_errors):
     def body():
         x, other = random_tensor(ndim=2, dim1=3, dtype="float32"), random_tensor(ndim=2)
         m = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
@@ -77,7 +78,7 @@ def test_a_backward_that_the_reference_refuses_halfway_leaves_no_gradient():
         torch.optim.SGD(m.parameters(), lr=0.1).step()
         return before_the_step, other * 2, other
 
-    outcome = trial(body)
+    outcome = trial(body, check_errors=check_errors)
     assert agrees(outcome)
     x, other = (call.slot for call in outcome.recorder.calls if call.kind == "tensor" and call.note == "")
     assert outcome.recorder.expected[x].grad is not None

@@ -88,6 +88,12 @@ def detached_and_a_leaf_of_its_own():
     return torch.exp(leaf), x
 
 
+def in_a_list_of_parameters():
+    x = doubles(3, 2, requires_grad=False)
+    held = torch.nn.ParameterList([torch.nn.Parameter(torch.full((2,), 0.5)), torch.nn.Parameter(torch.zeros(1))])
+    return torch.exp(x * held[0] + held[1])
+
+
 BODIES = (
     scaled_before,
     added_to_itself,
@@ -99,6 +105,7 @@ BODIES = (
     in_an_optimizer,
     seen_before,
     detached_and_a_leaf_of_its_own,
+    in_a_list_of_parameters,
 )
 
 

@@ -145,7 +145,10 @@ class Record:
         return id(value) in self.undefined
 
     def gradients_undefined(self) -> set[int]:
-        """Return the slots with undefined gradients: undefined values, and all values that these were computed from."""
+        """Return the slots with undefined gradients: undefined values, and all values that these were computed from.
+
+        These include all slots that contain one of their tensors: a module may be read as a part of another.
+        """
         if not self.backward_undefined:
             return set()
         found = {slot for slot in range(len(self.calls)) if self.is_undefined(slot)}
@@ -153,18 +156,19 @@ class Record:
         for call in reversed(self.calls):
             if call.slot in found:
                 found.update(ref.slot for ref in refs(call))
-        return found
+        tensors = {id(tensor) for slot in found for tensor in self._tensors_in(slot)}
+        return found | {
+            slot
+            for slot in range(len(self.calls))
+            if slot not in found and any(id(tensor) in tensors for tensor in self._tensors_in(slot))
+        }
 
-    def has_undefined_gradient(self, slot: int) -> bool:
-        """Return whether the gradient of the tensor in `slot` is undefined. It may be a parameter of a module."""
-        found = self.gradients_undefined()
-        tensor, reference = self.expected[slot], self.pair.reference
-
-        def holds(value: Any) -> bool:
-            module = isinstance(value, reference.module_types)
-            return any(one is tensor for one in (reference.parameters(value).values() if module else (value,)))
-
-        return slot in found or any(holds(self.expected[other]) for other in found)
+    def _tensors_in(self, slot: int) -> Iterable[Any]:
+        """Return the tensor in `slot`, or the parameters of the module there."""
+        value, reference = self.expected[slot], self.pair.reference
+        if isinstance(value, reference.module_types):
+            return reference.parameters(value).values()
+        return (value,) if isinstance(value, reference.tensor_types) else ()
 
     def mark_drawn(self, call: Call) -> None:
         """Mark the result of `call`, the last one, which drew random numbers for it, as undefined."""

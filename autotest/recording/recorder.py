@@ -230,7 +230,7 @@ class Recorder(LiveRecord):
             suggested = mistakes.other_side(name, self.pair) or nearest(name, dir(expected_owner))
             raise as_test_mistake(AttributeError(f"{error}{suggested}") if suggested else error) from None
         slot = self.write(call, expected, self._on_candidate(call, expected, attempt))
-        if id(expected_owner) in self.undefined or (name == "grad" and self.has_undefined_gradient(operand.slot)):
+        if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
             self.mark_undefined(slot, expected)
         return slot
 

@@ -82,6 +82,16 @@ def test_the_same_torch_agrees_with_itself(other):
             assert outcome.gradients >= 5
 
 
+def test_gradients_of_a_mask_are_none_that_differ_however_a_module_is_read(other):
+    def body():
+        layers = torch.nn.ModuleDict({"a": torch.nn.Linear(3, 2), "b": torch.nn.Dropout(0.5)})
+        return layers["b"](layers["a"](random_tensor(ndim=2, dim1=3, dtype="float32")))
+
+    pair = Pair(framework("torch"), other)
+    for seed in range(3):
+        assert running.agrees(running.run_trial(body, seed, Settings(), pair))
+
+
 def test_a_batch_of_trials_is_one_question(other, monkeypatch):
     def body():
         return torch.nn.Conv1d(random(1, 3), 2, kernel_size=random(1, 3))(torch.relu(random_tensor(shape=(2, 2, 5))))

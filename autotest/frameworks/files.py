@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -23,7 +24,9 @@ def path(framework: Framework, name: str) -> str:
 
 
 def remove(framework: Framework) -> None:
-    """Remove the folder of `framework` with all its files."""
+    """Remove the folder of `framework` with all its files, once no pending call needs them any more."""
+    with contextlib.suppress(Exception):  # whatever a pending call raises is raised again where its result is read
+        framework.synchronize()
     shutil.rmtree(_folder(framework), ignore_errors=True)
 
 

@@ -92,6 +92,14 @@ def test_gradients_of_a_mask_are_none_that_differ_however_a_module_is_read(other
         assert running.agrees(running.run_trial(body, seed, Settings(), pair))
 
 
+def test_a_file_that_is_saved_and_loaded_there_exists_until_both_are_done(other, tmp_path):
+    def body():
+        torch.save(random_tensor(shape=(2,), requires_grad=False), tmp_path / "saved")
+        return torch.load(tmp_path / "saved") + 1
+
+    assert running.agrees(running.run_trial(body, 0, Settings(), Pair(framework("torch"), other)))
+
+
 def test_a_batch_of_trials_is_one_question(other, monkeypatch):
     def body():
         return torch.nn.Conv1d(random(1, 3), 2, kernel_size=random(1, 3))(torch.relu(random_tensor(shape=(2, 2, 5))))

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import AutotestError
-from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.shrinking import FailureSignature
 from autotest.frameworks import Pair
+from autotest.replaying.agreement import Agreement
 from autotest.trials.trial import Outcome, Test, run_trial
 from generators import Choice, simplest
 from generators.source import Primitive

@@ -14,7 +14,6 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
-from autotest.diagnosis.agreement import Agreement, Place, place_of, results, results_beside
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
@@ -22,6 +21,7 @@ from autotest.program import Array, leaves, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import OPERATIONS, in_place
+from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
 
 #: Operators that only compare or select numbers. Of the same operands, they give the same result in any precision.
 _COMPARING = frozenset(

@@ -12,12 +12,12 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, limits
 from autotest.comparison.elementwise import distance
-from autotest.diagnosis.agreement import Agreement, place_of
 from autotest.emission import cotangents, names, program_text
 from autotest.program import LAYOUT, Array, Program, leaves, map_operand
 from autotest.program.reduction import elements
 from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
+from autotest.replaying.agreement import Agreement, place_of
 
 Fails = Callable[[Program], bool]
 #: The largest number of inputs that are varied. In total, at most twice as many features are tried.

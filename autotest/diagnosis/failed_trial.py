@@ -13,7 +13,6 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.comparison.rejection import NOT_REPEATABLE, Rejection
 from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
-from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, by_layer_of_calls
 from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
@@ -29,6 +28,7 @@ from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Program
 from autotest.program.semantics import reads_gradient
 from autotest.program.sequentials import with_layers_unrolled
+from autotest.replaying.agreement import Agreement, agree
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger
 from autotest.results.verification import State, Verification

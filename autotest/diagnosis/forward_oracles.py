@@ -10,7 +10,6 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import distance
-from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.numpy_values import OrderDependent
@@ -25,6 +24,7 @@ from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.paths import indices_of
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, is_module_call
+from autotest.replaying.agreement import Place, results
 from autotest.replaying.replay import live_operands, replay, run_call
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))

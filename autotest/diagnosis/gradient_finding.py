@@ -9,7 +9,6 @@ from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
-from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, ProgramJudge, with_fitting_cotangents
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
@@ -24,6 +23,7 @@ from autotest.program.paths import gradient_of
 from autotest.program.rewriting import WIDER
 from autotest.program.semantics import backward_arguments, pushes_gradients
 from autotest.recording.record import Record
+from autotest.replaying.agreement import Agreement
 from autotest.replaying.replay import replay
 from autotest.report import gradients as report
 from autotest.results.finding import Finding

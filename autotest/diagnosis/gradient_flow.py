@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
-from autotest.diagnosis.agreement import Place
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_module_call, writes, written
+from autotest.replaying.agreement import Place
 from autotest.replaying.replay import replay
 
 #: Pairs of the reference's and the candidate's gradients, by place; None if a side has no gradient there.

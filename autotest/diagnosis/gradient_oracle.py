@@ -11,7 +11,6 @@ import numpy as np
 
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import distance
-from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.function import overlaps
@@ -20,6 +19,7 @@ from autotest.program import Array, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.program.rewriting import assembled, filled, with_arrays
 from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
+from autotest.replaying.agreement import Place, results
 from autotest.replaying.replay import replay
 
 

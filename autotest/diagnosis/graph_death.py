@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.graph_finding import script_of
 from autotest.emission.checker import OFTEN, ONCE, Runs, often
 from autotest.emission.graph_script import ComparedResult
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.replaying import graph_check
+from autotest.replaying.agreement import agree
 from autotest.replaying.graph_capture import DividedProgram, divide
 from autotest.replaying.graph_setup import CannotDivide
 from autotest.trials.trial import Outcome

@@ -11,7 +11,6 @@ from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.agreement import Agreement, agree, place_of
 from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
@@ -24,6 +23,7 @@ from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
 from autotest.recording.record import Record
 from autotest.replaying import graph_check
+from autotest.replaying.agreement import Agreement, agree, place_of
 from autotest.replaying.graph_capture import DividedProgram, divide, pushed_by
 from autotest.replaying.graph_setup import CannotDivide
 from autotest.results.finding import Finding

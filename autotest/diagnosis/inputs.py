@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autotest.comparison import TensorValue
-from autotest.diagnosis.agreement import Agreement
 from autotest.program import Program, refs
 from autotest.program.rewriting import assembled, tensor_call
+from autotest.replaying.agreement import Agreement
 
 
 def as_inputs(program: Program, values: Mapping[int, TensorValue]) -> Program:

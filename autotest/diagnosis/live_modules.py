@@ -9,12 +9,12 @@ from typing import Any
 
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
-from autotest.diagnosis.agreement import Agreement
 from autotest.frameworks import Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Ref
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
+from autotest.replaying.agreement import Agreement
 from autotest.replaying.module_alone import ModuleResults, call_module_alone, state_of
 from autotest.results.layers import ByLayer, paths_of
 

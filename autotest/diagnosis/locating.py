@@ -8,7 +8,6 @@ from typing import Any
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.gradient_flow import PairedGradients, suspects
 from autotest.diagnosis.lockstep import first_divergent
 from autotest.diagnosis.operands import CallData, operands_at
@@ -17,6 +16,7 @@ from autotest.program import Program
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
 from autotest.program.semantics import clips_gradients, is_backward, is_module_call, is_step
+from autotest.replaying.agreement import Agreement, agree
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

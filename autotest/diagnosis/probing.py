@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import TimeoutEstimate, describe
 from autotest.program import Program
 from autotest.replaying import graph_check
+from autotest.replaying.agreement import agree
 from autotest.replaying.replay import replay
 
 #: `Ending.death` of a program that did not end in time.

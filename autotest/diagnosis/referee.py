@@ -11,7 +11,6 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import distance
-from autotest.diagnosis.agreement import Agreement, Place, place_of, results
 from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.gradient_oracle import numeric_gradient
@@ -21,6 +20,7 @@ from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, judge
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
 from autotest.program.semantics import returns_gradients
+from autotest.replaying.agreement import Agreement, Place, place_of, results
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

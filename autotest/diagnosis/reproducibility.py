@@ -16,9 +16,9 @@ import numpy as np
 from autotest.base.allocator import FILLINGS, unwritten_memory
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import agree
-from autotest.diagnosis.agreement import Agreement, Place, place_of, results
 from autotest.frameworks import Framework
 from autotest.program import Array, Program
+from autotest.replaying.agreement import Agreement, Place, place_of, results
 
 #: Limits for filling free memory: copies made of each array, the size in bytes up to which an array gets that many
 #: copies, and copies in total, so that a program with many sizes gets fewer copies of each.

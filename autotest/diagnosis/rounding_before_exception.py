@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.live_modules import not_reproduced
 from autotest.diagnosis.referee import examine, explained, may_be_rounding
 from autotest.frameworks import Pair
 from autotest.program import Program
+from autotest.replaying.agreement import agree
 
 
 def counting_mismatches(

@@ -14,7 +14,6 @@ import numpy as np
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.agreement import Agreement, agree, results
 from autotest.diagnosis.decisive_features import OutOfTime
 from autotest.diagnosis.decisive_numbers import ProgramOutcome
 from autotest.diagnosis.operands import values_at
@@ -22,6 +21,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
 from autotest.program.rewriting import widened, with_arrays
 from autotest.program.semantics import backward_arguments, in_place, pushes_gradients
+from autotest.replaying.agreement import Agreement, agree, results
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 

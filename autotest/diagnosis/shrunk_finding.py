@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 
-from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.decisive_features import OutOfTime, decisive_features
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker
 from autotest.program.inputs import inputs_of, with_inputs
+from autotest.replaying.agreement import Agreement
 from autotest.results.finding import Finding
 
 

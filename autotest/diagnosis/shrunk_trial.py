@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.choice_reduction import shrink_choices
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.defaults import differing_defaults
@@ -19,6 +18,7 @@ from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.program.semantics import is_class
+from autotest.replaying.agreement import Agreement, agree
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
 from autotest.results.identity import operator_behind

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from autotest.comparison import TensorValue
-from autotest.diagnosis.agreement import Agreement, Place
 from autotest.diagnosis.locating import operands
 from autotest.frameworks import Pair
 from autotest.program import Ref, operator_of
+from autotest.replaying.agreement import Agreement, Place
 
 #: Operators whose integer result is right if it selects the right value.
 _SELECTING = frozenset("argmax argmin argsort sort topk max min median kthvalue mode".split())

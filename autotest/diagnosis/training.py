@@ -12,7 +12,6 @@ from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis import referee
-from autotest.diagnosis.agreement import Agreement, Place, agree, place_of, results
 from autotest.diagnosis.double_precision import RUNS, as_array, perturbed
 from autotest.diagnosis.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
 from autotest.diagnosis.roundoff import ROUNDOFF
@@ -21,6 +20,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program
 from autotest.program.rewriting import upto, with_arrays
 from autotest.program.semantics import is_step
+from autotest.replaying.agreement import Agreement, Place, agree, place_of, results
 from autotest.replaying.rates import with_rates
 from autotest.replaying.updates import Updates
 

@@ -14,7 +14,6 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.agreement import Agreement, Place, agree, place_of
 from autotest.diagnosis.inputs import as_inputs
 from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
@@ -24,6 +23,7 @@ from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
 from autotest.recording.recorder import Recorder
+from autotest.replaying.agreement import Agreement, Place, agree, place_of
 from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.trial import Outcome, Test, compare_outcomes, run_without_comparison

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
@@ -13,6 +12,7 @@ from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.program.semantics import is_step
 from autotest.recording.record import Record
+from autotest.replaying.agreement import Agreement, agree
 from autotest.replaying.updates import Update
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext

@@ -12,10 +12,10 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable, UsageError
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.verdict import Evidence, Verdict, WrongSide, judge
 from autotest.frameworks import Pair
+from autotest.replaying.agreement import agree
 from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.identity import DEADLY
 from autotest.results.ledger import LedgerEntry

@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple
 
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, compare_values
-from autotest.diagnosis.agreement import Agreement, Place, results
 from autotest.diagnosis.verdict import Verdict
 from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
+from autotest.replaying.agreement import Agreement, Place, results
 from autotest.replaying.replay import replay
 
 #: The side that a voter agrees with.

@@ -137,10 +137,6 @@ class JudgedTrials:
         for planned, outcome in waiting:
             if outcome.pending is not None:  # it follows a trial in which the candidate hangs
                 compare_outcomes([outcome], self.test.settings)
-            if outcome.recorder.drawn:
-                from autotest.diagnosis.behind_masks import compare_behind_masks
-
-                compare_behind_masks(outcome, self.test.settings)
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
             if holds_large_arrays(outcome.recorder):

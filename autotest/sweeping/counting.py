@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from autotest.diagnosis.agreement import results
 from autotest.program import Program, operator_of
 from autotest.program.reduction import elements
+from autotest.replaying.agreement import results
 from autotest.results.sweep import Cell, CellDivergence, Check
 from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import SampleJudgement

@@ -15,7 +15,6 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Symptom
-from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.native_script import native_script
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
@@ -25,6 +24,7 @@ from autotest.emission.checker import ONCE
 from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import Process, Server
 from autotest.program import Program
+from autotest.replaying.agreement import Agreement, agree
 from autotest.results.finding import Finding
 from autotest.results.sweep import Check
 from autotest.results.sweep_findings import SweepFinding

@@ -11,7 +11,6 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import SPECIAL, Mismatch
 from autotest.diagnosis import referee
-from autotest.diagnosis.agreement import Agreement, place_of, raised, refused
 from autotest.diagnosis.ties import ties
 from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
@@ -20,6 +19,7 @@ from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
 from autotest.recording.special_values import counted_mismatches
+from autotest.replaying.agreement import Agreement, place_of, raised, refused
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check

@@ -9,7 +9,6 @@ import numpy as np
 
 from autotest.base.allocator import FILLINGS, unwritten_memory
 from autotest.comparison import TensorValue
-from autotest.diagnosis.agreement import Place
 from autotest.diagnosis.reproducibility import runs_again
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
@@ -17,6 +16,7 @@ from autotest.program import Array, Program
 from autotest.program.paths import item_path
 from autotest.program.semantics import written
 from autotest.recording.observation import Observed
+from autotest.replaying.agreement import Place
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping.backward import results, tensors_in

@@ -272,6 +272,14 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
         if outcome.recorder.rejection is not None and not mismatches:  # the candidate reported the rejection only now
             outcome.rejection = outcome.recorder.rejection
             continue
+        is_update = mismatches and may_be_of_a_step(outcome.recorder, outcome.mismatches)
+        if outcome.recorder.drawn and not is_update:
+            from autotest.trials.behind_masks import compared_behind_masks
+
+            behind = compared_behind_masks(outcome.recorder, outcome.mismatches, settings)
+            if behind is not None:
+                outcome.mismatches, outcome.repaired_program = behind
+                continue
         # A trial with mismatches may have ended early, so that the gradients it would have compared are unknown.
         if not mismatches:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)

@@ -14,9 +14,9 @@ import torch as plain
 from autotest import UsageError, nothing, random, random_tensor, torch
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
 from autotest.program.serialisation import from_json, pack_arrays, to_json, unpack_arrays
+from autotest.replaying.agreement import agree
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import agrees, pair_with, trial
 

@@ -8,7 +8,7 @@ import torch as real
 from autotest import Divergence, random_tensor, torch
 from autotest.program import Ref
 from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
-from tests.support.running import trials
+from tests.support.running import trial, trials
 
 
 class Block(torch.nn.Module):
@@ -133,6 +133,12 @@ def test_the_mask_is_an_input_of_the_program_that_is_reported(tmp_path):
     (mask,) = (call for call in calls if call.note == "drawn by the reference")
     (used,) = (call for call in calls if Ref(mask.slot) in call.args)
     assert used.target == "mul"
+
+
+def test_a_single_trial_shows_it_as_campaigns_run_them():
+    outcome = trial(function, FaultyTorch({"exp": plus(1.0)}))
+    assert [mismatch.symptom for mismatch in outcome.mismatches][:1] == ["value"]
+    assert outcome.repaired_program is not None
 
 
 def test_what_was_found_is_tried_first_by_the_next_run(tmp_path):

@@ -13,13 +13,13 @@ import torch as plain
 
 from autotest import random_tensor, torch
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
 from autotest.emission.checker import Criterion
 from autotest.emission.script import Script, reproducer
 from autotest.emission.script_subject import ScriptSubject
 from autotest.program import File
 from autotest.program.serialisation import from_json, pack_arrays, to_json, unpack_arrays
+from autotest.replaying.agreement import agree
 from tests.support.faulty import FaultyTorch
 from tests.support.running import agrees, pair_with, trial
 

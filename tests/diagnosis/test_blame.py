@@ -11,12 +11,12 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.referee import cleared, examine
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
+from autotest.replaying.agreement import agree
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial
 from autotest.trials.trial import Test as ATest

@@ -9,9 +9,9 @@ import torch
 from autotest import random_tensor
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.referee import examine
+from autotest.replaying.agreement import agree
 from tests.support.faulty import FaultyTorch
 from tests.support.running import pair_with, trial
 

@@ -13,11 +13,11 @@ from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial, shrunk_trial
-from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
+from autotest.replaying.agreement import Agreement, agree
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest

@@ -12,13 +12,13 @@ import pytest
 from autotest.base.settings import Settings
 from autotest.comparison.elementwise import _AT_ONCE, statistics
 from autotest.diagnosis import shrinking
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.double_precision import RUNS, DoublePrecision
 from autotest.diagnosis.referee import cleared
 from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref, reduction
+from autotest.replaying.agreement import agree
 from tests.support.faulty import FaultyTorch, plus
 
 INPUT = {"requires_grad": False, "device": "cpu"}

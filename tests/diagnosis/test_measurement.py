@@ -12,7 +12,6 @@ import torch
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.double_precision import RUNS, DoublePrecision
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.frameworks import Pair
@@ -20,6 +19,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program
 from autotest.program.rewriting import widened
 from autotest.recording.record import Record
+from autotest.replaying.agreement import Agreement
 from autotest.replaying.replay import replay
 from tests.support.running import trial
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from autotest.base.errors import FrameworkMissing
-from autotest.diagnosis.agreement import results
 from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Pair, framework
 from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
 from autotest.program import Program
 from autotest.program.semantics import in_place
+from autotest.replaying.agreement import results
 from autotest.replaying.replay import replay
 
 TORCH = framework("torch")

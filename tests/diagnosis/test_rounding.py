@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.double_precision import perturbed
 from autotest.diagnosis.referee import cleared, examine
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
+from autotest.replaying.agreement import agree
 from tests.diagnosis.ordering import Case, case
 from tests.support.faulty import FaultyTorch
 from tests.support.running import pair_with

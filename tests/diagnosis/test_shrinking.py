@@ -15,7 +15,6 @@ from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import ProgramJudge, Shrinker, Shrunk
@@ -23,6 +22,7 @@ from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
+from autotest.replaying.agreement import agree
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial
 from autotest.trials.trial import Test as ATest

@@ -10,11 +10,11 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import cleared, examine
 from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import operator_of
+from autotest.replaying.agreement import agree
 from autotest.trials.trial import run_trial
 from tests.diagnosis.planted import gradient_when, when
 from tests.support.faulty import FaultyTorch

@@ -11,7 +11,6 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.double_precision import perturbed_in_own_dtype
 from autotest.diagnosis.referee import cleared, examine
 from autotest.diagnosis.verdict import Verdict
@@ -19,6 +18,7 @@ from autotest.frameworks import Pair
 from autotest.frameworks.base import Framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array
+from autotest.replaying.agreement import agree
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
 

@@ -12,7 +12,6 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.referee import examine
@@ -20,6 +19,7 @@ from autotest.diagnosis.verdict import Evidence, judge
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
+from autotest.replaying.agreement import agree
 from autotest.trials.trial import Outcome, run_trial
 from tests.support.faulty import FaultyTorch, Replacement, returning
 

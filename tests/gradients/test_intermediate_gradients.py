@@ -9,11 +9,11 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
 from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import operator_of
+from autotest.replaying.agreement import agree
 from autotest.trials.trial import Outcome, run_trial
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, with_gradient

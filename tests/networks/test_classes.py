@@ -11,12 +11,12 @@ import torch as real
 from autotest import random_tensor, torch
 from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
 from autotest.frameworks import chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Scope
 from autotest.recording.pairing import pair_up
+from autotest.replaying.agreement import agree
 from autotest.replaying.replay import replay
 from autotest.trials.trial import run_trial
 from tests.networks.bodies import ALL_MODELS, calling

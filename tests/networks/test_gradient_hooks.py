@@ -11,9 +11,9 @@ import torch as real
 from autotest import random_tensor, torch
 from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
-from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
 from autotest.frameworks.oneflow import OneFlowFramework
+from autotest.replaying.agreement import agree
 from tests.support.faulty import FaultyTorch, plus, returning
 from tests.support.running import agrees, pair_with, trial
 

@@ -13,7 +13,6 @@ from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import lockstep
-from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.locating import locate
 from autotest.diagnosis.referee import examine
@@ -23,6 +22,7 @@ from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program.rewriting import needed
 from autotest.replaying import replay
+from autotest.replaying.agreement import Agreement, agree
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial

@@ -8,22 +8,22 @@ input, and the result of any other such call becomes an input.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.agreement import agree
 from autotest.frameworks import warnings_ignored
 from autotest.program import Array, Call, Operand, Program, Ref, refs
 from autotest.program.randomness import is_uninitialised
 from autotest.program.rewriting import assembled, tensor_call
 from autotest.recording.drawn_result import DrawnResult
 from autotest.recording.record import Record
+from autotest.replaying.agreement import agree
 from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.trials.special_values import mark_special
-from autotest.trials.trial import Outcome
 
 #: Note of these inputs.
 NOTE = "drawn by the reference"
@@ -31,33 +31,38 @@ NOTE = "drawn by the reference"
 
 @np.errstate(all="ignore")
 @warnings_ignored()
-def compare_behind_masks(outcome: Outcome, settings: Settings) -> None:
-    """Compare the calls of `outcome` that read random numbers of a computation.
+def compared_behind_masks(
+    record: Record, shown: Sequence[Mismatch], settings: Settings
+) -> tuple[list[Mismatch], Program] | None:
+    """Compare the calls of a trial that read random numbers of a computation.
 
-    If they differ, `outcome.mismatches` and `outcome.repaired_program` are set to the mismatches and to the program
-    that shows them. If the trial has mismatches already, this is done only if the program shows the same one first: it
-    is easier to diagnose, as it gives the same results each time. Nothing is changed if the program cannot be replayed,
-    or if other contents are undefined, too.
+    Args:
+        record: the record of the trial, which was not rejected.
+        shown: the mismatches that the trial shows. If there are any, the result is None unless the new program shows
+            the same one first: it is easier to diagnose, as it gives the same results each time.
+        settings: the settings of the test.
+
+    Returns:
+        The mismatches, and the program that shows them. None if there are none, if the program cannot be replayed, or
+        if other contents are undefined, too.
     """
-    record = outcome.recorder
-    if outcome.rejection is not None or record.opaque is not None or outcome.update is not None:
-        return
+    if record.opaque is not None:
+        return None
     program = _with_inputs(record)
     if program is None:
-        return
+        return None
     # The reference may reject the new program, which says nothing about the trial.
     settings = dataclasses.replace(settings, check_errors=False)
     agreement = agree(program, record.pair, settings)
     found = mark_special(agreement.record, agreement.mismatches, settings)
     if not found:
-        return
+        return None
 
     def kind(program: Program, first: Mismatch) -> tuple[str, str, str]:
         return first.symptom, first.stage, operator_of_mismatch(program, first, record.pair)
 
-    shown = outcome.mismatches
-    if not shown or kind(record.snapshot(), shown[0]) == kind(program, found[0]):
-        outcome.mismatches, outcome.repaired_program = found, program
+    same = not shown or kind(record.snapshot(), shown[0]) == kind(program, found[0])
+    return (found, program) if same else None
 
 
 def _with_inputs(record: Record) -> Program | None:
@@ -136,4 +141,4 @@ def _left_undefined(program: Program, sources: list[int]) -> set[int] | None:
     return found
 
 
-__all__ = ["compare_behind_masks"]
+__all__ = ["compared_behind_masks"]

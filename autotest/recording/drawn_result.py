@@ -27,14 +27,14 @@ class Mask:
 class DrawnResult:
     """The reference's result of a call that drew random numbers, as it was when the call returned."""
 
-    #: A tensor, or a tuple or list of these. Anything else is a plain value or None, as it was returned.
+    #: A `TensorValue`, or None, or a tuple or list of these.
     value: Any
     #: What the call did, if that is known.
     mask: Mask | None = None
 
 
 def drawn_by(call: Call, results: Sequence[Any], reference: Framework) -> DrawnResult | None:
-    """Return what `call` drew, or None if it wrote into an operand in an unknown way.
+    """Return what `call` drew; None if it wrote into an operand in an unknown way, or returned other than tensors.
 
     Args:
         call: the call.
@@ -43,7 +43,7 @@ def drawn_by(call: Call, results: Sequence[Any], reference: Framework) -> DrawnR
     """
     result, types = results[call.slot], reference.tensor_types
     if not isinstance(result, types):
-        return DrawnResult(_frozen(result, reference))
+        return DrawnResult(_frozen(result, reference)) if _is_of_tensors(result, types) else None
     operands = [ref for ref in refs(call) if isinstance(results[ref.slot], types)]
     after = reference.values([result])[0].copied()
     in_place = any(result is earlier for earlier in results[: call.slot])
@@ -58,12 +58,16 @@ def drawn_by(call: Call, results: Sequence[Any], reference: Framework) -> DrawnR
     return None if in_place else DrawnResult(after)
 
 
+def _is_of_tensors(result: Any, types: Any) -> bool:
+    if type(result) in (tuple, list):
+        return all(_is_of_tensors(item, types) for item in result)
+    return result is None or isinstance(result, types)
+
+
 def _frozen(result: Any, reference: Framework) -> Any:
-    if isinstance(result, reference.tensor_types):
-        return reference.values([result])[0].copied()
     if type(result) in (tuple, list):
         return type(result)(_frozen(item, reference) for item in result)
-    return result
+    return None if result is None else reference.values([result])[0].copied()
 
 
 def _factors(before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:

@@ -68,10 +68,13 @@ def compared_behind_masks(
 def _with_inputs(record: Record) -> Program | None:
     """Return the program of `record` with inputs for what it drew, or None if it would still not be deterministic."""
     program = record.program()
+    read = {ref.slot for call in program.calls for ref in refs(call)}
     given = {
         slot: drawn
         for slot, drawn in record.drawn.items()
-        if drawn is not None and not is_uninitialised(program.calls[slot].target) and _matters(program, slot, drawn)
+        # What was written in place is read as the slot of the operand.
+        if drawn is not None and (slot in read or (drawn.mask is not None and drawn.mask.in_place))
+        if not is_uninitialised(program.calls[slot].target)
     }
     left = _left_undefined(program, [slot for slot in record.drawn if slot not in given and record.is_undefined(slot)])
     if not given or left is None:
@@ -122,12 +125,6 @@ class _Inputs:
         """Return the calls that make the new inputs, each call once."""
         made, self._made = self._made, []
         return made
-
-
-def _matters(program: Program, slot: int, drawn: DrawnResult) -> bool:
-    """Return whether anything is computed from `drawn`, the result of call `slot`."""
-    in_place = drawn.mask is not None and drawn.mask.in_place  # then it is read as another slot
-    return in_place or any(Ref(slot) in set(refs(call)) for call in program.calls)
 
 
 def _left_undefined(program: Program, sources: list[int]) -> set[int] | None:

@@ -84,6 +84,11 @@ def between_the_layers_of_an_lstm():
     return torch.exp(out)
 
 
+def in_attention():
+    out, weights = torch.nn.MultiheadAttention(3, 1, dropout=0.5)(rows(), rows(), rows())
+    return torch.exp(out), weights
+
+
 def gumbel():
     return torch.exp(torch.nn.functional.gumbel_softmax(rows(), dim=1))
 
@@ -100,7 +105,7 @@ MASKING = [
     written_into,
     in_a_training_step,
 ]
-DRAWING = [*MASKING, another_slope_for_each_element, between_the_layers_of_an_lstm, gumbel]
+DRAWING = [*MASKING, another_slope_for_each_element, between_the_layers_of_an_lstm, in_attention, gumbel]
 
 
 @pytest.mark.parametrize("body", DRAWING, ids=lambda body: body.__name__)
@@ -169,3 +174,12 @@ def test_uninitialised_memory_is_no_number_that_was_drawn(tmp_path):
 def test_a_difference_that_another_framework_has_only_in_the_dropout_is_none(tmp_path):
     dropping_all = FaultyTorch({"nn.functional.dropout": lambda _: lambda x, *_, **__: real.zeros_like(x) * x})
     assert trials(function, tmp_path, dropping_all, n=3).accepted == 3
+
+
+def test_a_result_that_is_no_tensor_is_left_out(tmp_path):
+    def body():
+        packed = torch.nn.utils.rnn.pack_sequence([rows(), rows()])
+        out, _ = torch.nn.LSTM(3, 3, num_layers=2, dropout=0.5)(packed)
+        return torch.exp(out.data)
+
+    assert trials(body, tmp_path, n=3).accepted == 3

@@ -29,8 +29,6 @@ _COMPARING = frozenset(
     isposinf kthvalue le logical_and logical_not logical_or logical_xor lt max median min mode nanmedian ne nonzero
     searchsorted signbit sort topk unique unique_consecutive""".split()
 )
-#: The roundoff of double precision: relative to a double, the next one is between this and twice this away.
-_HALF_AN_ULP = ROUNDOFF["float64"]
 #: The number of runs with perturbed inputs. With probability 2 ** -RUNS, an element that depends on one input is taken
 #: for one that depends on many.
 RUNS = 8
@@ -299,8 +297,6 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
 def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     """Return `arrays` in double precision with about half of the floating elements changed by up to `roundoff`.
 
-    A change by the roundoff of double precision itself is one to the next double.
-
     If the arrays contain NaN or an infinity, elements of 1 or -1 stay as they are: 1 to the power of NaN is 1, but a
     number next to 1 gives NaN, and no rounding error of a program leads there.
 
@@ -322,11 +318,7 @@ def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]
         if special:
             step = np.where(np.abs(parts) == 1, 0.0, step)
         with np.errstate(over="ignore"):
-            if roundoff > _HALF_AN_ULP:
-                data = np.asarray(parts * (1 + step))  # in double precision
-            else:  # no double is that close: take the next one
-                there = np.where((step == 0) | (parts == 0), parts, np.copysign(np.inf, step))
-                data = np.nextafter(parts.astype("float64"), there)
+            data = np.asarray(parts * (1 + step))  # in double precision
         if array.data.dtype.kind == "c":
             data = np.ascontiguousarray(data).view(np.complex128).reshape(array.data.shape)
         # The greatest numbers stay as they are: one that became infinite would make any result look ill-conditioned.

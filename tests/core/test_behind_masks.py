@@ -11,15 +11,6 @@ from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
 from tests.support.running import trial, trials
 
 
-class Block(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.drop, self.inner = torch.nn.Dropout(0.5), torch.nn.Linear(3, 3)
-
-    def forward(self, x):
-        return torch.exp(self.inner(self.drop(torch.sin(x))))
-
-
 def rows():
     return random_tensor(ndim=2, dim0=4, dim1=3, dtype="float32", low=-1, high=1)
 
@@ -37,6 +28,14 @@ def inside_of_a_sequential():
 
 
 def inside_of_a_class():
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.drop, self.inner = torch.nn.Dropout(0.5), torch.nn.Linear(3, 3)
+
+        def forward(self, x):
+            return torch.exp(self.inner(self.drop(torch.sin(x))))
+
     return Block()(rows())
 
 

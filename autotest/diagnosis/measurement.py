@@ -49,6 +49,9 @@ class Measured:
     few: bool = False
     #: Whether the difference at the worst element remains in double precision. Oracles then come first.
     stays: bool = False
+    #: Whether the result is in double precision itself, so that the truth is no more than the reference's own result.
+    #: Oracles then come first, too.
+    own_truth: bool = False
     #: The greatest magnitude of the truth among the mismatched elements; 0 if it is not known precisely enough.
     scale: float = 0.0
 
@@ -242,6 +245,7 @@ def measure(
         amplification=rounding.amplification(truth[at], float(spread[at])),
         few=bool(few[at]),
         stays=_stays(pair, gap, at) and rounding.ratio(truth) < _KEPT,
+        own_truth=rounding.ratio(truth) == 1,
         scale=rounding.scale(truth[mask]),
     )
 

@@ -154,7 +154,7 @@ def judge(evidence: Evidence) -> Verdict:
 def _accused(evidence: Evidence) -> Verdict | None:
     """Return the verdict of the oracles if all that accuse exactly one side accuse the same one, else None."""
     found = evidence.measured
-    if found is not None and found.wide_agrees and not (found.stays and any(found.wrong)):
+    if found is not None and found.wide_agrees and not ((found.stays or found.own_truth) and any(found.wrong)):
         return None
     heard = [oracle for oracle in evidence.oracles if oracle.accuses in ((True, False), (False, True))]
     blamed = {oracle.accuses for oracle in heard}

@@ -131,6 +131,21 @@ def test_a_fault_of_single_precision_alone_is_seen_against_double(flipped: bool)
     assert blame == ("reference" if flipped else "candidate")
 
 
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_fault_in_double_precision_beside_great_numbers_is_that_of_the_side_that_numpy_contradicts(
+    flipped: bool,
+) -> None:
+    def body() -> Any:
+        x = dual.tensor(np.array([1e8, 0.5]))
+        return dual.mul(x, x)
+
+    off = returning(lambda result: result + 1e-8 * (result < 1))
+    sides: list[Framework] = [FaultyTorch({"mul": off}), TorchFramework()]
+    if flipped:
+        sides.reverse()
+    assert blamed(body, sides[0], sides[1]) == ("reference" if flipped else "candidate")
+
+
 def wrong_second_derivative(_: Any) -> Any:
     """sinh with its gradient, whose own derivative is twice what it should be."""
     import torch

@@ -127,9 +127,9 @@ def _expanded(x: Values, *sizes: Any) -> Values:
 
 
 def _cross(x: Values, y: Values, dim: Any = None) -> Values:
-    x, y = np.broadcast_arrays(x, y)
+    # torch looks for the dimension in its first operand, as it was before broadcasting.
     axis = next(at for at, size in enumerate(x.shape) if size == 3) if dim is None else dim
-    return np.asarray(np.cross(x, y, axis=axis))
+    return np.asarray(np.cross(*np.broadcast_arrays(x, y), axis=axis))
 
 
 def _unique(x: Values) -> Values:

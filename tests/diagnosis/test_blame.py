@@ -146,6 +146,17 @@ def test_a_fault_in_double_precision_beside_great_numbers_is_that_of_the_side_th
     assert blamed(body, sides[0], sides[1]) == ("reference" if flipped else "candidate")
 
 
+def test_the_dimension_of_a_cross_product_is_found_before_broadcasting() -> None:
+    import torch
+
+    def body() -> Any:
+        drawn = [at.random_tensor(shape=shape, low=1, high=9, requires_grad=False) for shape in ((1, 1, 3), (3, 1, 3))]
+        return dual.cross(*drawn)
+
+    afterwards = FaultyTorch({"cross": lambda cross: lambda x, y: cross(*torch.broadcast_tensors(x, y))})
+    assert blamed(body, afterwards, TorchFramework()) == "candidate"
+
+
 def wrong_second_derivative(_: Any) -> Any:
     """sinh with its gradient, whose own derivative is twice what it should be."""
     import torch

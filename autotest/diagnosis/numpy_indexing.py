@@ -129,7 +129,8 @@ def _expanded(x: Values, *sizes: Any) -> Values:
 def _cross(x: Values, y: Values, dim: Any = None) -> Values:
     # torch looks for the dimension in its first operand, as it was before broadcasting.
     axis = next(at for at, size in enumerate(x.shape) if size == 3) if dim is None else dim
-    return np.asarray(np.cross(*np.broadcast_arrays(x, y), axis=axis))
+    x, y = np.broadcast_arrays(x, y)
+    return np.asarray(np.cross(x, y, axis=axis))
 
 
 def _unique(x: Values) -> Values:

@@ -258,6 +258,12 @@ class Framework(Operations, abc.ABC):
     def parameters(self, module: Any) -> dict[str, Any]:
         """Return the module's parameters by name; those of submodules have dotted names."""
 
+    def tensors_of(self, value: Any) -> Iterable[Any]:
+        """Return `value` if it is a tensor, the parameters if it is a module, and else nothing."""
+        if isinstance(value, self.module_types):
+            return self.parameters(value).values()
+        return (value,) if isinstance(value, self.tensor_types) else ()
+
     @abc.abstractmethod
     def buffers(self, module: Any) -> dict[str, Any]:
         """Return the module's buffers by name; those of submodules have dotted names."""

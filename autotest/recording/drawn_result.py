@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.frameworks import Framework
 from autotest.program import Call, Ref, refs
+from autotest.program.randomness import is_uninitialised
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,18 +24,16 @@ class Mask:
     in_place: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DrawnResult:
-    """The reference's result of a call that drew random numbers, as it was when the call returned."""
-
-    #: A `TensorValue`, or None, or a tuple or list of these.
-    value: Any
-    #: What the call did, if that is known.
-    mask: Mask | None = None
+#: What is kept: a mask if the call is known to have applied one, else the reference's result as it was when the call
+#: returned, a `TensorValue`, or a tuple or list of these and None. None if it is unknown or must not be used.
+DrawnResult: TypeAlias = Mask | TensorValue | tuple[Any, ...] | list[Any] | None
 
 
-def drawn_by(call: Call, results: Sequence[Any], reference: Framework) -> DrawnResult | None:
-    """Return what `call` drew; None if it wrote into an operand in an unknown way, or returned other than tensors.
+def drawn_by(call: Call, results: Sequence[Any], reference: Framework) -> DrawnResult:
+    """Return what `call` drew.
+
+    None if its result is uninitialised memory, if it wrote into an operand in an unknown way, or if it returned other
+    than tensors.
 
     Args:
         call: the call.
@@ -42,20 +41,21 @@ def drawn_by(call: Call, results: Sequence[Any], reference: Framework) -> DrawnR
         reference: the reference.
     """
     result, types = results[call.slot], reference.tensor_types
+    if is_uninitialised(call.target):
+        return None
     if not isinstance(result, types):
-        return DrawnResult(_frozen(result, reference)) if _is_of_tensors(result, types) else None
+        kept: DrawnResult = _frozen(result, reference) if _is_of_tensors(result, types) else None
+        return kept
     operands = [ref for ref in refs(call) if isinstance(results[ref.slot], types)]
-    after = reference.values([result])[0].copied()
+    after = reference.values([result])[0]
     in_place = any(result is earlier for earlier in results[: call.slot])
-    factors = None
     if len(operands) == 1:
         before = results[operands[0].slot]
         # An operand that was overwritten has no old values: any mask with the same zeros serves.
         factors = _factors(after.data if before is result else reference.values([before])[0].data, after.data)
-    if factors is not None:
-        masking = TensorValue(factors, after.dtype, after.device, False)
-        return DrawnResult(after, Mask(operands[0], masking, in_place))
-    return None if in_place else DrawnResult(after)
+        if factors is not None:
+            return Mask(operands[0], TensorValue(factors, after.dtype, after.device, False), in_place)
+    return None if in_place else after.copied()
 
 
 def _is_of_tensors(result: Any, types: Any) -> bool:

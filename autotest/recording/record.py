@@ -79,7 +79,7 @@ class Record:
         self.undefined_slots: set[int] = set()
         self.backward_undefined = False
         #: Slots of calls whose results are undefined for another reason than their operands, with what they drew.
-        self.drawn: dict[int, DrawnResult | None] = {}
+        self.drawn: dict[int, DrawnResult] = {}
         #: Keeps objects alive that no call returned but whose ids are stored here; otherwise an id might be reused.
         self.held: list[Any] = []
         #: ids of the reference's parameters and buffers that have equal values on both sides, and of modules that draw
@@ -156,19 +156,13 @@ class Record:
         for call in reversed(self.calls):
             if call.slot in found:
                 found.update(ref.slot for ref in refs(call))
-        tensors = {id(tensor) for slot in found for tensor in self._tensors_in(slot)}
+        tensors_of = self.pair.reference.tensors_of
+        tensors = {id(tensor) for slot in found for tensor in tensors_of(self.expected[slot])}
         return found | {
             slot
-            for slot in range(len(self.calls))
-            if slot not in found and any(id(tensor) in tensors for tensor in self._tensors_in(slot))
+            for slot, value in enumerate(self.expected)
+            if slot not in found and any(id(tensor) in tensors for tensor in tensors_of(value))
         }
-
-    def _tensors_in(self, slot: int) -> Iterable[Any]:
-        """Return the tensor in `slot`, or the parameters of the module there."""
-        value, reference = self.expected[slot], self.pair.reference
-        if isinstance(value, reference.module_types):
-            return reference.parameters(value).values()
-        return (value,) if isinstance(value, reference.tensor_types) else ()
 
     def mark_drawn(self, call: Call) -> None:
         """Mark the result of `call`, the last one, which drew random numbers for it, as undefined."""

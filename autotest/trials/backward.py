@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import generators
@@ -95,10 +95,7 @@ def _held_gradients(recorder: Recorder) -> list[tuple[Framework, Any, Any]]:
     sides = [(pair.reference, recorder.expected), (pair.candidate, recorder.actual)]
     for framework, values in sides if recorder.check_errors else sides[:1]:
         for value in values:
-            tensors: Iterable[Any] = (value,) if isinstance(value, framework.tensor_types) else ()
-            if isinstance(value, framework.module_types):
-                tensors = framework.parameters(value).values()
-            for tensor in tensors:
+            for tensor in framework.tensors_of(value):
                 if id(tensor) not in found and framework.holds_gradient(tensor):
                     gradient = framework.gradient(tensor)
                     copy = None if gradient is None else framework.invoke("method", "clone", (gradient,), {})

@@ -17,9 +17,8 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.frameworks import warnings_ignored
 from autotest.program import Array, Call, Operand, Program, Ref, refs
-from autotest.program.randomness import is_uninitialised
 from autotest.program.rewriting import assembled, tensor_call
-from autotest.recording.drawn_result import DrawnResult
+from autotest.recording.drawn_result import DrawnResult, Mask
 from autotest.recording.record import Record
 from autotest.replaying.agreement import agree
 from autotest.replaying.operator_of_mismatch import operator_of_mismatch
@@ -48,7 +47,8 @@ def compared_behind_masks(
     """
     if record.opaque is not None:
         return None
-    program = _with_inputs(record)
+    recorded = record.program()
+    program = _with_inputs(recorded, record)
     if program is None:
         return None
     # The reference may reject the new program, which says nothing about the trial.
@@ -61,20 +61,18 @@ def compared_behind_masks(
     def kind(program: Program, first: Mismatch) -> tuple[str, str, str]:
         return first.symptom, first.stage, operator_of_mismatch(program, first, record.pair)
 
-    same = not shown or kind(record.snapshot(), shown[0]) == kind(program, found[0])
+    same = not shown or kind(recorded, shown[0]) == kind(program, found[0])
     return (found, program) if same else None
 
 
-def _with_inputs(record: Record) -> Program | None:
-    """Return the program of `record` with inputs for what it drew, or None if it would still not be deterministic."""
-    program = record.program()
+def _with_inputs(program: Program, record: Record) -> Program | None:
+    """Return the `program` of `record` with inputs for what it drew, or None if it would still not be deterministic."""
     read = {ref.slot for call in program.calls for ref in refs(call)}
     given = {
         slot: drawn
         for slot, drawn in record.drawn.items()
         # What was written in place is read as the slot of the operand.
-        if drawn is not None and (slot in read or (drawn.mask is not None and drawn.mask.in_place))
-        if not is_uninitialised(program.calls[slot].target)
+        if drawn is not None and (slot in read or (type(drawn) is Mask and drawn.in_place))
     }
     left = _left_undefined(program, [slot for slot in record.drawn if slot not in given and record.is_undefined(slot)])
     if not given or left is None:
@@ -88,16 +86,17 @@ def _with_inputs(record: Record) -> Program | None:
 
 def _without_drawing(call: Call, drawn: DrawnResult, inputs: _Inputs) -> list[Call]:
     """Return the calls that replace `call`: a multiplication by a mask if that is what it did, or else its result."""
-    if drawn.mask is None:
-        result = inputs.add(drawn.value)
+    if type(drawn) is Mask:
+        args: tuple[Operand, ...] = (drawn.operand, inputs.add(drawn.factors))
+        made = call._replace(kind="operator", target="mul", args=args, kwargs={})
+        if drawn.in_place:
+            made = made._replace(kind="method", target="mul_")
+    else:
+        result = inputs.add(drawn)
+        made = call._replace(kind="builtin", target=type(result).__name__, args=(result,), kwargs={})
         if type(result) is Ref:  # a copy, because a leaf that requires grad cannot be written to
-            return [*inputs.taken(), call._replace(kind="method", target="clone", args=(result,), kwargs={})]
-        kind = type(result).__name__
-        return [*inputs.taken(), call._replace(kind="builtin", target=kind, args=(result,), kwargs={})]
-    args = (drawn.mask.operand, inputs.add(drawn.mask.factors))
-    if drawn.mask.in_place:
-        return [*inputs.taken(), call._replace(kind="method", target="mul_", args=args, kwargs={})]
-    return [*inputs.taken(), call._replace(kind="operator", target="mul", args=args, kwargs={})]
+            made = made._replace(kind="method", target="clone")
+    return [*inputs.taken(), made]
 
 
 @dataclasses.dataclass(slots=True)

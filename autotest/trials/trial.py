@@ -272,8 +272,8 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
         if outcome.recorder.rejection is not None and not mismatches:  # the candidate reported the rejection only now
             outcome.rejection = outcome.recorder.rejection
             continue
-        is_update = mismatches and may_be_of_a_step(outcome.recorder, outcome.mismatches)
-        if outcome.recorder.drawn and not is_update:
+        drawn = outcome.recorder.drawn
+        if drawn and not (mismatches and may_be_of_a_step(outcome.recorder, outcome.mismatches)):
             from autotest.trials.behind_masks import compared_behind_masks
 
             behind = compared_behind_masks(outcome.recorder, outcome.mismatches, settings)

@@ -153,7 +153,7 @@ def test_the_script_works_with_torch(tmp_path):
 )
 def test_the_script_stands_alone(tmp_path, python, terms, symptom, status, says):
     text = script(SIMPLE, "torch", "other", terms, asked(symptom=symptom, python=python))
-    assert "autotest" not in text
+    assert "autotest" not in text.replace(sys.executable, "")  # which may lie in a folder of that name
     (tmp_path / "repro.py").write_text(text)
     command = [sys.executable, tmp_path / "repro.py"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -24,10 +24,11 @@ from autotest.base.versions import installed
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
-from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard, write
+from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard
 from autotest.cli.collecting import tests_against
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
+from autotest.cli.report_files import ReportFile, write_reports
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen_names, chosen_pair
 from autotest.report import campaign as report
@@ -189,20 +190,20 @@ def terminated() -> Iterator[None]:
 
 
 def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:
-    sides = chosen_pair().sides
-    if arguments.json is not None:
-        write(arguments.json, json.dumps(campaign_json.as_data(progress, sides, _versions(sides)), indent=1) + "\n")
-    if arguments.junitxml is not None:
-        write(arguments.junitxml, junit.as_xml(progress))
-    if arguments.html is not None:
-        write(arguments.html, _page(progress, arguments))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in github.workflow_commands(progress, Path.cwd()):
             print(line)
-        place = os.environ.get("GITHUB_STEP_SUMMARY")
-        if place:
-            with Path(place).open("a", encoding="utf-8") as file:
-                file.write(markdown.campaign(progress))
+    sides = chosen_pair().sides
+
+    def as_json() -> str:
+        return json.dumps(campaign_json.as_data(progress, sides, _versions(sides)), indent=1) + "\n"
+
+    reports: list[ReportFile] = [
+        (arguments.json, as_json),
+        (arguments.junitxml, lambda: junit.as_xml(progress)),
+        (arguments.html, lambda: _page(progress, arguments)),
+    ]
+    write_reports(reports, lambda: markdown.campaign(progress))
 
 
 def _versions(sides: Sequence[str]) -> dict[str, str]:

@@ -167,9 +167,15 @@ def _ledger_path(finding: Finding, candidate: str) -> Path:
     The test's file must be the only file of its name below the working directory.
     """
     name = finding.test.partition("::")[0]
-    files = [path for path in Path.cwd().rglob(name) if not any(part.startswith(".") for part in path.parts[1:])]
-    if len(files) != 1:
-        raise UsageError(f"{len(files)} files below this folder are named {name}; choose the ledger with --ledger FILE")
+    found = (path.relative_to(Path.cwd()) for path in Path.cwd().rglob(name))
+    files = sorted(path for path in found if not any(part.startswith(".") for part in path.parts))
+    if not files:
+        raise UsageError(f"no file below this folder is named {name}; choose the ledger with --ledger FILE")
+    if len(files) > 1:
+        raise UsageError(
+            f"{len(files)} files below this folder are named {name} ({', '.join(map(str, files))}); choose the ledger "
+            "with --ledger FILE"
+        )
     usual = candidate == options.DEFAULT_PAIR[1]
     own = "" if usual else re.sub(r"[^a-z0-9]+", "-", f"-{candidate.lower()}").rstrip("-")
     return files[0].parent / ledger.FILES.replace("*", own)

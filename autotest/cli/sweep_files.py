@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.cli.argument_types import must_be_writable
+from autotest.cli.report_files import write_reports
 from autotest.report import sweep_html, sweep_junit, sweep_markdown
 from autotest.results.sweep import SweepMap
 from autotest.results.sweep_findings import SweepFinding
@@ -69,30 +69,4 @@ def write_all(
         "junitxml": lambda: sweep_junit.as_xml(swept, found),
         "bless": lambda: json.dumps(document) + "\n",
     }
-    failed = [trouble for option in _OPTIONS if (trouble := _write(getattr(arguments, option), forms[option]))]
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if os.environ.get("GITHUB_ACTIONS") == "true" and summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(forms["markdown"]())
-    if failed:
-        raise UsageError("; ".join(failed))
-
-
-def _write(path: Path | None, text: Callable[[], str]) -> str:
-    """Write a file completely or not at all, so that a full disk does not destroy an earlier map.
-
-    Returns an error message, or "" if the file was written or none was requested.
-    """
-    if path is None:
-        return ""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
-            path.write_text(text(), encoding="utf-8")
-            return ""
-        beside.write_text(text(), encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        return f"{path} cannot be written: {error.strerror}"
-    return ""
+    write_reports([(getattr(arguments, option), forms[option]) for option in _OPTIONS], forms["markdown"])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 #: Number of latest runs that a page shows.
 SHOWN: Final = 30
@@ -28,9 +29,17 @@ def append_run(directory: Path, what: str, date: str, counts: Mapping[Any, int])
     run = {"what": what, "date": date, "counts": {name: count for name, count in counts.items() if count}}
     with contextlib.suppress(OSError):
         directory.mkdir(parents=True, exist_ok=True)
-        with (directory / _FILE).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(run) + "\n")
+        with (directory / _FILE).open("a+b") as file:
+            file.write(_line_end(file) + json.dumps(run).encode() + b"\n")
     return [*runs, run][-SHOWN:]
+
+
+def _line_end(file: IO[bytes]) -> bytes:
+    """Return the line end that a run which was killed, or a full disk, left out of the last line of `file`."""
+    if not file.seek(0, os.SEEK_END):
+        return b""
+    file.seek(-1, os.SEEK_END)
+    return b"" if file.read() == b"\n" else b"\n"
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

@@ -205,6 +205,29 @@ def test_a_ledger_that_cannot_be_written_is_a_usage_error(command, tmp_path, kep
     assert "file cannot be created: File exists" in ended.errors
 
 
+def test_the_ledger_is_beside_the_only_test_file_of_that_name_and_others_are_named(command, tmp_path, kept):
+    ended = command("ledger", "add", kept, "--reason", "known")
+    assert "no file below this folder is named twenty_six.py; choose the ledger with --ledger FILE" in ended.errors
+    for folder in ("b", "a", ".venv"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "twenty_six.py").touch()
+    ended = command("ledger", "add", kept, "--reason", "known")
+    assert "2 files below this folder are named twenty_six.py (a/twenty_six.py, b/twenty_six.py)" in ended.errors
+    (tmp_path / "b" / "twenty_six.py").unlink()
+    assert command("ledger", "add", kept, "--reason", "known").status == 0
+    assert [entry.key for entry in read(tmp_path / "a" / "ledger-faulty.toml")] == [kept]
+
+
+def test_a_folder_whose_path_has_a_dot_holds_tests_like_any_other(command, tmp_path, kept, monkeypatch):
+    """Worktrees and caches of CI are often below hidden folders."""
+    place = tmp_path / ".worktrees" / "mine"
+    place.mkdir(parents=True)
+    (place / "twenty_six.py").touch()
+    monkeypatch.chdir(place)
+    assert command("ledger", "add", kept, "--reason", "known", directory=str(tmp_path / ".autotest")).status == 0
+    assert (place / "ledger-faulty.toml").exists()
+
+
 def test_a_ledger_entry_says_in_which_tests_it_holds(command, tmp_path, kept):
     """One key is that of all arguments of a test, and an entry for some of them lets the others fail."""
     one, any_of_them = tmp_path / "one" / "ledger.toml", tmp_path / "any" / "ledger.toml"

@@ -81,6 +81,13 @@ def test_runs_of_the_same_thing_are_remembered_in_order(tmp_path: Path) -> None:
     ]
 
 
+def test_a_run_that_was_cut_off_while_it_was_written_costs_no_other_run(tmp_path: Path) -> None:
+    (tmp_path / "runs.jsonl").write_text('{"what": "sweep", "da', encoding="utf-8")
+    trends.append_run(tmp_path, "sweep", "2026-11-21", {"agrees": 1})
+    runs = trends.append_run(tmp_path, "sweep", "2026-11-22", {"agrees": 2})
+    assert [run["date"] for run in runs] == ["2026-11-21", "2026-11-22"]
+
+
 def test_a_history_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (run,) = trends.append_run(tmp_path / "file", "sweep", "2026-11-22", {"agrees": 3})

@@ -18,7 +18,7 @@ from autotest.base.errors import SkipsItself, UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
 from autotest.sources.importing import load
-from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark
+from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark, xfail_mark
 from autotest.sources.test_names import CollectedName, collected_as, labels, leads_to
 from autotest.sources.with_fixtures import call_with_fixtures
 
@@ -35,6 +35,8 @@ class Collected:
     #: Runs the test with its set-up and tear-down.
     body: Callable[[], None] = dataclasses.field(repr=False, compare=False)
     called: CollectedName | None = dataclasses.field(default=None, repr=False, compare=False)
+    #: Why the test is expected to fail, by a mark of pytest or unittest; None if it is not.
+    failing: str | None = None
 
     def call(self) -> None:
         """Run the test under its collected name.
@@ -74,7 +76,7 @@ class Collection:
 
 
 def collect(paths: Sequence[Path]) -> Collection:
-    """Return the decorated tests below `paths`.
+    """Return the decorated tests below `paths`, without those that are marked as expected to fail.
 
     Args:
         paths: files, or folders that are searched for ``test_*.py`` and ``*_test.py``.
@@ -93,6 +95,9 @@ def collect(paths: Sequence[Path]) -> Collection:
     needed = labels((item.file, item.name) for item in tests)
     found.left_out += [item for item in items if isinstance(item, LeftOut)]
     for item in tests:
+        if item.failing is not None:
+            found.left_out.append(LeftOut(item.id, item.failing))
+            continue
         label = needed.get((item.file, item.name))
         named = item if label is None else item.renamed(item.id.replace(item.file.name, label, 1), label=label)
         if named.id != item.id or "#" in item.id.rpartition("]")[2]:
@@ -143,8 +148,10 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is cal
 
 def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        hidden = (file for pattern in _PATTERNS for file in path.rglob(pattern))
-        yield from sorted(file for file in hidden if not any(part.startswith(".") for part in file.parts[1:]))
+        files = (file for pattern in _PATTERNS for file in path.rglob(pattern))
+        yield from sorted(
+            file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)
+        )
     elif path.is_file():
         yield path
     else:
@@ -217,7 +224,8 @@ def _expanded(called: CollectedName, place: tuple[type, str] | None, outer: list
         return
     settings = _settings(function)
     assert settings is not None
-    for kwargs, shown, why in cases(marks):
+    expected = _expected_to_fail(function, place, marks)
+    for kwargs, shown, why, failing in cases(marks):
         known = dataclasses.replace(called, arguments=shown)
         if why is not None:
             yield LeftOut(known.id((), kwargs), why)
@@ -232,7 +240,7 @@ def _expanded(called: CollectedName, place: tuple[type, str] | None, outer: list
             call = _debugging(*place)
         else:
             call = _between(place[0](), place[1], kwargs)
-        yield Collected(known.id((), kwargs), file, settings, call, known)
+        yield Collected(known.id((), kwargs), file, settings, call, known, failing or expected)
 
 
 def _with_fixtures(file: Path, name: str, kwargs: dict[str, Any]) -> Callable[[], None]:
@@ -283,6 +291,13 @@ def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) ->
         if getattr(holder, "__unittest_skip__", False):
             return f"skipped: {getattr(holder, '__unittest_skip_why__', '')}"
     return skip_mark(marks)
+
+
+def _expected_to_fail(function: Any, place: tuple[type, str] | None, marks: list[Any]) -> str | None:
+    holders = (function, *([place[0]] if place else []))
+    if any(getattr(holder, "__unittest_expecting_failure__", False) for holder in holders):
+        return "expected to fail"
+    return xfail_mark(marks)
 
 
 def _missing(function: Any, method: bool, kwargs: dict[str, Any]) -> list[str]:

@@ -15,6 +15,8 @@ class Case(NamedTuple):
     labels: dict[str, str]
     #: Why it is not to be run; None if it is.
     why: str | None
+    #: Why it is expected to fail; None if it is not.
+    failing: str | None
 
 
 def marks_of(holder: Any) -> list[Any]:
@@ -30,6 +32,20 @@ def skip_mark(marks: Sequence[Any]) -> str | None:
             return f"skipped: {mark.kwargs.get('reason', args[0] if args else '')}"
         if name == "skipif" and args and not isinstance(args[0], str) and args[0]:
             return f"skipped: {mark.kwargs.get('reason', '')}"
+    return None
+
+
+def xfail_mark(marks: Sequence[Any]) -> str | None:
+    """Return why pytest's marks expect the test to fail; None if they do not.
+
+    A condition that is a string is not evaluated; the test then counts as one that is expected to pass.
+    """
+    for mark in marks:
+        name, args = getattr(mark, "name", ""), getattr(mark, "args", ())
+        if name == "xfail":
+            condition = mark.kwargs.get("condition", args[0] if args else True)
+            if condition and not isinstance(condition, str):
+                return f"expected to fail: {mark.kwargs.get('reason', '')}".removesuffix(": ")
     return None
 
 
@@ -68,11 +84,12 @@ def cases(marks: list[Any]) -> Iterator[Case]:
         for position, value in enumerate(values):
             own = hasattr(value, "marks") and hasattr(value, "values")  # a pytest.param
             row = value.values if own else ((value,) if len(names) == 1 else value)
-            why = needs or (skip_mark([getattr(one, "mark", one) for one in value.marks]) if own else None)
+            its = [getattr(one, "mark", one) for one in value.marks] if own else []
             labels = {name: f"{name}{position}" for name in names}
-            axis.append(Case(dict(zip(names, row, strict=True)), labels, why))
+            axis.append(Case(dict(zip(names, row, strict=True)), labels, needs or skip_mark(its), xfail_mark(its)))
         axes.append(axis)
     for combination in itertools.product(*axes):
         arguments = {key: value for case in combination for key, value in case.arguments.items()}
         labels = {key: value for case in combination for key, value in case.labels.items()}
-        yield Case(arguments, labels, next((case.why for case in combination if case.why), None))
+        why = next((case.why for case in combination if case.why), None)
+        yield Case(arguments, labels, why, next((case.failing for case in combination if case.failing), None))

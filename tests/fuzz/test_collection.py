@@ -164,6 +164,45 @@ def test_what_cannot_be_explored_is_named_with_its_reason(file):
     ]
 
 
+def test_what_is_expected_to_fail_is_no_news_for_a_campaign_and_can_still_be_run(file):
+    """pytest and unittest run it and call its failure a success; in a campaign each finding would fail the night."""
+    path = file("""
+        @pytest.mark.xfail(reason="issue 7")
+        @autotest()
+        def test_marked():
+            pass
+
+        @unittest.expectedFailure
+        @autotest()
+        def test_unittest():
+            pass
+
+        @pytest.mark.xfail(False, reason="elsewhere")
+        @autotest()
+        def test_elsewhere():
+            pass
+
+        @pytest.mark.parametrize("dim", [0, pytest.param(1, marks=pytest.mark.xfail)])
+        @autotest()
+        def test_some(dim):
+            pass
+    """)
+    found = collect([path])
+    assert [test.id for test in found.tests] == ["test_it.py::test_elsewhere", "test_it.py::test_some[dim=0]"]
+    assert [tuple(item) for item in found.left_out] == [
+        ("test_it.py::test_marked", "expected to fail: issue 7"),
+        ("test_it.py::test_unittest", "expected to fail"),
+        ("test_it.py::test_some[dim=1]", "expected to fail"),
+    ]
+    assert find(path, "test_it.py::test_marked").id == "test_it.py::test_marked"
+
+
+def test_tests_below_a_hidden_folder_are_found_and_hidden_folders_below_are_not_searched(file, tmp_path):
+    file("@autotest()\ndef test_a():\n    pass\n", ".worktrees/mine/test_a.py")
+    file("@autotest()\ndef test_b():\n    pass\n", ".worktrees/mine/.venv/test_b.py")
+    assert ids(tmp_path / ".worktrees" / "mine") == ["test_a.py::test_a"]
+
+
 def test_folders_are_searched_and_a_file_that_cannot_be_imported_does_not_hide_the_others(file, tmp_path):
     file("@autotest()\ndef test_a():\n    pass\n", "test_a.py")
     file("raise RuntimeError('no')\n", "test_b.py")

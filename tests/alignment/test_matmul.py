@@ -154,6 +154,11 @@ class TestLinearAlgebra(unittest.TestCase):
         return torch.cross(x, y, dim=oneof(0, 2))
 
     @autotest()
+    def test_cross_without_a_dimension(self):
+        # The first dimension of size 3 is dimension 2 in the smaller operand, and 0 in the larger one.
+        return torch.cross(random_tensor(shape=oneof((1, 1, 3), (3, 1, 3))), random_tensor(shape=(3, 1, 3)))
+
+    @autotest()
     def test_inverse(self):
         # Strongly diagonal, so that the inverse does not amplify the rounding of the factorisation.
         n = random(1, 5).to(int).value()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import textwrap
+from collections.abc import Sequence
 
 from autotest.base.settings import ATTEMPTS_PER_TRIAL
 from autotest.report import coverage
@@ -154,40 +155,43 @@ def _troubles(progress: CampaignProgress) -> list[str]:
             f"{progress.unwritten}\n--resume continues from what it contains. Findings are stored in the places shown."
         )
     if progress.broken:
-        listed = [f"  {test.where.test}\n{textwrap.indent(test.broken, '      ')}" for test in progress.broken[:LISTED]]
-        blocks.append("\n".join([f"{_broken(len(progress.broken))}:", *listed]))
+        lines = [f"{test.where.test}\n{textwrap.indent(test.broken, ' ' * 6)}" for test in progress.broken]
+        blocks.append(_listed(f"{_broken(len(progress.broken))}:", lines))
     if progress.forgetful:
-        listed = [f"  {test.where.test}: {_commonest(test.forgotten)}" for test in progress.forgetful[:LISTED]]
-        blocks.append("\n".join([f"{_forgetful(progress)}:", *listed]))
+        lines = [f"{test.where.test}: {_commonest(test.forgotten)}" for test in progress.forgetful]
+        blocks.append(_listed(f"{_forgetful(progress)}:", lines))
     if progress.files_broken:
-        blocks.append("\n".join(["Files left out:", *(f"  {name}: {why}" for name, why in progress.files_broken)]))
+        blocks.append(_listed("Files left out:", [f"{name}: {why}" for name, why in progress.files_broken]))
     if progress.unexplored:
-        shown = [f"  {name}: {why}" for name, why in progress.unexplored[:LISTED]]
-        more = len(progress.unexplored) - LISTED
-        blocks.append("\n".join(["Not explorable:", *shown, *([f"  and {more} more"] if more > 0 else [])]))
+        blocks.append(_listed("Not explorable:", [f"{name}: {why}" for name, why in progress.unexplored]))
     if progress.set_aside:
-        blocks.append(
-            "Not run any more, because they killed too many workers: " + ", ".join(sorted(progress.set_aside))
-        )
+        head = f"Not run any more, because they killed too many workers ({several(len(progress.set_aside), 'call')}):"
+        blocks.append(_listed(head, sorted(progress.set_aside)))
     # A test with a death has a result, too: expected by the ledger, or a finding listed above.
     never = [test for test in progress.tests if not (test.accepted or test.died or test.skips)]
     if never:
-        head = f"{several(len(never), 'test')} had no accepted trial:"
-        blocks.append("\n".join([head, *(f"  {test.where.test}: {_why_never(test)}" for test in never)]))
+        lines = [f"{test.where.test}: {_why_never(test)}" for test in never]
+        blocks.append(_listed(f"{several(len(never), 'test')} had no accepted trial:", lines))
     rare = [test for test in progress.tests if test.accepted and test.rejected > ATTEMPTS_PER_TRIAL * test.accepted]
     if rare:
-        shown = [
-            f"  {test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest_refusal(test)}"
-            for test in rare[:LISTED]
+        lines = [
+            f"{test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest_refusal(test)}" for test in rare
         ]
-        blocks.append("\n".join(["Rarely accepted by the reference:", *shown]))
+        blocks.append(_listed("Rarely accepted by the reference:", lines))
     never_drawn = coverage.closing(progress.covered, "")
     if never_drawn:
         blocks.append("\n".join(never_drawn))
     if progress.vanished:
-        shown = [f"  {where.test}, trial {index}" for where, index in progress.vanished[:LISTED]]
-        blocks.append("\n".join(["Seen once, but not when the same trial ran again:", *shown]))
+        lines = [f"{where.test}, trial {index}" for where, index in progress.vanished]
+        blocks.append(_listed("Seen once, but not when the same trial ran again:", lines))
     return blocks
+
+
+def _listed(head: str, lines: Sequence[str]) -> str:
+    """Return `head` with the first `LISTED` of `lines` below, and the number of the others."""
+    more = len(lines) - LISTED
+    end = [f"  and {more} more (`--json FILE` writes all)"] if more > 0 else []
+    return "\n".join([head, *(f"  {line}" for line in lines[:LISTED]), *end])
 
 
 def _commonest(counts: collections.Counter[str]) -> str:

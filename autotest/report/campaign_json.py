@@ -68,7 +68,6 @@ def as_data(progress: CampaignProgress, sides: Sequence[str], versions: Mapping[
                 "set_aside": test.set_aside,
             }
             for test in progress.tests
-            if test.tried or test.broken or test.skips
         ],
     }
 

@@ -104,12 +104,29 @@ def test_the_summary_says_what_could_not_be_done():
         "(interrupted)",
         "NameError: x",
         "0 of 99; mostly relu: too small",
-        "because they killed too many workers: matmul",
+        "because they killed too many workers (1 call):\n  matmul",
         "test_y: needs the fixtures z",
         "test_z.py: cannot be imported: no",
         "Nothing new found, but 1 test is broken, and 1 file cannot be imported.",
     ):
         assert part in text
+
+
+def test_a_long_list_is_cut_and_says_so_and_json_has_all_of_it():
+    calls, never = {f"op{n:02}(float32 1-d)" for n in range(60)}, [f"test_x.py::never{n:02}" for n in range(60)]
+    made = progress(tests=[TestProgress(WHERE._replace(test=name)) for name in never], found={}, set_aside=calls)
+    lines = campaign.summary(made).splitlines()
+    heads = {
+        "Not run any more, because they killed too many workers (60 calls):": "  op00(float32 1-d)",
+        "60 tests had no accepted trial:": "  test_x.py::never00: no trial was run",
+    }
+    for head, first in heads.items():
+        place = lines.index(head)
+        assert lines[place + 1] == first
+        assert lines[place + 13] == "  and 48 more (`--json FILE` writes all)"
+    data = campaign_json.as_data(made, ("torch", "it"), {})
+    assert data["set_aside"] == sorted(calls)
+    assert [test["test"] for test in data["tests"]] == never
 
 
 def test_junit_is_xml_whatever_a_message_holds():

@@ -92,7 +92,13 @@ class FunctionOfInputs:
         above, below = centre.copy(), centre.copy()
         above[k] += step
         below[k] -= step
-        return self.at(which, above), self.at(which, below)
+        try:
+            self.put(which, above)
+            higher = self.values()
+            self.put(which, below)
+            return higher, self.values()
+        finally:  # once for both, because writing large inputs takes much of the time of a check
+            self.put(which, reals(self.arrays[which].data))
 
     def put(self, which: int, data: Real) -> None:
         """Write the real numbers `data` into the varied input number `which`."""

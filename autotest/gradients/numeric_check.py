@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.frameworks import Framework, Pair
@@ -15,7 +14,6 @@ from autotest.gradients.programs import NotNumeric, check_program
 from autotest.gradients.rule import Rule
 from autotest.program import Program
 from autotest.program.paths import gradient_of
-from autotest.recording.record import Record
 from autotest.report import gradients as report
 
 #: Differences in double precision are accurate to about nine digits; an error above these tolerances is not rounding.
@@ -38,19 +36,14 @@ class NumericResult:
     unchecked: str = ""
 
 
-def check_numerically(record: Record, settings: Settings) -> NumericResult:
-    """Check the gradients of each side of a trial numerically, with the options in `settings`.
+def check_numerically(program: Program, pair: Pair, settings: Settings) -> NumericResult:
+    """Check the gradients that each side of `pair` computes for `program` numerically, with the options in `settings`.
 
     If the gradients are right, they are checked again on larger inputs.
     """
     result = NumericResult()
-    pair = record.pair
     sides: tuple[Side, Side] = ("reference", "candidate")
     same = type(pair.reference) is type(pair.candidate) and pair.reference.name == pair.candidate.name
-    try:
-        program = record.program()
-    except NotReplayable as error:
-        return NumericResult(unchecked=str(error))
     larger: LargerInputs | None = None
     for side, framework in zip(sides[: 1 if same else 2], (pair.reference, pair.candidate), strict=False):
         try:

@@ -84,6 +84,24 @@ def _with_inputs(program: Program, record: Record) -> Program | None:
     return assembled(calls, tuple(inputs.arrays), left)[0]
 
 
+def repeatable(record: Record) -> Program:
+    """Return the program of `record` with the masks that it drew as inputs, for checks that run it many times.
+
+    It is the recorded program if the trial drew nothing, or anything but masks that a gradient passes: with such a
+    result as an input, the gradients of what it was computed from would not be checked. Raises `NotReplayable`.
+    """
+    program = record.program()
+    if not record.drawn or any(map(_carries_gradients, record.drawn.values())):
+        return program
+    return _with_inputs(program, record) or program
+
+
+def _carries_gradients(drawn: DrawnResult) -> bool:
+    if isinstance(drawn, (tuple, list)):
+        return any(map(_carries_gradients, drawn))
+    return isinstance(drawn, TensorValue) and drawn.requires_grad
+
+
 def _without_drawing(call: Call, drawn: DrawnResult, inputs: _Inputs) -> list[Call]:
     """Return the calls that replace `call`: a multiplication by a mask if that is what it did, or else its result."""
     if type(drawn) is Mask:
@@ -137,4 +155,4 @@ def _left_undefined(program: Program, sources: list[int]) -> set[int] | None:
     return found
 
 
-__all__ = ["compared_behind_masks"]
+__all__ = ["compared_behind_masks", "repeatable"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import generators
-from autotest.base.errors import TrialEnd
+from autotest.base.errors import NotReplayable, TrialEnd
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
@@ -80,8 +80,8 @@ class Outcome:
     complaint: str = ""
     #: The values to compare, or None once they are compared.
     pending: Observed | None = None
-    #: If the trial has mismatches that the ledger does not expect: the recorded program with the expected ones
-    #: corrected, which shows the other mismatches; and the differences that are not compared in it.
+    #: If the recorded program does not show the mismatches: one that does, with the mismatches that the ledger expects
+    #: corrected, or with what was drawn as inputs; and the differences that are not compared in it.
     repaired_program: Program | None = None
     ignored_differences: tuple[str, ...] = ()
     #: The ledger entries that were matched during this correction, in order.
@@ -317,9 +317,16 @@ def _replayed_one_by_one(outcomes: Sequence[Outcome], settings: Settings) -> Ite
 
 
 def _check_numerically(outcome: Outcome, settings: Settings) -> None:
-    from autotest.gradients.numeric_check import check_numerically
+    from autotest.gradients.numeric_check import NumericResult, check_numerically
+    from autotest.trials.behind_masks import repeatable
 
-    found = check_numerically(outcome.recorder, settings)
+    recorder = outcome.recorder
+    try:
+        program = repeatable(recorder)
+        found = check_numerically(program, recorder.pair, settings)
+        outcome.repaired_program = program if found.mismatches and recorder.drawn else None
+    except NotReplayable as error:
+        found = NumericResult(unchecked=str(error))
     outcome.mismatches, outcome.numeric_pairs, outcome.too_small_inputs = found.mismatches, found.pairs, found.small
     if found.unchecked and not (found.mismatches or settings.skip_grad):
         asked = f"check_grad={settings.check_grad!r} cannot be done: {found.unchecked}"

@@ -126,8 +126,33 @@ def test_the_second_order_of_a_linear_function():
     assert passes(lambda: torch.nn.Linear(3, 2)(random_tensor(shape=(4, 3))), grad_order=2)
 
 
-def test_numbers_that_cannot_be_had_are_said():
-    outcome = trial(lambda: torch.nn.functional.dropout(random_tensor(shape=(4,)), 0.5), check_grad="numeric")
+def dropped():
+    return torch.exp(torch.nn.functional.dropout(random_tensor(shape=(4, 5), low=-1, high=1), 0.25))
+
+
+@pytest.mark.parametrize("settings", [{}, {"grad_order": 2}, {"check_grad": "forward"}])
+def test_behind_a_dropout_the_mask_that_was_drawn_is_an_input(settings):
+    outcome = trial(dropped, **{"check_grad": "numeric", **settings})
+    assert agrees(outcome)
+    assert outcome.complaint == ""
+    assert outcome.numeric_pairs >= 1
+
+
+def test_a_wrong_gradient_that_passes_a_dropout_on_both_sides_is_found_with_a_program_that_shows_it(tmp_path):
+    fault = FaultyTorch({"exp": with_gradient(lambda gradient: gradient * 1.01)})
+    outcome = trial(dropped, fault, reference=fault, check_grad="numeric")
+    assert [mismatch.what for mismatch in outcome.mismatches] == ["not the derivative of its own forward"]
+    assert "dropout" not in str(outcome.program)
+    assert not outcome.program.undefined
+    with pytest.raises(Divergence, match="its gradient is not the derivative of its own forward"):
+        trials(dropped, tmp_path, fault, check_grad="numeric", rtol=1e-1)
+
+
+def test_random_numbers_that_no_mask_stands_for_are_said_where_a_gradient_passes():
+    def body():
+        return torch.sin(torch.nn.functional.rrelu(random_tensor(shape=(4,), low=-1, high=1), training=True))
+
+    outcome = trial(body, check_grad="numeric")
     assert "cannot be done: it computes with unspecified contents" in outcome.complaint
 
 

@@ -66,7 +66,7 @@ def check_program(
     """
     if not any(map(pushes_gradients, program.calls)):
         return GradcheckResult(), {}
-    if program.undefined:
+    if any(ref.slot in program.undefined for call in program.calls for ref in refs(call)):
         raise NotNumeric("it computes with unspecified contents, such as a random mask")
     wide, upto, roots, back = differentiated(program)
     shown = names(program)

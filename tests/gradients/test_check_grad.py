@@ -138,6 +138,16 @@ def test_behind_a_dropout_the_mask_that_was_drawn_is_an_input(settings):
     assert outcome.numeric_pairs >= 1
 
 
+def test_a_dropout_whose_result_is_not_used_prevents_nothing():
+    def body():
+        torch.nn.functional.dropout(random_tensor(shape=(2,)), 0.5)
+        return dropped()
+
+    outcome = trial(body, check_grad="numeric")
+    assert agrees(outcome)
+    assert outcome.complaint == ""
+
+
 def test_a_wrong_gradient_that_passes_a_dropout_on_both_sides_is_found_with_a_program_that_shows_it(tmp_path):
     fault = FaultyTorch({"exp": with_gradient(lambda gradient: gradient * 1.01)})
     outcome = trial(dropped, fault, reference=fault, check_grad="numeric")

@@ -22,6 +22,8 @@ from autotest.replaying.agreement import Agreement, place_of
 Fails = Callable[[Program], bool]
 #: The largest number of inputs that are varied. In total, at most twice as many features are tried.
 _MOST = 8
+#: The largest number of elements that are printed one by one.
+_SHOWN = 8
 
 
 def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, fails: Fails) -> list[str]:
@@ -126,6 +128,8 @@ def nearest(program: Program, passing: Sequence[Program]) -> list[str]:
             call.target for call in program.calls if call.kind != "tensor"
         ]:
             continue  # a program without the failing call passes, which explains nothing
+        if _cotangents(other) != _cotangents(program):
+            continue  # with zeros as cotangent any gradient passes
         found.append([line for line in difflib.ndiff(own, _lines(other)) if line[:2] in ("- ", "+ ")])
     found = [changed for changed in found if 0 < len(changed) <= 6]
     if not found:
@@ -137,10 +141,23 @@ def _lines(program: Program) -> list[str]:
     own, pushed = names(program), cotangents(program)
     lines = program_text(program).splitlines()
     for call in program.inputs():
-        data = program.arrays[call.args[0].index].data
-        if data.size <= 8 and call.slot not in pushed:
-            lines.append(f"{own[call.slot]} holds {data.tolist()}")
+        if call.slot not in pushed:
+            lines.append(f"{own[call.slot]} holds {_in_words(program.arrays[call.args[0].index].data)}")
     return lines
+
+
+def _in_words(data: np.ndarray[Any, Any]) -> str:
+    """Return a few elements as they are, and the range of many, so that no change of them goes unsaid."""
+    if data.size <= _SHOWN:
+        return str(data.tolist())
+    least, *_, greatest = np.sort(data, axis=None)  # NaN is last
+    return f"{data.size} elements, " + (f"all {least}" if least == greatest else f"from {least} to {greatest}")
+
+
+def _cotangents(program: Program) -> list[bytes]:
+    pushed = cotangents(program)
+    inputs = [call.args[0].index for call in program.inputs() if call.slot in pushed]
+    return [program.arrays[index].data.tobytes() for index in inputs]
 
 
 # -- tolerance ----------------------------------------------------------------------------------------------

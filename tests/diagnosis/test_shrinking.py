@@ -15,19 +15,22 @@ from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
+from autotest.diagnosis.explanation import nearest
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import ProgramJudge, Shrinker, Shrunk
 from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.program import Program
+from autotest.program import Array, Program
+from autotest.program.rewriting import with_arrays
 from autotest.replaying.agreement import agree
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial
 from autotest.trials.trial import Test as ATest
 from tests.diagnosis.planted import BUGS, Bug, function, more, raising_when, when, x
 from tests.support.faulty import FaultyTorch
+from tests.support.running import trial
 
 SETTINGS = Settings()
 
@@ -226,6 +229,24 @@ def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_wou
     assert "+ torch.softmax(x0, 0)" in told
     assert "Would pass: with rtol=0.5" in told
     assert finding.blame == "candidate"
+
+
+def test_what_passes_nearby_is_told_with_every_input_in_which_it_differs() -> None:
+    """A change of an input of many elements must not look like one of another input alone."""
+    outcome = trial(lambda: dual.mul(at.random_tensor(2, dim0=1, dim1=3), at.random_tensor(2, dim0=3, dim1=3)))
+    program, ones = outcome.program, [np.ones_like(array.data) for array in outcome.program.arrays]
+    ones[2] = program.arrays[2].data  # the cotangent
+    passing = with_arrays(program, [Array(data, "float32") for data in ones])
+    assert [line.strip() for line in nearest(program, [passing]) if line.startswith("    +")] == [
+        "+ x0 holds [[1.0, 1.0, 1.0]]",
+        "+ x1 holds 9 elements, all 1.0",
+    ]
+
+
+def test_that_no_gradient_differs_where_the_cotangent_is_zero_explains_nothing() -> None:
+    program = trial(lambda: dual.tanh(at.random_tensor(1, dim0=3))).program
+    arrays = [program.arrays[0], Array(np.zeros(3, "float32"), "float32")]
+    assert nearest(program, [with_arrays(program, arrays)]) == []
 
 
 def test_the_report_says_which_setting_passes_over_what_only_special_numbers_show() -> None:

@@ -1,7 +1,7 @@
 """Fixtures that several folders of tests use.
 
-`against` chooses the pair that ``@autotest`` runs on, without an environment variable and without OneFlow; `quick`
-keeps findings in the test's own folder and leaves out what takes seconds.
+`against` chooses the pair that ``@autotest`` runs on, without an environment variable and without OneFlow. `quick`
+stores findings in the test's own folder, and omits the steps that take seconds.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ import pytest
 import torch
 from _pytest import pytester
 
-#: For the tests of the pytest plugin. Only a conftest that is loaded at the start may name plugins.
+#: For the tests of the pytest plugin. Only a top-level conftest may name plugins.
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[1]
 
-# Tests run on small tensors, where torch's own threads only stand in each other's way, and wait for each other at full
-# speed where another worker has the other core. What tests start as processes of their own has threads as users have.
+# On small tensors, torch's threads only slow each other down: they wait for each other in a busy loop while another
+# pytest worker needs the core. Processes that tests start use as many threads as those of users.
 torch.set_num_threads(1)
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach what tests start: a shell has what it runs in the background ignore it, and all below that."""
+    """Make Ctrl-C work in processes that tests start: a process in the background of a shell ignores it by default."""
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,9 +40,10 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each worker neighbours, which share fixtures of modules, and who is done the half of what another has left.
+    """Use the scheduler that gives each worker consecutive tests, and an idle worker half of what another has left.
 
-    By default workers get chunks: the tests of a cluster are one chunk, and minutes of one worker.
+    Consecutive tests share fixtures of modules. By default workers get small chunks, and all tests of a cluster, which
+    take minutes, would be one chunk of one worker.
     """
     if config.getoption("dist") != "load":
         return None
@@ -53,7 +54,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Look for no garbage while modules are imported, nor in them later: they are a million objects that stay."""
+    """Turn the garbage collector off during the imports, and ignore imported objects later: a million objects stay."""
     gc.disable()
     try:
         return (yield)
@@ -64,7 +65,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, None, None]:
-    """Raise what was only shown: inside of trials a warning is no error, so that it is no refusal; here it is one."""
+    """Raise the warnings of a test after it. Inside of a trial they are not raised: an error would be a refusal."""
     with warnings.catch_warnings(record=True) as shown:
         result = yield
     for one in shown:
@@ -74,7 +75,7 @@ def pytest_runtest_call() -> Generator[None, None, None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _loaded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let pytester forget the inner run's own modules only: what is loaded twice is not itself, so pickle says."""
+    """Let pytester unload only the modules of the inner run: objects of a module that is loaded twice do not pickle."""
     made = str(tmp_path_factory.getbasetemp())
 
     def stays(name: str) -> bool:
@@ -88,15 +89,15 @@ def _loaded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _same_numbers() -> None:
-    """Begin each test with the same random numbers, whatever ran before it: what fails once fails again."""
+    """Seed all random number generators before each test, so that a failure does not depend on the tests before."""
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 -- the global state is what a test may meet
-    torch.default_generator.manual_seed(0)  # torch.manual_seed notes the stack for each accelerator: ms a test
+    torch.default_generator.manual_seed(0)  # `torch.manual_seed` takes milliseconds
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No verification, no shrinking, no settings of the outer run; returns the folder where findings are kept."""
+    """Disable verification, shrinking and the settings of the outer run; return the folder of stored findings."""
     for name in ("SEED", "TRIAL", "N", "PROFILE", "REFERENCE", "CANDIDATE"):
         monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
     monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path / "kept"))
@@ -107,7 +108,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def against(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
-    """``against(candidate, reference)``: the pair of everything dual until the test ends; torch where left out."""
+    """Return ``against(candidate, reference)``, which sets the pair until the test ends; both are torch by default."""
     from autotest.frameworks import Framework, Pair, registry
     from autotest.frameworks.torch import TorchFramework
 

@@ -1,4 +1,4 @@
-"""A real cluster of Ray on this machine, and what is to be seen of its processes."""
+"""Starts a real Ray cluster on this machine, and looks at its processes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tests.cluster.campaigns import Campaign
 from tests.conftest import ROOT
 from tests.fuzz.conftest import command  # noqa: F401 - the same fixture
 
-#: How often Ray is asked to start a node. It gives up after 30 s, which a machine may need that does much else.
+#: Maximum number of attempts to start a node. Ray gives up after 30 s, which is too short on a busy machine.
 ATTEMPTS = 10
 SUITE = ROOT / "tests" / "fuzz" / "suites" / "twenty_six.py"
 
 
 class Node:
-    """A node of the cluster: `ray start`, and all that it has started."""
+    """A node of the cluster: the process `ray start`, and all processes that it started."""
 
     def __init__(self, *options: str, environment: dict[str, str], folder: Path) -> None:
-        # What would copy logs and start machines is left out: nobody reads them here, and there are none.
+        # Without the processes that copy logs and start machines, which these tests do not need.
         without = ("--disable-usage-stats", "--include-log-monitor=false")
         started = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=2", *without, *options]
         self.log = folder / f"node-{secrets.token_hex(2)}.log"
@@ -46,7 +46,7 @@ class Node:
         return self._process.poll() is None
 
     def has_started(self) -> bool:
-        """Wait until it belongs to the cluster; False when it gives up, as Ray does after 30 s on a busy machine."""
+        """Wait until the node has joined the cluster; return False if Ray gives up, as it does after 30 s."""
         while "Ray runtime started" not in self.log.read_text():
             if not self.runs():
                 return False
@@ -54,7 +54,7 @@ class Node:
         return True
 
     def kill(self) -> None:
-        """End it as a power cut does."""
+        """Kill the node and all its processes at once, as a power failure does."""
         for pid in in_session(self._process.pid):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -62,7 +62,7 @@ class Node:
 
 
 def in_session(session: int) -> list[int]:
-    """The processes of one session that are alive."""
+    """Return the ids of the running processes of one session."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ def in_session(session: int) -> list[int]:
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return a free TCP port."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
@@ -87,7 +87,7 @@ def _listens(port: int) -> bool:
 
 
 class RayCluster:
-    """Two nodes, whose client server is at `address`."""
+    """A cluster of two nodes. Its client server listens at `address`."""
 
     def __init__(self, folder: Path) -> None:
         self.environment = {
@@ -96,14 +96,14 @@ class RayCluster:
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
             "PYTHONPATH": str(ROOT),
             "TMPDIR": str(folder),
-            "RAY_prestart_worker_first_driver": "0",  # as in a cluster of our own
+            "RAY_prestart_worker_first_driver": "0",  # as the library starts one
         }
         self._port, self._client = free_port(), free_port()
         self.address, self.folder = f"127.0.0.1:{self._client}", folder
         self.nodes: list[Node] = []
 
     def start(self, **second: str) -> None:
-        """Start both, the second one with the variables of `second`."""
+        """Start both nodes; the second one has the environment variables `second` in addition."""
         port, client, folder = self._port, self._client, self.folder
         head = ("--head", f"--port={port}", f"--ray-client-server-port={client}", f"--temp-dir={folder}")
         self._add(self.environment, *head, "--include-dashboard=false", "--no-monitor")
@@ -128,10 +128,10 @@ class RayCluster:
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayCluster]:
-    """Two nodes with two processors each, the second with the variables of a parameter; gone afterwards."""
+    """Start two nodes with two processors each. The fixture's parameter is variables of the second node."""
     import tempfile
 
-    # Not below pytest's own folder: the path of a socket has 107 characters at most.
+    # Not in pytest's folder, because the path of a socket has at most 107 characters.
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
         one = RayCluster(Path(folder))
         for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
@@ -145,7 +145,7 @@ def cluster(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def own_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A temporary folder for commands that are killed, which cannot remove what they put there."""
+    """Set a temporary folder of its own for commands that are killed and cannot remove their files."""
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="killed-", ignore_cleanup_errors=True) as folder:
@@ -155,7 +155,7 @@ def own_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Campaign]]:
-    """Starts `autotest fuzz` in a folder of its own, for a candidate with faults; all of it is gone afterwards."""
+    """Return a function that starts `autotest fuzz` in its own folder, for a faulty candidate; kill all of it later."""
     for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
         monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
     started: list[subprocess.Popen[str]] = []

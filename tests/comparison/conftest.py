@@ -1,4 +1,4 @@
-"""What the comparison tests share: a tensor in few words, and one comparison with everything at its default."""
+"""Helpers of the comparison tests: make a tensor in few words, and compare two values with default settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autotest.comparison import Comparison, Mismatch, TensorValue, compare_value
 
 @pytest.fixture
 def tensor() -> Callable[..., TensorValue]:
-    """`tensor(values, "float32")`; bfloat16 is carried as float32, as adapters do."""
+    """Return ``tensor(values, dtype)``, which makes a tensor; bfloat16 is held as float32, as adapters do."""
 
     def build(values: Any, dtype: str = "float32", *, device: str = "cpu", requires_grad: bool = False) -> TensorValue:
         data = np.array(values, "float32" if dtype == "bfloat16" else dtype)
@@ -25,7 +25,7 @@ def tensor() -> Callable[..., TensorValue]:
 
 @pytest.fixture
 def compare() -> Callable[..., Sequence[Mismatch]]:
-    """`compare(expected, actual)`, with a name, slot and stage that no test cares about unless it says so."""
+    """Return ``compare(expected, actual)``, with defaults for name, slot and stage, which most tests do not need."""
 
     def judge(expected: Any, actual: Any, name: str = "v1", stage: Any = "forward", **options: Any) -> Any:
         tolerance = Tolerance(options.pop("rtol", None), options.pop("atol", None))
@@ -36,5 +36,5 @@ def compare() -> Callable[..., Sequence[Mismatch]]:
 
 @pytest.fixture
 def symptoms(compare: Callable[..., Sequence[Mismatch]]) -> Callable[..., list[str]]:
-    """The symptoms alone, in order: most tests need no more."""
+    """Return ``symptoms(expected, actual)``, which compares and returns only the symptoms, in order."""
     return lambda *args, **options: [found.symptom for found in compare(*args, **options)]

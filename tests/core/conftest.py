@@ -1,4 +1,4 @@
-"""Tests of the core run on the pair torch/torch unless they choose another, and leave nothing behind."""
+"""Tests of the core run on the pair torch/torch unless they choose another, and remove their files."""
 
 from __future__ import annotations
 

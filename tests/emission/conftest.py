@@ -13,7 +13,7 @@ from tests.emission.toys import template
 
 
 class Builder:
-    """Appends calls; each method returns what later calls read."""
+    """Appends calls; each method returns a reference for later calls."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -59,6 +59,6 @@ def relu_gradient(build: Builder) -> Program:
 
 @pytest.fixture(scope="session", autouse=True)
 def _closed() -> Iterator[None]:
-    """No process of these tests is left behind."""
+    """Kill processes that these tests may have left."""
     yield
     template().close()

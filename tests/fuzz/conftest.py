@@ -1,4 +1,4 @@
-"""What the tests of campaigns share: a folder of small suites, and the command as a function."""
+"""Fixtures of the tests of campaigns: a folder of small test suites, and the command line as a function."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SUITES = Path(__file__).parent / "suites"
 def command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], quick: Path
 ) -> Callable[..., Ended]:
-    """``command("fuzz", ..., candidate=...)`` in this process, in an empty folder, without verification."""
+    """Return ``command("fuzz", ..., candidate=...)``, which runs in this process and an empty folder, unverified."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AUTOTEST_DIR", ".autotest")
 
     def run(*arguments: object, candidate: str = "torch", directory: str = ".autotest") -> Ended:
         monkeypatch.setenv("AUTOTEST_CANDIDATE", candidate)
         monkeypatch.setenv("AUTOTEST_DIR", directory)
-        decorator._ledger.cache_clear()  # each command is to stand for a process of its own
+        decorator._ledger.cache_clear()  # as a new process would
         capsys.readouterr()
         status = main([str(argument) for argument in arguments])
         shown = capsys.readouterr()
@@ -42,7 +42,7 @@ def command(
 def shell(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, importable_elsewhere: None
 ) -> Callable[..., subprocess.Popen[str]]:
-    """Starts commands in an empty folder, with what kills among the operators of the candidate."""
+    """Return a function that starts commands in an empty folder, for a candidate with operators that kill."""
     for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
         monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
 
@@ -63,7 +63,7 @@ def shell(
 
 
 def entries(folder: Path) -> dict[str, Stored]:
-    """What was kept below `folder`, by operator."""
+    """Return the findings that are stored below `folder`, by operator."""
     found = Store(folder / ".autotest").list()
     assert all(isinstance(entry, Stored) for entry in found), found
     return {entry.finding.operator: entry for entry in found if isinstance(entry, Stored)}

@@ -1,4 +1,4 @@
-"""Which trials are run again after a death, and what is said of those that it needs before it."""
+"""Which trials are run again after a death, and what is reported about earlier trials that the death needs."""
 
 from __future__ import annotations
 

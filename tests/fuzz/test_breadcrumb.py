@@ -1,4 +1,4 @@
-"""The trail of a process: read after its death, ignored during its life, gone when it ends well."""
+"""The breadcrumb file of a process is read after its death, ignored while it runs, and removed at its normal end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a campaign shares out trials and what it makes of results, with an executor that only pretends."""
+"""How a campaign distributes trials and collects results, with an executor that runs no trials."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VALUE = Identity("relu", "value", "forward", "candidate", "not close", "ordinary
 
 
 class Pretending:
-    """Answers every task by what the test's script says of the trial."""
+    """Answers every task with the results that the test's script prescribes for the trials."""
 
     def __init__(self, script, slots=2):
         self.script = script
@@ -124,7 +124,7 @@ def test_shards_share_the_trials_without_overlap(parts):
 
 
 def pinning(*trials, shard=(1, 1), script=None):
-    """The pinned trials that a campaign of one test runs, and all that it finds."""
+    """Return the pinned trials that a campaign of one test runs, and all of its findings."""
     collected = Collection([Collected("a", Path("t.py"), Settings(pinned=trials), print)])
     plan = Plan(0, trials=5, shard=shard)
     executor, progress = Pretending(script or healthy), progress_of(collected, 0)
@@ -162,7 +162,7 @@ def test_a_pinned_trial_that_came_back_untried_is_run_after_all():
 
 def test_a_pinned_trial_for_which_there_was_no_time_keeps_its_own_seed():
     class Busy(Pretending):
-        """Returns the first task without having run any trial of it."""
+        """Returns the first task without having run any of its trials."""
 
         def answer(self, task):
             return Explored() if len(self.log) == 1 else super().answer(task)
@@ -407,7 +407,7 @@ def test_a_test_that_still_finds_something_gets_more_time_and_no_test_gets_none(
 
 
 class Clock:
-    """A clock that goes on by the seconds that tasks are said to take."""
+    """A clock that advances by the time that tasks are declared to take."""
 
     def __init__(self):
         self.now = 0.0
@@ -428,7 +428,7 @@ def test_what_was_found_is_looked_into_for_a_while_when_the_time_is_over(monkeyp
             clock.now += 5.0 if thorough else self.exploring
             return super().wait(seconds)
 
-    # All trials are one task, which takes nearly all of the time and finds ten things.
+    # All trials are one task, which takes nearly all of the time and has ten findings.
     others = [VALUE._replace(message=str(number)) for number in range(10)]
     progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
     executor = Slow(lambda test, index: Suspect(index, others[index]), 1)
@@ -444,7 +444,7 @@ def test_the_time_is_explored_to_its_end_while_what_was_found_has_somebody_to_lo
     monkeypatch.setattr(campaign, "time", clock)
 
     class SideBySide(Pretending):
-        """Exploring takes a second, and looking into a finding forty."""
+        """Exploring takes a second, and the diagnosis of a finding forty."""
 
         def __init__(self):
             super().__init__(lambda test, index: Suspect(index, VALUE) if index == 0 else None)
@@ -528,7 +528,7 @@ def test_the_first_tests_to_be_tried_are_not_those_of_the_first_file():
 
 def test_what_keeps_killing_is_set_aside_with_the_arguments_that_matter_and_goes_on_with_others():
     class Knowing(Pretending):
-        """Every third trial gives the operator an empty tensor, and dies of it."""
+        """Every third trial gives the operator an empty tensor, which kills the process."""
 
         def answer(self, task):
             if not isinstance(task, Explore):

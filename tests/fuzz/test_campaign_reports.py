@@ -1,4 +1,4 @@
-"""What a campaign tells: summary, JUnit, GitHub, Markdown."""
+"""The reports of a campaign: summary, JUnit, GitHub, Markdown."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_junit_is_xml_whatever_a_message_holds():
 
 
 def wrong() -> CampaignProgress:
-    """A campaign in which nothing was found, whose tests are wrong in all the ways in which they can be."""
+    """Return a campaign without findings whose tests have every mistake that a test can have."""
     ways = {
         "broken": {"broken": "Traceback\nNameError: x"},
         "forgets": {"tried": 9, "accepted": 9, "forgotten": collections.Counter({"no backward": 9})},
@@ -160,7 +160,7 @@ def test_no_report_hides_that_tests_are_wrong():
         "broken": ["the test is broken"],
         "forgets": ["the test compares no gradients"],
         "refused": ["the reference refuses every trial"],
-        "absent": [],  # what the candidate lacks is no mistake of the test
+        "absent": [],  # a name that the candidate lacks is not a mistake of the test
         "test_z.py": ["the file cannot be imported"],
     }
     assert (suite.get("tests"), suite.get("errors")) == ("5", "4")

@@ -165,7 +165,7 @@ def test_what_cannot_be_explored_is_named_with_its_reason(file):
 
 
 def test_what_is_expected_to_fail_is_no_news_for_a_campaign_and_can_still_be_run(file):
-    """pytest and unittest run it and call its failure a success; in a campaign each finding would fail the night."""
+    """pytest counts its failure as a success. In a campaign each finding would make the nightly run fail."""
     path = file("""
         @pytest.mark.xfail(reason="issue 7")
         @autotest()
@@ -232,7 +232,7 @@ def test_one(name):
 
 
 def in_a_package(file: Callable[..., Path], folder: Path, package: str, low: str) -> Path:
-    """A test file of `package` below `folder` that imports its neighbours by relative imports."""
+    """Write a test file in `package` below `folder` that uses relative imports; return its path."""
     (folder / package / "checks").mkdir(parents=True)
     for name, source in {
         "__init__.py": "",

@@ -1,4 +1,4 @@
-"""A campaign that has little time runs first what its operators were not given yet."""
+"""A campaign with little time first runs trials that give operators what they have not had yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GAPS = ("negative", "zero", "special", "past a block", "large", "not contiguous"
 
 
 class OneAtATime:
-    """Trials that take so long that a task ends after one; each gives relu what its row of the plan says."""
+    """Trials so slow that a task ends after one of them. Each gives relu the features of its row of the plan."""
 
     slots, diagnosis_slots = 1, 0
 

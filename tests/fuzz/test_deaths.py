@@ -1,4 +1,4 @@
-"""What is made of a death when its trial was run once more: the tracing itself is pretended."""
+"""What becomes of a death after its trial has run again. The results of tracing are prepared by the tests."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ LIVED = TracedTrial(None, None, "")
 
 @pytest.fixture
 def settle(tmp_path, monkeypatch, against):
-    """``settle(traced, ...)``: what a death, kept as the trail told it, becomes; with the keys in the store then.
+    """Return ``settle(traced, ...)``, which diagnoses a stored death; it returns the result and the keys in the store.
 
-    Each `TracedTrial` is one attempt at it, and each of `verified` what a fresh interpreter says of a script.
+    Each `TracedTrial` is the result of one attempt, and each item of `verified` that of a script in a new interpreter.
     """
     file = tmp_path / "test_sinh.py"
     file.write_text(SUITE)
@@ -68,7 +68,7 @@ def settle(tmp_path, monkeypatch, against):
     monkeypatch.setattr(death_scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
     monkeypatch.setattr(deaths, "interpreter_ready_for", lambda *of_what: contextlib.nullcontext())
     said = [Verification(State.VERIFIED)]
-    server = Server()  # starts nothing, since nothing is asked of it
+    server = Server()  # starts no process, because no task is requested
     conditions = Conditions(tmp_path / "kept")
     where = Where(file, "test_sinh.py::test_sinh", 0)
 

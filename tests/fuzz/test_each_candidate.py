@@ -1,4 +1,4 @@
-"""`autotest fuzz` against several candidates: a campaign each."""
+"""`autotest fuzz` against several candidates runs one campaign for each."""
 
 from __future__ import annotations
 

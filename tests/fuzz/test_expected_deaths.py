@@ -1,4 +1,4 @@
-"""A test that the ledger expects to kill runs in another process, whoever calls it, and passes while it kills."""
+"""A test that the ledger expects to crash runs in another process, and passes as long as it crashes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_known_death_sets_aside_its_arguments_for_the_rest_of_the_test_and_the
     deaths = collections.Counter()
     ranks = [f"sinh(float32 {rank}-d)" for rank in range(5)]
     for rank, signature in enumerate(ranks):
-        # As each round of a test in a worker process is a campaign of its own.
+        # Each round of a test in a worker process is a campaign of its own.
         calls = DeadlyCalls(CampaignProgress(0, [], deaths=deaths, fatal_arguments=arguments), allowed=1)
         assert calls.set_aside("test_it") == ({*ranks[:rank]} if rank < 4 else {*ranks[:rank], "sinh"})
         calls.killed("test_it", "sinh", signature)

@@ -1,4 +1,4 @@
-"""Whose turn it is among the tests of a campaign."""
+"""Which test of a campaign runs next."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_every_test_has_its_turn_before_one_has_two():
     turns = ExplorationScheduler(new(5), 0, lambda test: True)
     first = [turns.next().where.test for _ in range(5)]
     assert sorted(first) == [f"test_{number}" for number in range(5)]
-    assert first != [f"test_{number}" for number in range(5)]  # not in the order of the file
+    assert first != [f"test_{number}" for number in range(5)]  # an order different from that of the file
     assert [turns.next().where.test for _ in range(5)] == first
 
 

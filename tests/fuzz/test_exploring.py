@@ -1,4 +1,4 @@
-"""Trials that a campaign runs: each is over when its candidate is."""
+"""Trials that a campaign runs: a trial has ended only when its candidate has finished computing."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_large_modules_of_a_trial_are_freed_before_the_next_one(tmp_path, monkey
 
     monkeypatch.setattr(exploring, "run_trial", run)
     task = Explore(Where(file, "test_linear.py::test_linear", 0), range(3), seconds=60.0)
-    gc.disable()  # which looks for garbage by itself when others made much, and takes what still lives for lasting
+    gc.disable()  # it collects garbage by itself after large trials, and then treats surviving objects as permanent
     try:
         exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server())
     finally:

@@ -1,4 +1,4 @@
-"""A disk that is full, for real: what a campaign then says, where it keeps what it finds, and that it goes on."""
+"""On a disk that is really full, a campaign says so, stores its findings elsewhere, and continues."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_it(name):
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte."""
+    """Mount a disk of one megabyte."""
     place = tmp_path / "disk"
     place.mkdir()
     mount = shutil.which("mount")
@@ -48,7 +48,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def leave(disk: Path) -> Callable[[int], None]:
-    """``leave(bytes)``: fill the disk but for so many."""
+    """Return ``leave(bytes)``, which fills the disk except for that many bytes."""
 
     def fill(rest: int) -> None:
         filling = disk / "filling"
@@ -101,7 +101,7 @@ def test_a_campaign_goes_on_and_keeps_what_it_announces(disk, leave, shell, tmp_
     (tmp_path / "test_it.py").write_text(SUITE)
     (tmp_path / "elsewhere").mkdir()
     History(disk / "kept").close()
-    # Room for the first line of a campaign in its history, and for what SQLite keeps beside that; for nothing more.
+    # Enough space for the first record of a campaign in its history and SQLite's own files, and not more.
     leave(14 * 4096)
     command = ("autotest", "fuzz", "test_it.py", "--trials", 300, "--seed", 1)
     surroundings = {"AUTOTEST_DIR": str(disk / "kept"), "TMPDIR": str(tmp_path / "elsewhere"), "AUTOTEST_SHRINK": "1"}

@@ -64,7 +64,7 @@ def test_a_seed_of_the_environment_that_is_no_number_is_a_usage_error(command, m
 def test_a_time_is_kept_to(command, tmp_path):
     ended = command("fuzz", SUITE, "--jobs", 0, "--time", "2s", "--json", "out.json")
     assert ended.status == 0
-    # Its end only: how much sooner or later than asked the machine lets it be, is not for a test to say.
+    # Only that it ends is tested: how exactly it keeps its time depends on the machine.
     assert json.loads((tmp_path / "out.json").read_text())["seconds"] >= 2
 
 
@@ -220,7 +220,7 @@ def test_a_test_that_the_reference_always_refuses_is_named_and_no_success(comman
         "@autotest()\ndef test_never():\n"
         "    return torch.mm(random_tensor(ndim=2, dim1=3), random_tensor(ndim=2, dim0=4))\n"
     )
-    few = command("fuzz", suite, "--jobs", 0, "--trials", 100, "--seed", 3)  # too few to tell it from bad luck
+    few = command("fuzz", suite, "--jobs", 0, "--trials", 100, "--seed", 3)  # too few to exclude chance
     assert few.status == 0
     many = command("fuzz", suite, "--jobs", 0, "--trials", 400, "--seed", 3, "--junitxml", "out.xml")
     assert many.status == 2

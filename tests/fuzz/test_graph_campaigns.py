@@ -1,4 +1,4 @@
-"""A campaign runs what tests ask for: their programs in graph mode too."""
+"""A campaign also runs programs in graph mode if the tests ask for it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_eager_only():
 
 
 class Graph:
-    """As much of ``nn.Graph`` as a script uses; it dies of five rows."""
+    """The part of ``nn.Graph`` that a script uses. Five rows kill the process."""
 
     def __init__(self) -> None:
         self.config = SimpleNamespace(_train=lambda on: None)
@@ -74,7 +74,7 @@ class Graph:
 
 
 class DyingGraph(GraphTorch):
-    """torch with a graph mode, which dies of five rows."""
+    """torch with a graph mode, in which five rows kill the process."""
 
     graph_mode = "nn.Graph"
 
@@ -84,7 +84,7 @@ class DyingGraph(GraphTorch):
 
     def import_root(self) -> ModuleType:
         root: Any = super().import_root()
-        root.replace("nn.ReLU", lambda same: same)  # so that its nn can hold what torch has not
+        root.replace("nn.ReLU", lambda same: same)  # so that attributes can be added that torch does not have
         root.nn.Graph = Graph
         return root  # type: ignore[no-any-return]
 
@@ -100,7 +100,7 @@ class DyingGraph(GraphTorch):
 
 
 class UnwrittenGraph(DyingGraph):
-    """One that no script can be written for."""
+    """A graph mode for which no script can be written."""
 
     graph_mode = "graph"
 

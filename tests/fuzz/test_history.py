@@ -1,4 +1,4 @@
-"""The history of campaigns: consistent whenever it is read, shared by processes, merged and resumed."""
+"""The history of campaigns is always consistent, is shared by processes, and can be merged and resumed."""
 
 from __future__ import annotations
 

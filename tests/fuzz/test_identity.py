@@ -1,4 +1,4 @@
-"""Which messages are the same failure: texts as OneFlow 0.9.0 words them."""
+"""Which messages count as the same failure, with texts of OneFlow 0.9.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test that is known to kill costs a fork of its worker, and whatever is not known is left to the worker itself."""
+"""Known crashes happen in a fork of the worker. Unknown ones happen in the worker itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENTRY = '[[divergence]]\nkey = "k"\ntest = "test_it.py::test_it"\noperator = "si
 
 @pytest.fixture
 def run_in_fork(tmp_path, against, quick, monkeypatch):
-    """``run_in_fork(operator, candidate)``: what three trials of a test come to that is known to die of `sinh`."""
+    """Return ``run_in_fork(operator, candidate)``, which runs three trials of a test known to crash in `sinh`."""
     monkeypatch.setattr(known_deaths, "FORK_GRACE_SECONDS", 30.0)
     known_deaths._ledger.cache_clear()
 

@@ -1,4 +1,4 @@
-"""Crashes, hangs and kills: what a process of a campaign, of a test run, or the campaign itself leaves behind."""
+"""What remains after crashes, hangs and kills of a worker, of a test run, or of the campaign itself."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_six_deadly_operators_are_found_and_verified_and_cost_no_trial_of_the_ot
 
 @pytest.fixture
 def importing(monkeypatch, tmp_path) -> Iterator[Server]:
-    """Forks what is to be killed: to import torch in each takes most of the time."""
+    """Start a server that forks the processes to kill, because importing torch in each would take most of the time."""
     for name, value in {"CANDIDATE": "tests.support.faults:wrong_relu", "VERIFY": "0"}.items():
         monkeypatch.setenv(f"AUTOTEST_{name}", value)
     for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "DIR"):
@@ -62,7 +62,7 @@ def importing(monkeypatch, tmp_path) -> Iterator[Server]:
 
 
 def found_in(log: Path) -> set[str]:
-    """The keys of the findings that a campaign has announced in whole lines."""
+    """Return the keys of the findings that a campaign has announced in complete lines."""
     whole = log.read_text().rpartition("\n")[0] if log.exists() else ""
     return {line.split()[1].rstrip(":") for line in whole.splitlines() if line.startswith("found ")}
 
@@ -91,7 +91,7 @@ def test_kill_9_at_any_moment_loses_nothing_announced_and_leaves_a_store_that_op
 
 
 def below(pid: int) -> list[int]:
-    """The processes that `pid` has started, and those that they have, and so on."""
+    """Return the ids of all descendants of the process `pid`."""
     parents: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -110,7 +110,7 @@ def test_no_process_outlives_a_campaign_however_it_ends(shell, tmp_path, end):
         for line in run.stdout:
             if line.startswith("found "):
                 break
-        while len(started := below(run.pid)) <= 4:  # a server, two workers, and who looks into a death
+        while len(started := below(run.pid)) <= 4:  # a server, two workers, and the process that diagnoses a death
             assert run.poll() is None, run.stdout.read()
             time.sleep(0.05)
         if end == "the campaign is killed":
@@ -119,7 +119,7 @@ def test_no_process_outlives_a_campaign_however_it_ends(shell, tmp_path, end):
             (server,) = [pid for pid in started if b"processes.server" in cmdline(pid)][:1]
             os.kill(server, signal.SIGKILL)
             another = next_server(run, {*started})
-            while len(below(another)) < 2:  # workers, which go on where the lost ones were
+            while len(below(another)) < 2:  # workers that continue the tasks of the lost ones
                 time.sleep(0.05)
             time.sleep(2.0)
             started += below(run.pid)
@@ -153,7 +153,7 @@ def test_a_campaign_survives_twenty_kills_of_its_server_at_any_moment_and_loses_
 
 
 def next_server(run, known) -> int:
-    """The process server of a campaign that is none of the `known` processes, once it is there."""
+    """Wait for a process server of the campaign that is not one of the `known` processes; return its id."""
     while run.poll() is None:
         for pid in below(run.pid):
             with contextlib.suppress(OSError):
@@ -194,7 +194,7 @@ def test_no_process_outlives_an_isolated_test_run_however_it_ends(shell, tmp_pat
 
 
 def all_gone(started: list[int]) -> None:
-    """See that all of these processes end within some seconds."""
+    """Assert that all of these processes end within some seconds."""
     gone = time.monotonic() + 30
     while any(alive(pid) for pid in started):
         assert time.monotonic() < gone, f"left behind: {[pid for pid in started if alive(pid)]}"
@@ -263,7 +263,7 @@ def test_a_death_that_no_fork_shows_is_reported_by_the_next_run(shell, tmp_path)
         """)
     )
     for ends, words in ((-signal.SIGABRT, ""), (1, "sinh: faulty dies (SIGABRT)")):
-        # Each program that is tried while it shrinks takes an interpreter that imports torch.
+        # Shrinking starts an interpreter that imports torch for each program that it tries.
         surroundings = {"candidate": "tests.support.dying_elsewhere:sinh", "AUTOTEST_SHRINK": "0.1"}
         with shell("unittest", "test_die.py", **surroundings) as run:
             output, _ = run.communicate()
@@ -289,7 +289,7 @@ def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_t
     with shell("unittest", "test_late.py", candidate="tests.support.deadly:late") as run:
         run.communicate()
     assert run.returncode == -signal.SIGABRT
-    # No script shows it, since none waits as a trial does: not to try them all saves most of the time.
+    # No script reproduces it, because scripts do not wait as a trial does. Without these attempts the test is faster.
     with shell("autotest", "recover", candidate="tests.support.deadly:late", AUTOTEST_VERIFY="0") as run:
         output, _ = run.communicate()
     assert "sinh: faulty dies (SIGABRT)" in output
@@ -315,7 +315,7 @@ def test_a_death_that_needs_an_earlier_trial_is_told_with_it_and_with_a_script_t
         output, _ = run.communicate()
     finding = entries(tmp_path)["sinh"].finding
     assert re.fullmatch(r"only after [1-9]\d* earlier trials? in the same process", *finding.happens), output
-    # How small it gets depends on how busy the machine is.
+    # How far it is shrunk depends on how busy the machine is.
     targets = [call.target for call in finding.program.calls]
     assert "cosh" in targets
     assert targets[-1] == "sinh"

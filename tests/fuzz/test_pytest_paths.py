@@ -1,4 +1,4 @@
-"""Test files are imported with what their project's pytest puts on the path."""
+"""Test files are imported with the folders that the project's pytest settings add to the path."""
 
 from __future__ import annotations
 

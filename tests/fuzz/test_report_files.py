@@ -1,4 +1,4 @@
-"""The reports of a run as files: whatever can be written is written, and what cannot be is told at the end."""
+"""All report files that can be written are written, and the others are named at the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autotest.cli.report_files import write_reports
 
 @pytest.fixture
 def in_actions(monkeypatch, tmp_path):
-    """Run as a job of GitHub Actions; returns the file of the job's summary."""
+    """Set the variables of a job of GitHub Actions; return the file of the job's summary."""
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
     return tmp_path / "summary"
@@ -47,7 +47,7 @@ def test_a_report_that_finds_no_room_leaves_the_earlier_one(tmp_path):
 
 
 def test_a_file_that_can_be_written_but_not_replaced_is_written(tmp_path, monkeypatch):
-    """As in a container, into which single files are mounted."""
+    """This happens in a container into which single files are mounted."""
     mounted = tmp_path / "out.json"
     mounted.write_text("earlier")
 

@@ -1,4 +1,4 @@
-"""Expressions after ``-k``."""
+"""The expressions of the option ``-k``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that differ in what tends to matter have different signatures, and calls that differ in numbers do not."""
+"""Signatures of calls differ if dtypes, ranks, flags or signs differ, and not if only numbers differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autotest.trials.trial import run_trial
 
 
 class Noting:
-    """Watches a recorder, and keeps the signatures of what it is about to do."""
+    """Observes a recorder, and collects the signatures of its calls."""
 
     def __init__(self):
         self.noted = []
@@ -24,7 +24,7 @@ class Noting:
 
 @pytest.fixture
 def signatures(against):
-    """The signatures of what a body does that are of one operator."""
+    """Return the signatures of the calls of one operator in a body."""
 
     def of(operator, body, seed=0):
         noting = Noting()

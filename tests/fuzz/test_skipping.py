@@ -1,4 +1,4 @@
-"""A test that skips itself, by whatever means, is no fault of its own, nor the death of a process."""
+"""A test that skips itself, by any means, is neither broken nor the death of a process."""
 
 from __future__ import annotations
 

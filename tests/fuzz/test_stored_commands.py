@@ -1,4 +1,4 @@
-"""The commands on what was found: list, show, replay, export, merge, ledger add, ledger hidden."""
+"""The commands for stored findings: list, show, replay, export, merge, ledger add, ledger hidden."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAULTY = "tests.support.faults:wrong_relu"
 
 @pytest.fixture
 def kept(command, tmp_path, importable_elsewhere):
-    """A store that holds one failure; returns its key."""
+    """Store one failure; return its key."""
     command("fuzz", SUITES / "twenty_six.py", "--jobs", 0, "--trials", 3, "-k", "'relu'", candidate=FAULTY)
     (entry,) = Store(tmp_path / ".autotest").list()
     return entry.key
@@ -29,7 +29,7 @@ def with_script(tmp_path, key, script):
 
 @pytest.fixture
 def shown(tmp_path, kept):
-    """The same with a script that says at once what the real one, which imports torch, finds out."""
+    """Store the failure of `kept` with a script that prints the result of the real one without importing torch."""
     first = Store(tmp_path / ".autotest").load(kept).finding.first
     with_script(tmp_path, kept, f"print('DIFFERS: {first.name} is not close'); raise SystemExit(1)")
     return kept
@@ -157,7 +157,7 @@ def test_export_is_a_bug_report_with_versions_expectation_and_script(command, tm
 def test_export_points_out_the_call_that_show_does(command, tmp_path, kept):
     store = Store(tmp_path / ".autotest")
     entry = store.load(kept)
-    # A gradient is told at the tensor that it is of, and not at the call whose gradient is wrong.
+    # The report names the tensor of the gradient, and not the call whose gradient is wrong.
     first = dataclasses.replace(entry.finding.first, name="x0.grad", slot=0, symptom="gradient", stage="backward")
     for divergent, marked in ((1, ["relu"]), (None, [])):
         store.save(dataclasses.replace(entry.finding, mismatches=(first,), divergent=divergent), entry.report)
@@ -219,7 +219,7 @@ def test_the_ledger_is_beside_the_only_test_file_of_that_name_and_others_are_nam
 
 
 def test_a_folder_whose_path_has_a_dot_holds_tests_like_any_other(command, tmp_path, kept, monkeypatch):
-    """Worktrees and caches of CI are often below hidden folders."""
+    """Worktrees and CI caches are often below hidden folders."""
     place = tmp_path / ".worktrees" / "mine"
     place.mkdir(parents=True)
     (place / "twenty_six.py").touch()
@@ -229,7 +229,7 @@ def test_a_folder_whose_path_has_a_dot_holds_tests_like_any_other(command, tmp_p
 
 
 def test_a_ledger_entry_says_in_which_tests_it_holds(command, tmp_path, kept):
-    """One key is that of all arguments of a test, and an entry for some of them lets the others fail."""
+    """All arguments of a test share one key. With an entry for some of them, the others still fail."""
     one, any_of_them = tmp_path / "one" / "ledger.toml", tmp_path / "any" / "ledger.toml"
     ended = command("ledger", "add", kept, "--reason", "known", "--ledger", one)
     assert f"{kept} is expected from now on, in twenty_six.py::test_operator[name='relu'] only" in ended.output

@@ -1,4 +1,4 @@
-"""Tests that need pytest's fixtures run in campaigns and worker processes, under the names that pytest has for them."""
+"""Tests that need pytest's fixtures run in campaigns and worker processes, under the names that pytest gives them."""
 
 from __future__ import annotations
 

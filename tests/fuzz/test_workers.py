@@ -1,4 +1,4 @@
-"""The workers of a campaign: their folder, and how long they may take."""
+"""The workers of a campaign: their working folder and their time limits."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def test_workers_start_although_their_server_is_killed_meanwhile_but_not_for_eve
                 workers.prepare()
     finally:
         workers.close()
-    # A server may be gone already when it is asked, which starts another one at once.
+    # A server may have ended before a request; then another one is started at once.
     assert len(killed) >= min(times, _LOST_AT_START)
 
 
 class _AlwaysGone(Server):
-    """A server that has ended whenever it is asked."""
+    """A server that has ended before each request."""
 
     def _sent(self, *_):
         raise BrokenPipeError
@@ -99,7 +99,7 @@ def test_what_a_killed_campaign_left_is_removed_in_the_end_and_nothing_of_others
 
 
 class Silent:
-    """A process that says nothing."""
+    """A process that sends no messages."""
 
     close = staticmethod(lambda: None)
 
@@ -118,7 +118,7 @@ def test_another_worker_goes_on_while_one_seems_to_hang(tmp_path, monkeypatch, i
     pool.start(Explore(Where(tmp_path / "t.py", "t", 0), range(5), 0.4))
     now[0] += 5.0
     seen.append(pool.slots)
-    pool._longest = 30.0  # that is not long for what is tested here
+    pool._longest = 30.0  # short enough for this test
     seen.append(pool.slots)
     pool._workers[0].task = None
     pool.start(DiagnoseDeath(Where(tmp_path / "t.py", "t", 0), 1, Identity(*"abcdef"), "", thorough=True))
@@ -129,7 +129,7 @@ def test_another_worker_goes_on_while_one_seems_to_hang(tmp_path, monkeypatch, i
 
 @pytest.fixture
 def losing(tmp_path, monkeypatch):
-    """A pool whose workers never say anything, with what they do."""
+    """Return a pool whose workers never send messages, and the list of their tasks."""
     pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 2)
     monkeypatch.setattr(pool, "_new", lambda: _Worker(Silent(), tmp_path / "log"))
     tasks = [Explore(Where(tmp_path / "t.py", name, 0), range(5), 0.4) for name in "abcd"]
@@ -153,7 +153,7 @@ def test_what_was_being_done_is_done_again_when_the_server_is_lost_however_much_
 def test_a_campaign_goes_on_however_often_its_server_is_lost_if_its_workers_start_in_between(losing):
     pool, _ = losing
     for _ in range(2 * _LOST):
-        pool._lost_with.clear()  # of other tasks each time
+        pool._lost_with.clear()  # tasks differ each time
         lose(pool)
 
 
@@ -176,7 +176,7 @@ def test_a_task_that_many_servers_are_lost_with_is_given_up(losing):
 
 
 class Listening:
-    """A process that says nothing, and to which things can be sent."""
+    """A process that sends no messages and accepts some."""
 
     def __init__(self):
         self.sent = []
@@ -191,7 +191,7 @@ class Listening:
 
 @pytest.fixture
 def waiting(tmp_path):
-    """Workers of which one explores `test` in a process that does not answer."""
+    """Return workers of which one explores `test` in a process that does not answer."""
 
     class Pool(Workers):
         def _new(self):
@@ -214,7 +214,7 @@ def test_a_test_has_its_own_deadline(waiting, test, seconds):
 
 def test_what_is_no_trial_has_the_time_that_any_test_has(waiting):
     pool, worker = waiting("quick")
-    assert list(pool._handle_timeout(0)) == []  # it imports the test file, or sets up
+    assert list(pool._handle_timeout(0)) == []  # it imports the test file, or runs its set-up
     assert worker.seconds == 20.5
     ((_, death),) = pool._handle_timeout(0)
     assert (death.symptom, death.index) == ("hang", None)
@@ -239,7 +239,7 @@ def test_a_trial_whose_calls_have_returned_is_judged_as_long_as_that_takes(waiti
     crumb.judging()
     assert list(pool._handle_timeout(0)) == []
     assert worker.seconds == 20.5 + DIAGNOSIS
-    ((_, death),) = pool._handle_timeout(0)  # not for ever: it may hang in a replay
+    ((_, death),) = pool._handle_timeout(0)  # with a limit, because it may hang in a replay
     assert (death.symptom, death.index) == ("hang", 1)
     crumb.close()
 

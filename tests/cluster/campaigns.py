@@ -1,4 +1,4 @@
-"""What tests of campaigns on a cluster share: one command in a session of its own, and what it came to."""
+"""For tests of campaigns on a cluster: a command in its own session, and its results."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from autotest.storage.store import Store, Stored
 
-#: One operator is wrong, two kill the process, and three are right.
+#: Of six operators one is wrong, two kill the process, and three are right.
 SIX = "'relu' or 'sinh' or 'erf' or 'exp' or 'tanh' or 'cos'"
 
 
 @dataclasses.dataclass
 class Campaign:
-    """One command, in a session of its own."""
+    """One command in its own session."""
 
     process: subprocess.Popen[str]
     folder: Path
@@ -39,12 +39,12 @@ class Campaign:
 
     @property
     def renamed(self) -> set[str]:
-        """What was announced and, looked into, turned out to be another finding."""
+        """The announced findings that the diagnosis identified as other findings."""
         return {line.split()[0] for line in self.output.splitlines() if " was diagnosed as " in line}
 
     @property
     def trials(self) -> dict[str, int]:
-        """Trials of each test, those that died among them."""
+        """The number of trials of each test, including those that died."""
         told = json.loads((self.folder / "out.json").read_text())
         return {test["test"]: test["trials"] for test in told["tests"]}
 

@@ -1,4 +1,4 @@
-"""Where a cluster is said to be: what cannot be reached or used is told in one sentence, with what to do."""
+"""Addresses of clusters: if one cannot be reached or used, one sentence says so and what to do."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_wrong_address_is_told_in_one_sentence(command, where, said):
 
 
 class _Refusing(types.SimpleNamespace):
-    """Stands for Ray where a cluster takes nobody on, or an agent does not start there."""
+    """Replaces Ray by a cluster that accepts no connection, or that starts no agent."""
 
     def __init__(self, error: Exception, *, joined: bool) -> None:
         super().__init__(error=error, joined=joined)
@@ -131,7 +131,7 @@ def test_groups_of_machines_are_asked_for_with_a_cluster_only(command, option):
 
 
 def parted_from(address: str) -> RayEngine:
-    """An engine that has asked an agent something, when its connection to Ray ends."""
+    """Return an engine with a request to an agent, whose connection to Ray then ends."""
 
     def fails(*arguments: object, **options: object) -> None:
         raise ConnectionError("Ray Client is not connected. Please connect by calling `ray.init`.")

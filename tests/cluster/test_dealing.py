@@ -1,4 +1,4 @@
-"""Tasks of a campaign dealt out to agents that are slow, different, or not there any more."""
+"""How tasks of a campaign are distributed to agents that are slow, different, or lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HERE = Where(Path("test_x.py"), "test_x.py::test_x", 0)
 
 @pytest.fixture
 def started(tmp_path: Path) -> Callable[..., Cluster]:
-    """``started(a=(2, Idle), b=(1, Idle))``: an executor on machines of these names; it is closed in the end."""
+    """Return ``started(a=(2, Idle), b=(1, Idle))``, which makes an executor on machines of these names."""
     made: list[Cluster] = []
 
     def start(jobs: int | None = None, **machines: tuple[int, Callable[[], Idle]]) -> Cluster:
@@ -47,7 +47,7 @@ def tasks(count: int) -> list[Explore]:
 
 
 def carried_out(executor: Cluster, given: list[Explore]) -> list[tuple[Task, Result]]:
-    """What comes of `given`, and of nothing else, for some time after all of it came."""
+    """Return the results of the tasks `given`, and of others that arrive soon after the last one."""
     finished: list[tuple[Task, Result]] = []
     for task in given:
         executor.start(task)
@@ -74,7 +74,7 @@ def test_no_more_workers_than_asked_for_are_used(started):
 
 
 class _Mortal(Idle):
-    """Ends with the third task that it is given, once."""
+    """Ends at its third task, once."""
 
     def __init__(self, ended: list[str]) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ def test_a_machine_that_loses_every_agent_is_left_out_and_told_of(started, monke
 
     executor = started(good=(1, Idle), bad=(4, Dying))
     assert indices(carried_out(executor, tasks(40))) == list(range(40))
-    while len(executor.machines()) == 1:  # as long as the bad one has not lost five
+    while len(executor.machines()) == 1:  # as long as the bad machine has not lost five
         executor.start(tasks(1)[0])
         executor.wait(0.01)
     assert executor.machines()[1] == "left out: bad: its workers ended 5 times: no memory left"
@@ -165,7 +165,7 @@ def test_an_agent_with_another_copy_of_the_library_is_refused(started):
 
 
 class _Slow(Idle):
-    """Works only when it may."""
+    """Works only when the test allows it."""
 
     def __init__(self, may: threading.Event) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class _Slow(Idle):
 def test_a_straggler_does_not_hold_up_the_end_and_its_late_result_does_not_count(started, monkeypatch):
     monkeypatch.setattr(cluster_module, "AT_LEAST", 0.1)
     may = threading.Event()
-    # Whoever gets the last task is slow; the other one gets it, too, and is not.
+    # The agent that gets the last task first is slow; the other agent gets it, too, and is fast.
     slow: list[_Slow] = []
 
     def first_is_slow() -> Idle:
@@ -225,7 +225,7 @@ def test_a_campaign_whose_cluster_is_gone_ends_with_a_sentence(started, monkeypa
 
 
 def test_a_hang_that_is_looked_into_does_not_keep_other_findings_waiting(started):
-    # As with workers of this machine: whoever looks into a hang waits for its deadline.
+    # As with workers of this machine, the diagnosis of a hang waits for its deadline.
     may = threading.Event()
 
     class Waiting(Idle):
@@ -256,13 +256,13 @@ def test_a_machine_whose_workers_seem_to_hang_explores_with_as_many_others(start
     assert executor.machines()[0].startswith("2 workers on 1 machine")
 
 
-#: What another group of machines has.
+#: The versions of another group of machines.
 OTHER = "torch 2.0.1 / nothing 1 on cpu and cuda"
 
 
 @pytest.fixture
 def two_groups(tmp_path: Path) -> Iterator[Cluster]:
-    """Three workers of one group and two of another, of which both take part."""
+    """Return three workers of one group and two of another; both take part."""
     machines = {"a": (2, Idle), "b": (1, Idle), "c": (2, lambda: Idle(group=OTHER))}
     given = package(Conditions(tmp_path), [], tmp_path)
     with contextlib.closing(Cluster(Threads(machines), given, tmp_path, each=True)) as executor:
@@ -316,7 +316,7 @@ def test_units_are_dealt_to_every_group_and_come_back_with_its_name(two_groups):
 
 
 class _Waits(Idle):
-    """Does not come to the end before another machine did something."""
+    """Does not finish before another machine has done something."""
 
     def __init__(self, other: threading.Event) -> None:
         super().__init__()
@@ -330,7 +330,7 @@ class _Waits(Idle):
 
 
 class _Sets(Idle):
-    """Says that it did something, and is of another group."""
+    """Reports that it has done something, and belongs to another group."""
 
     def __init__(self, event: threading.Event) -> None:
         super().__init__(group=OTHER)
@@ -371,7 +371,7 @@ def test_a_group_whose_machines_are_gone_is_told_when_the_others_have_done_every
 
 
 class _Explaining(Idle):
-    """Says of a finding where it was looked into."""
+    """Reports for each finding where it was diagnosed."""
 
     def result(self, task: Any) -> Any:
         assert isinstance(task, ExplainTask)

@@ -1,4 +1,4 @@
-"""Every engine of a cluster keeps the same contract, and one of processes alone is short."""
+"""Every cluster engine satisfies the same contract, and an engine of local processes takes few lines."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_processes_of_the_standard_library_keep_the_contract_in_less_than_a_hund
 @pytest.mark.usefixtures("importable_elsewhere")
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 def test_ray_keeps_the_contract():
-    # In a process of its own: Ray leaves threads and handlers of signals behind.
+    # In a separate process, because threads and signal handlers of Ray remain.
     asked = [sys.executable, "-m", "tests.support.engine_contract"]
     told = subprocess.run(asked, check=False, capture_output=True, text=True)
     assert told.returncode == 0, told.stdout + told.stderr
@@ -78,7 +78,7 @@ def test_a_campaign_on_agents_in_processes_comes_to_what_one_here_comes_to(tmp_p
         with contextlib.closing(executor):
             executor.prepare()
             Campaign(progress, Plan(7, trials=12), executor, NullObserver()).run()
-        # How many trials die before a call is set aside, or are under way then, depends on who is asked when.
+        # How many trials die before a call is avoided, or run at that time, depends on the order of requests.
         dead = {identity: times for identity, times in progress.seen.items() if identity.symptom in DEADLY}
         assert sum(test.died for test in progress.tests) == sum(dead.values())
         return {**progress.seen, **dict.fromkeys(dead, 1)}, [test.tried for test in progress.tests]

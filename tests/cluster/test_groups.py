@@ -1,4 +1,4 @@
-"""What ran on several groups of machines is told in a column each, and campaigns of groups run side by side."""
+"""Reports have a column for each group of machines, and campaigns of several groups run side by side."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def on_a_group(workers: int, accepted: int, *seen: tuple[FindingRecord, int]) ->
 
 @pytest.fixture
 def both() -> CampaignProgress:
-    """`relu` is wrong everywhere, `exp` dies on one group only."""
+    """`relu` is wrong on all groups, and `exp` crashes on one group only."""
     return combined(
         {
             CPU: on_a_group(12, 100, (found(VALUE, RELU), 9)),
@@ -122,7 +122,7 @@ def test_json_junit_markdown_and_the_page_tell_the_groups_apart(both):
 
 
 def judged(group: str, samples: int, *divergent: str) -> Cell:
-    """What one group of machines hands in of a unit."""
+    """Return what one group of machines returns for a unit."""
     cell = Cell(accepted=samples)
     for key in divergent:
         cell.diverged(CellDivergence("value", key, key, "sample 1", samples=2))
@@ -147,7 +147,7 @@ def test_a_sweep_tells_which_group_saw_a_divergence_also_after_it_was_resumed():
     told = sweep_text.summary(swept, listed)
     assert ["relu:", "value", "-", "2x"] in [line.split() for line in told.splitlines()], told
     rows = [line.split() for line in told.splitlines() if line.startswith("relu: value")]
-    assert len(rows) == 1  # what all saw is no difference between them
+    assert len(rows) == 1  # a result that all groups have is not a difference between them
 
 
 def test_accounts_of_gradients_have_a_column_a_group():
@@ -159,7 +159,7 @@ def test_accounts_of_gradients_have_a_column_a_group():
 
 
 class _Executor:
-    """Has run whatever it is given, unless it was told otherwise."""
+    """Claims to have run each task, unless the test prescribes another result."""
 
     slots, diagnosis_slots = 1, 1
 
@@ -231,7 +231,7 @@ def test_a_campaign_of_groups_goes_on_where_each_of_them_was(tmp_path):
             whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=trials), NullObserver(), begun)
         assert failure is None
         assert {name: part.accepted for name, part in whole.groups.items()} == dict.fromkeys(there, trials)
-    # Machines that were not there before begin with the first trial.
+    # Machines that were absent before begin with the first trial.
     assert sorted(tried) == [(group, index) for group in (CPU, CUDA) for index in range(9)]
     with contextlib.closing(History(tmp_path)) as history, pytest.raises(UsageError, match="no campaign of shard 1/1"):
         history.last("1/1")

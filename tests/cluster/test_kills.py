@@ -1,4 +1,4 @@
-"""Ten kills of whatever a campaign on a cluster consists of, each of which must really strike."""
+"""Ten kills of the processes of a campaign on a cluster. Each kill must hit a running process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def descended(pid: int) -> list[tuple[int, str]]:
-    """The processes below `pid` with their command lines, as far down as they go."""
+    """Return all descendants of the process `pid` with their command lines."""
     parents: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -42,7 +42,7 @@ def descended(pid: int) -> list[tuple[int, str]]:
 
 
 def victims(campaign: Campaign, kind: str) -> list[int]:
-    """The processes of a kind that a campaign on a cluster of its own has now."""
+    """Return the present processes of one kind of a campaign on its own cluster."""
     if kind == "driver":
         return [campaign.process.pid]
     everything = descended(campaign.process.pid)
@@ -55,29 +55,29 @@ def victims(campaign: Campaign, kind: str) -> list[int]:
     return [pid for server in servers for pid, _ in descended(server)]
 
 
-#: Whom ten kills strike, one after the other; the last one is of the command itself, which is resumed to its end.
+#: The kinds of processes to kill, in order. The last one is the command itself, which is then resumed to its end.
 KILLS = ("trial", "agent", "trial", "raylet", "driver", "trial", "agent", "trial", "agent", "driver")
 
 
 def counted(folder: Path) -> dict[str, int]:
-    """How many trials of each test are handed out, as the history has it."""
+    """Return the number of trials of each test that are assigned, according to the history."""
     place = folder / ".autotest" / "history.sqlite"
     if not place.exists():
         return {}
     with contextlib.closing(sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=60)) as history:
         try:
             return dict(history.execute("select test, next from test"))
-        except sqlite3.OperationalError:  # it is being made
+        except sqlite3.OperationalError:  # it is being created
             return {}
 
 
 def no_deaths(announced: set[str]) -> set[str]:
-    """What keeps its key whatever looking into it shows: a death may turn out to be that of another call."""
+    """Return the findings whose keys diagnosis does not change. A death may turn out to be that of another call."""
     return {key for key in announced if "-out-of-memory-" not in key and "-crash-" not in key}
 
 
 def until(campaign: Campaign, happened: Callable[[], Any]) -> Any:
-    """What `happened` says as soon as it is true; fails when the campaign ends before."""
+    """Return the result of `happened` as soon as it is true; fail if the campaign ends before."""
     while not (said := happened()):
         assert campaign.process.poll() is None, campaign.ended().output
         time.sleep(0.1)
@@ -85,14 +85,14 @@ def until(campaign: Campaign, happened: Callable[[], Any]) -> Any:
 
 
 def strike(campaign: Campaign, kind: str, chance: random.Random) -> Any:
-    """Kill a process of a kind, when the campaign works again after what was killed before."""
+    """Kill a process of one kind as soon as the campaign works again after the previous kill."""
     aim = sum(counted(campaign.folder).values()) + chance.randrange(1, 200)
     until(campaign, lambda: sum(counted(campaign.folder).values()) >= aim)
     return until(campaign, lambda: struck(campaign, kind, chance))
 
 
 def struck(campaign: Campaign, kind: str, chance: random.Random) -> str:
-    """Kill one process of a kind; its kind when it was alive and is not any more, "" when there was none."""
+    """Kill one process of a kind. Return the kind if the process was running, and "" if there was none."""
     found = victims(campaign, kind)
     if not found:
         return ""
@@ -109,7 +109,7 @@ def struck(campaign: Campaign, kind: str, chance: random.Random) -> str:
 
 
 def _state(pid: int) -> str:
-    """The letter by which Linux tells whether a process runs; X for one that is gone."""
+    """Return the letter of the state of a process in Linux; X if the process does not exist."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -134,7 +134,7 @@ def test_ten_kills_lose_nothing_that_was_announced_and_count_nothing_twice(fuzz)
             announced |= campaign.announced
             renamed |= campaign.renamed
             assert no_deaths(announced) <= campaign.kept.keys(), hit
-            # The last time, as many trials are left as show that none is missing; however fast this machine is.
+            # In the last run, enough trials are left to show that none is missing, however fast this machine is.
             trials = 10**6 if len(hit) < len(KILLS) else max(counted(campaign.folder).values()) + 20
             campaign = command("--trials", trials, "--resume")
     assert tuple(hit) == KILLS
@@ -142,7 +142,7 @@ def test_ten_kills_lose_nothing_that_was_announced_and_count_nothing_twice(fuzz)
     announced |= campaign.announced
     renamed |= campaign.renamed
     assert campaign.process.returncode == 1, campaign.output
-    # A trial that was killed here is told as a death, and what it turns out to be when it is run again is said, too.
+    # A trial that was killed here is reported as a death, and so is the result of running it again.
     assert announced - renamed <= campaign.kept.keys()
     assert {"relu", "sinh", "erf"} <= {entry.finding.operator for entry in campaign.kept.values()}
     came_to = campaign.trials

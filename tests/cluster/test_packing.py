@@ -1,4 +1,4 @@
-"""What goes to an agent and comes back: test files by their place, findings as files."""
+"""What is sent to an agent and back: test files by their paths, and findings as files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HERE = Where(Path("tests/test_x.py"), "test_x.py::test_x", 0)
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory of the driver, where its store is."""
+    """Return the working directory of the driver, which contains its store."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -1,4 +1,4 @@
-"""Campaigns on a real cluster of Ray: they find what others find, whatever dies meanwhile."""
+"""Campaigns on a real Ray cluster find the same as others, even if parts of the cluster die meanwhile."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.cluster.conftest import SUITE, RayCluster, in_session
 
 pytestmark = [
     pytest.mark.usefixtures("importable_elsewhere"),
-    # Not by importing it: that takes seconds, and Ray is only for the processes that these tests start.
+    # Without importing Ray, which takes seconds: only processes that these tests start use it.
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
 ]
 
 
 def what_it_is(entry: Stored) -> tuple[Any, ...]:
-    """A finding without what depends on when it was found."""
+    """Return a finding without the parts that depend on when it was found."""
     finding = entry.finding
     return finding.identity, finding.test, [item.message for item in finding.mismatches], finding.verdict
 
@@ -48,7 +48,7 @@ engine.close()
 @pytest.mark.slow
 def test_below_uv_run_ray_is_given_nothing_of_the_working_directory(tmp_path, importable_elsewhere):
     (tmp_path / "connected.py").write_text(CONNECTED)
-    # A shell whose command line begins as that of uv does; what it runs is below it.
+    # A shell whose command line begins like that of uv, with the command as its child.
     (tmp_path / "run").write_text(f"{sys.executable} connected.py\nexit $?\n")
     ran = subprocess.run(["uv", "run"], executable="/bin/sh", cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "runtime environment: {}\n" in ran.stdout, ran.stderr
@@ -60,7 +60,7 @@ def test_one_worker_four_here_and_four_on_ray_run_the_same_trials_and_find_the_s
     ways = {"one": ("--jobs", 1), "four": ("--jobs", 4), "ray": ("--jobs", 4, "--executor", "ray")}
     runs = {}
     for name, options in ways.items():
-        # What was found is compared; that scripts are run where the workers are is seen on Ray.
+        # The findings are compared. On Ray, scripts must have been verified where the workers are.
         verify = {"AUTOTEST_VERIFY": "1" if name == "ray" else "0"}
         runs[name] = fuzz(SUITE, "-k", SIX, "--trials", 30, "--seed", 7, *options, folder=name, **verify).ended()
         assert runs[name].process.returncode == 1, runs[name].output
@@ -73,7 +73,7 @@ def test_one_worker_four_here_and_four_on_ray_run_the_same_trials_and_find_the_s
         assert {key: what_it_is(entry) for key, entry in other.kept.items()} == {
             key: what_it_is(entry) for key, entry in one.kept.items()
         }
-    # What came from an agent tells of this machine's folder, and was run in a fresh interpreter there.
+    # The finding of an agent names the folder on this machine, and was verified in a new interpreter there.
     for key, entry in runs["ray"].kept.items():
         assert f"python .autotest/failures/{key}/repro.py (verified in a fresh interpreter)" in entry.report
     assert "4 workers on 1 machine of the cluster: torch" in runs["ray"].output
@@ -142,8 +142,8 @@ def test_each_group_of_machines_runs_the_same_and_has_a_column_of_the_report(
     suites = {suite.get("name"): suite.get("failures") for suite in ET.parse(campaign.folder / "out.xml").getroot()}
     assert suites == {f"autotest fuzz on {first}": "2", f"autotest fuzz on {second}": "1"}
 
-    # The same column in what a sweep and the gradient account tell. What this process's own frameworks would not show
-    # is looked into where it was seen.
+    # Sweeps and gradient accounts have the same column. A finding that this process's frameworks would not show
+    # is diagnosed where it was found.
     monkeypatch.setenv("TESTS_RELEASE", "2")
     swept = ("sweep", "-k", "relu/function/float32", "--json", "map.json", "--each-group")
     assert re.search(r"^Group +A +B$", told_by(tmp_path, *swept, where=where, candidate="released"), re.MULTILINE)
@@ -159,7 +159,7 @@ def test_each_group_of_machines_runs_the_same_and_has_a_column_of_the_report(
 
 
 def begun(folder: Path, *arguments: object, where: str, candidate: str = "mixed") -> subprocess.Popen[str]:
-    """A command with its workers at `where`, in a session of its own."""
+    """Start a command with its workers at `where`, in a new session."""
     command = [sys.executable, "-m", "autotest", *map(str, arguments), "--executor", where]
     environment = {**os.environ, "AUTOTEST_CANDIDATE": f"tests.support.deadly:{candidate}"}
     return subprocess.Popen(
@@ -174,7 +174,7 @@ def begun(folder: Path, *arguments: object, where: str, candidate: str = "mixed"
 
 
 def told_by(folder: Path, *arguments: object, where: str, candidate: str = "mixed") -> str:
-    """What a command says with its workers at `where`, in a session that has no process left afterwards."""
+    """Return the output of a command with its workers at `where`; assert that no process of its session remains."""
     process = begun(folder, *arguments, where=where, candidate=candidate)
     output = process.communicate()[0]
     assert process.returncode in (0, 1, 2), output
@@ -183,10 +183,10 @@ def told_by(folder: Path, *arguments: object, where: str, candidate: str = "mixe
 
 
 def judged(place: Path) -> int:
-    """How many units of a sweep were judged to their end, as its journal has it."""
+    """Return the number of units of a sweep that are complete, according to its journal."""
     try:
         return len(journal.read(place)[1])
-    except UsageError:  # there is none yet
+    except UsageError:  # it does not exist yet
         return 0
 
 
@@ -216,10 +216,10 @@ def test_a_sweep_on_ray_that_was_killed_and_resumed_comes_to_what_one_here_comes
 
 
 def of_how_many_tests(folder: Path) -> int:
-    """Of how many tests a command that runs has stored the account."""
+    """Return the number of tests whose account a running command has stored."""
     try:
         return len(list(records.read(folder / "gradients" / "last")[1]))
-    except OSError:  # none yet
+    except OSError:  # it does not exist yet
         return 0
 
 
@@ -230,7 +230,7 @@ def test_the_accounts_of_gradients_on_ray_that_were_killed_and_resumed_are_those
     asked = ("gradients", SUITE, "--trials", 1, "-k", SIX, "--jobs", 2)
     here = told_by(tmp_path, *asked, where="local")
     killed = begun(tmp_path, *asked, where="ray")
-    # Those kept here are replaced when the command begins, and then there is one test after the other.
+    # The stored ones are removed when the command begins, and then the tests are stored one after the other.
     while not 0 < of_how_many_tests(quick) < 6 and killed.poll() is None:
         time.sleep(0.05)
     killed.kill()

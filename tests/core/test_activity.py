@@ -1,4 +1,4 @@
-"""One line tells what goes on, on a terminal only, and nothing of it is left."""
+"""The activity line is shown on terminals only, and is erased at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.report.activity import doing, shown_on
 
 
 class Terminal(io.StringIO):
-    """Keeps what was written; a terminal unless it is said not to be."""
+    """Collects what is written. It is a terminal by default."""
 
     tty = True
 

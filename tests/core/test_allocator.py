@@ -1,4 +1,4 @@
-"""Memory that nobody has written to holds what was asked for, and nothing is filled afterwards."""
+"""Uninitialised memory is filled with the chosen bytes inside of the block, and not afterwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autotest.base.allocator import unwritten_memory
 @pytest.mark.parametrize("byte", [0x00, 0x7F, 0xFF])
 def test_memory_consists_of_that_byte_until_it_is_written_to(byte: int) -> None:
     with unwritten_memory(byte):
-        # Of an odd size, and small enough to be cut out of what is there, which the system has not cleared.
+        # An odd size, and so small that the memory is taken from the heap, which the system does not clear.
         found = np.empty(12_345, np.uint8)
         assert (found == byte).all()
         found[:] = 3

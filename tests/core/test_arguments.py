@@ -1,4 +1,4 @@
-"""Containers that test bodies really give: what is dual in them is unwrapped on both sides."""
+"""Dual objects in containers, as test bodies use them, are unwrapped on both sides."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_each_side_writes_into_a_buffer_of_its_own():
         buffer.seek(0)
         return again + torch.load(buffer)
 
-    # What the candidate saves is longer and begins otherwise: neither side can read the other's.
+    # The candidate writes a longer file with another beginning, so that neither side can read the other's.
     fault = FaultyTorch({"save": lambda save: saved_behind_a_mark, "load": lambda load: loaded_behind_a_mark})
     outcome = trial(body, fault)
     assert agrees(outcome)

@@ -1,4 +1,4 @@
-"""What holds while trials run, and is as it was before when they are over."""
+"""The state that is set while trials run, and restored afterwards."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_default_dtype_that_a_failing_body_set_is_neither_sides_afterwards(qui
     @autotest(n=2, pair=lambda: pair("torch", "oneflow"))
     def test_other_default():
         torch.set_default_dtype(torch.float64)
-        return torch.lgamma(torch.ones(2, requires_grad=True))  # which has no gradient in OneFlow
+        return torch.lgamma(torch.ones(2, requires_grad=True))  # its result has no gradient in OneFlow
 
     with pytest.raises(Divergence):
         test_other_default()

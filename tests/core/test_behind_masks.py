@@ -1,4 +1,4 @@
-"""Each side draws its own mask of a dropout. What is computed from it, and its gradients, are compared all the same."""
+"""Each side draws its own mask of a dropout. What is computed from it, and its gradients, are compared nevertheless."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def in_a_training_step():
     return torch.exp(model(torch.sin(x)))
 
 
-#: What draws otherwise than by a mask of zeros: its result is given, and no gradient passes it.
+#: Functions that draw something else than a mask of zeros. Their result becomes an input, and no gradient passes.
 def another_slope_for_each_element():
     return torch.exp(torch.nn.functional.rrelu(rows(), training=True))
 

@@ -1,4 +1,4 @@
-"""Python's and NumPy's own generators are seeded for every trial whose body draws from them, and for no other."""
+"""Python's and NumPy's own generators are seeded for each trial whose body draws from them, and only for these."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from autotest.trials import body_generators
 from autotest.trials.body_generators import BodyGenerators
 
-# ruff: noqa: NPY002 - what is tested
+# ruff: noqa: NPY002 - these generators are tested
 
 
 @pytest.fixture(autouse=True)
@@ -68,4 +68,4 @@ def test_a_body_that_draws_nothing_runs_once_a_trial_and_is_seeded_once():
     for seed in range(10):
         generators.run(seed, lambda: (runs.append(0), states.add(random.getstate()[1][:-1])))
     assert len(runs) == 10
-    assert len(states) == 2  # the numbers behind a seed are worked out when the first of them is asked for
+    assert len(states) == 2  # the state of a seed is computed when the first number is drawn

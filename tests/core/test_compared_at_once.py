@@ -1,4 +1,4 @@
-"""Trials of an asynchronous candidate wait for each other, and are told of as if each had been compared by itself."""
+"""Trials of an asynchronous candidate are compared together and reported as if each had been compared alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.running import trials
 
 
 class Late(FaultyTorch):
-    """torch that is said to be asynchronous, whose results are read by `values` as one that is."""
+    """torch that claims to be asynchronous; its results are read by `values`, as those of OneFlow are."""
 
     asynchronous = True
     readings = 0
@@ -25,7 +25,7 @@ class Late(FaultyTorch):
 
 
 def third_is_wrong():
-    """A faulty relu that is wrong the third time that it is called."""
+    """torch whose relu is wrong in its third call."""
     calls = itertools.count(1)
     return {"relu": lambda relu: lambda x: relu(x) + (next(calls) == 3)}
 
@@ -46,7 +46,7 @@ def test_a_synchronous_candidate_is_compared_after_each_trial(tmp_path):
 
     with pytest.raises(Divergence):
         trials(body, tmp_path, FaultyTorch(third_is_wrong()), n=10)
-    assert next(ran) == 4  # once more to look for what the body tells one side alone, since no replay shows it
+    assert next(ran) == 4  # run again to look for settings of one side only, because no replay shows the mismatch
 
 
 def test_the_trial_that_differs_is_the_one_that_is_told_of(tmp_path):

@@ -1,4 +1,4 @@
-"""`@autotest` under unittest and pytest, and what it says of bad arguments."""
+"""`@autotest` under unittest and pytest, and its errors for bad arguments."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class TestUnittestClass(unittest.TestCase):
 
 
 class Failing(unittest.TestCase):
-    """Run by the tests below, and not by itself."""
+    """Run by the tests below, and not collected."""
 
     __test__ = False
 
@@ -402,7 +402,7 @@ def test_refused_bodies_fail_with_a_reason(against):
 
 
 class WithoutSelf(unittest.TestCase):
-    """Run by the test below, and not by itself."""
+    """Run by the test below, and not collected."""
 
     __test__ = False
 

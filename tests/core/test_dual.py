@@ -1,4 +1,4 @@
-"""Dual objects: whatever a test body does to one is done on both sides and written down."""
+"""Everything that a test body does to a dual object is done on both sides and recorded."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_operators_give_what_torch_gives_on_both_sides(write, expected):
 
 
 def test_an_operator_that_is_wrong_on_one_side_is_found():
-    assert trial(lambda: twos(3) + 1, FaultyTorch(tensors={"add": plus(1.0)})).mismatches == []  # made by torch.full
+    assert trial(lambda: twos(3) + 1, FaultyTorch(tensors={"add": plus(1.0)})).mismatches == []  # created by torch.full
     found = trial(lambda: random_tensor() + 1, FaultyTorch(tensors={"add": plus(1.0)})).mismatches
     assert [mismatch.symptom for mismatch in found] == ["value"]
 

@@ -1,4 +1,4 @@
-"""The planted faults themselves: torch must stay whole, and a fault must be where it was planted."""
+"""Planted faults are where they were planted, and leave torch itself unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is quoted of an exception: the line that tells, as plain text."""
+"""The line of an exception's message that reports quote, as plain text."""
 
 from __future__ import annotations
 

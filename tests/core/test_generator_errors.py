@@ -1,4 +1,4 @@
-"""An error about a generator names the line of the test, also where the library built it on the test's behalf."""
+"""An error about a generator names the line of the test, even if the library created the generator for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from generators import GeneratorError
 
 
 def two_lines_below():
-    """The place of the statement inside of a `with` that follows the call."""
+    """Return the position of the statement inside of a `with` that follows the call."""
     return f"{__file__}:{sys._getframe(1).f_lineno + 2}:"
 
 

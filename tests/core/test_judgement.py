@@ -1,4 +1,4 @@
-"""What a trial came to is decided in one place: every door gives a failure the same key and the same ledger entry."""
+"""Trials are judged in one place: each way to run them gives a failure the same key and the same ledger entry."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_pytest_and_a_campaign_find_one_failure_under_one_key(tmp_path, monkeypa
     against(faults.wrong_relu())
 
     where = Where(file, TEST, 0)
-    conditions, server = Conditions(directory, verify=False), Server()  # which starts nothing here
+    conditions, server = Conditions(directory, verify=False), Server()  # it starts no process here
     explored = exploring.run_task(Explore(where, range(1), 60.0), conditions, None, server)
     (suspect,) = explored.suspects
     found = exploring.run_task(Diagnose(where, 0, thorough=False), conditions, None, server)

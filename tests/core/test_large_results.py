@@ -1,4 +1,4 @@
-"""Large sizes that the plan chose, and not the test, make no results that take seconds and gigabytes."""
+"""Large sizes that the plan chose, and not the test, do not lead to results that take seconds and gigabytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.faulty import FaultyTorch
 
 
 def watched(seen: list[int]):
-    """A candidate that notes how many elements each of its outer products has."""
+    """A candidate that collects the number of elements of each of its outer products."""
 
     def replacement(outer):
         def noted(one, two):

@@ -1,4 +1,4 @@
-"""Ledgers of known divergences: what is read, what is covered, what is refused."""
+"""Ledgers of known divergences: which files are read, what entries cover, and which files are refused."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_a_ledger_may_be_of_some_versions_of_either_side(tmp_path):
         return bool(find(tmp_path / "test_a.py", candidate, lambda: version, lambda: beside).entries)
 
     assert expected("torch", "2.13.0+cpu", "2.0.1+cu117")
-    assert expected("torch@venv", "2.13.0+cpu (Python 3.11.7)", "2.0.1")  # wherever it is
-    assert expected("torch", "", "")  # which nobody knows
+    assert expected("torch@venv", "2.13.0+cpu (Python 3.11.7)", "2.0.1")  # at any place
+    assert expected("torch", "", "")  # an unknown one
     assert not expected("torch", "2.13.0", "2.13.0")
     assert not expected("torch", "2.0.1", "2.13.0")
     assert not expected("torch:xla", "2.13.0", "2.0.1")

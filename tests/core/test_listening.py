@@ -1,4 +1,4 @@
-"""Who listens to the tests that run, and what is heard."""
+"""Hooks that observe the tests that run, and the events that they get."""
 
 from __future__ import annotations
 

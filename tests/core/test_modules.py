@@ -1,4 +1,4 @@
-"""Modules and optimizers: parameters, buffers, nested modules and their gradients, on both sides alike."""
+"""Modules and optimizers on both sides: parameters, buffers, nested modules and their gradients."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_nested_modules_are_compared_by_dotted_name():
 
     outcome = trial(body)
     assert agrees(outcome)
-    # A part is named after the object that the test made first.
+    # A part is named after the object that the test created first.
     assert {".weight.grad", ".running_mean", ".num_batches_tracked"} <= compared_names(outcome)
 
 

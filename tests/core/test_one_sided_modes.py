@@ -1,4 +1,4 @@
-"""A body that tells one framework alone to compute otherwise is at fault itself, and no candidate is accused."""
+"""If a body changes a mode of one framework only, the body is wrong, and the candidate is not accused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.running import trials
 
 
 class OfItsOwn(FaultyTorch):
-    """torch as another framework would be: what is told to the real torch reaches none of its `matmul` and `ones`."""
+    """torch as an independent framework: settings of the real torch have no effect on its `matmul` and `ones`."""
 
     def __init__(self) -> None:
         def matmul(real: Any) -> Any:
@@ -90,7 +90,7 @@ def test_gradients_that_the_candidate_alone_was_told_not_to_record_are_told_as_t
 
 
 def wrong_at_first(real: Any) -> Any:
-    """`real`, but for its first call, so that no replay shows what was wrong."""
+    """The same as `real` except in the first call, so that no replay shows the fault."""
     calls = []
 
     def called(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The environment that a run is given."""
+"""Options from environment variables."""
 
 from __future__ import annotations
 

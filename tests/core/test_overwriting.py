@@ -1,4 +1,4 @@
-"""What a call overwrites is compared all the same, as it was before."""
+"""A value that a call overwrites is compared nevertheless, as it was before the call."""
 
 from __future__ import annotations
 

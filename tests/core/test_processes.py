@@ -1,4 +1,4 @@
-"""What holds across processes: the same trials everywhere, and importing costs no framework."""
+"""Trials are the same in all processes, and importing the library imports no framework."""
 
 from __future__ import annotations
 

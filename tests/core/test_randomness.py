@@ -1,4 +1,4 @@
-"""Which contents nobody specifies, by call."""
+"""Which calls return unspecified contents."""
 
 from __future__ import annotations
 

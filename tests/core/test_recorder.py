@@ -1,4 +1,4 @@
-"""What is written down: the calls of a test body, with arguments that a replay can use."""
+"""What is recorded: the calls of a test body, with arguments that a replay can use."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_nothing_is_recorded_after_the_end_of_the_trial():
 
 
 class Told:
-    """Notes which side is about to run which calls."""
+    """Collects which side is about to run which calls."""
 
     def __init__(self):
         self.calls = []
@@ -186,7 +186,7 @@ def test_an_attribute_that_the_reference_refuses_rejects_the_trial():
 
 
 class Entered:
-    """A context that counts how often it is entered and left; one that is refused cannot be entered."""
+    """A context manager that counts how often it is entered and left, or refuses to be entered."""
 
     def __init__(self, refused):
         self.refused, self.entered, self.left = refused, 0, 0

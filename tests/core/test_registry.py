@@ -1,4 +1,4 @@
-"""Frameworks by name, and one sentence when there is none."""
+"""Frameworks are found by name; if there is none of a name, the error is one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reference refuses: when it is the test's mistake, and how reasons are counted."""
+"""Refusals of the reference: which are mistakes of the test, and how reasons are counted."""
 
 from __future__ import annotations
 

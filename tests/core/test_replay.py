@@ -1,4 +1,4 @@
-"""Replays: a recorded program, run again on one framework, gives what the trial gave."""
+"""A replay of a recorded program on one framework gives the results of the trial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.running import agrees, trial
 
 
 def sides(body, seed=0):
-    """The recorder of a trial, and its program run again."""
+    """Return the recorder of a trial, and the replay of its program."""
     outcome = trial(body, seed=seed)
     assert agrees(outcome)
     replayed = replay(outcome.program, TorchFramework())

@@ -1,4 +1,4 @@
-"""Which parts of a report a terminal shows in colour; the report itself has none."""
+"""Which parts of a report are coloured on a terminal. The stored report has no colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run needs is handed down: nothing below its door asks the environment for a framework."""
+"""A run passes its context down: only entry points read the framework from the environment."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def body():
 
 @pytest.fixture
 def no_such_candidate(monkeypatch):
-    """The environment names a candidate that nobody can make."""
+    """Name a candidate in the environment that cannot be created."""
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "no_such_framework")
 
 
 @pytest.mark.usefixtures("no_such_candidate")
 def test_a_pair_that_was_handed_in_is_diagnosed_and_shrunk_whatever_the_environment_names(tmp_path):
     candidate = faults.wrong_relu()
-    candidate.fragile = True  # so that its programs would be tried in another process first
+    candidate.fragile = True  # so that its programs are tried in another process first
     context = RunContext(pair_with(candidate), Options(directory=tmp_path, verify=False))
     with pytest.raises(Divergence) as caught:
         run_test(ATest("test_it.py::test_it", body, Settings(n=3)), context)
@@ -48,7 +48,7 @@ def test_a_pair_that_was_handed_in_is_diagnosed_and_shrunk_whatever_the_environm
 
 
 def candidates_name(connection, server):
-    """In a child: which candidate it chooses."""
+    """Run in a child: send the name of the candidate in its environment."""
     connection.send(os.environ["AUTOTEST_CANDIDATE"])
 
 

@@ -1,4 +1,4 @@
-"""The loop of trials: seeds, refusals, what is stored and tried first, the ledger, interruption."""
+"""The loop of trials: seeds, refusals, stored failures that run first, the ledger, interruption."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
 
-#: The seed of trial 0 of "test_it.py::test_it". A stored failure must mean the same in every version, on every machine.
+#: The seed of trial 0 of "test_it.py::test_it". It must be the same in every version and on every machine.
 SEED = 784632299439
 
 
 def seen(into):
-    """A body that notes what it drew."""
+    """Return a body that appends what it drew to the list `into`."""
 
     def body():
         into.append(random(0, 1 << 40).value())
@@ -151,7 +151,7 @@ def test_too_few_accepted_trials_fail_with_the_commonest_reasons(tmp_path):
         trials(body, tmp_path, n=2)
     assert len(ran) == 2 * ATTEMPTS_PER_TRIAL
     assert "accepted 0 of 40 trials; 2 are needed" in str(caught.value)
-    # The numbers differ from trial to trial, the reason does not.
+    # The numbers in the messages differ from trial to trial; they count as the same reason.
     assert "40 x matmul: RuntimeError: mat" in str(caught.value)
 
 

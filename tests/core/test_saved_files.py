@@ -1,4 +1,4 @@
-"""What a body saves into a file, each side saves into one of its own, in every replay and script too."""
+"""If a body saves a file, each side saves its own, also in replays and scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows():
 
 
 def saved_as_a_folder(value, path):
-    """As OneFlow saves: no other framework can write a file of that name then."""
+    """Save a folder, as OneFlow does: no other framework can then write a file of that name."""
     Path(path).mkdir(exist_ok=True)
     plain.save(value, Path(path) / "all")
 
@@ -56,7 +56,7 @@ def test_each_side_saves_into_a_file_of_its_own(tmp_path, written):
     before = kept_elsewhere()
     outcome = trial(body, FaultyTorch(FOLDERS))
     assert agrees(outcome)
-    assert (tmp_path / "a.pt").is_file()  # the body finds what it saved
+    assert (tmp_path / "a.pt").is_file()  # the body finds its file
     assert kept_elsewhere() <= before
     assert not agree(outcome.program, pair_with(FaultyTorch(FOLDERS)), Settings()).mismatches
     assert kept_elsewhere() <= before

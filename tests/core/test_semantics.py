@@ -1,4 +1,4 @@
-"""What a call means is answered by one table, which torch's own schemas agree with."""
+"""The meaning of calls is in one table, which agrees with torch's schemas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def operator(target, *args):
 
 
 def schemas():
-    """The schemas of tensors' methods and functions, but for private ones and those of lists and dicts."""
+    """Return the schemas of functions and methods of tensors, without private ones and those of lists and dicts."""
     for schema in real._C._jit_get_all_schemas():
         namespace, _, name = schema.name.partition("::")
         public = namespace == "aten" and not name.startswith("_")
@@ -37,7 +37,7 @@ def changed(argument):
     return bool(argument.alias_info is not None and argument.alias_info.is_write)
 
 
-#: What the schemas call writing, although no contents change.
+#: Functions that write according to their schemas, although contents do not change.
 ATTRIBUTES_ONLY = {"rename_", "requires_grad_", "retain_grad", "record_stream"}
 
 

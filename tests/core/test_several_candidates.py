@@ -1,4 +1,4 @@
-"""One test against several candidates: the reference runs once, and each candidate replays what it recorded."""
+"""One test against several candidates: the reference runs once, and each candidate replays its record."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def context(folder, *candidates, ledgers=()):
 
 
 def run(body, given, n=3):
-    """Run it; how many trials each candidate agreed in."""
+    """Run the test; return the number of trials in which each candidate agreed."""
     tallies = {}
     with run_hook(lambda test, own, tally: tallies.setdefault(own.pair.candidate.name, tally)):
         run_against_several(ATest("test_it.py::test_it", body, Settings(n=n)), given)
@@ -172,7 +172,7 @@ def test_who_can_take_one_candidate_says_so_of_several(monkeypatch):
 
 
 def doubtful(name, replace):
-    """A candidate with an operator that is otherwise in a way which no oracle has an opinion on."""
+    """A candidate with an operator that differs in a way about which no oracle has an opinion."""
     return candidate(name, replace={"matrix_exp": replace} if replace else {})
 
 

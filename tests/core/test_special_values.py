@@ -1,4 +1,4 @@
-"""Differences that only NaN, infinities and the edge of a domain show have a name of their own, and can be left out."""
+"""Differences that only NaN, infinities or the edge of a domain show have their own symptom, and can be excluded."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from autotest.results.ledger import LedgerEntry
 from tests.support.faulty import FaultyTorch, plus
 from tests.wrong_operators.wrong import as_it_lies
 
-#: A NaN becomes a zero, an infinity stays.
+#: NaN becomes zero, and infinities stay.
 LOSES_NAN = {"relu": lambda relu: lambda x: relu(x.nan_to_num(nan=0.0, posinf=float("inf"), neginf=float("-inf")))}
-#: Nothing but the sign of what is NaN is wrong, which is a truth value.
+#: Only the sign bit of NaN, a truth value, is wrong.
 SEES_NO_NAN = {"isnan": lambda isnan: lambda x: isnan(x) & False}
 
 
 @pytest.fixture(autouse=True)
 def _quick(quick: object) -> None:
-    """No verification, no shrinking."""
+    """Disable verification and shrinking."""
 
 
 def relu() -> object:
@@ -83,7 +83,7 @@ def with_gradient(change):
     return lambda relu: lambda x: relu(x) + change(x)
 
 
-#: What is run, which fault the candidate has, what the difference is called.
+#: A body, the fault of the candidate, and the symptom of the difference.
 CASES = {
     "a NaN is lost": (lambda: torch.relu(tensor(NAN, 1)), LOSES_NAN, "special values"),
     "a NaN comes of an ordinary number": (

@@ -1,4 +1,4 @@
-"""What unittest shows of a failed autotest: the body's lines, and nothing of what ran it."""
+"""The traceback of a failed test under unittest has the lines of the body, and none of the library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Failing(unittest.TestCase):
-    """Run by the tests below, and not by itself."""
+    """Run by the tests below, and not collected."""
 
     __test__ = False
 

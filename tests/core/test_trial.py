@@ -1,4 +1,4 @@
-"""One trial: what is pushed back, what is compared, what ends it."""
+"""One trial: what is backpropagated, what is compared, and what ends it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_in_place_calls_are_compared_through_every_alias():
         return row, same
 
     assert agrees(trial(body))
-    # The base is right on both sides; a view that does not share memory with it shows in the view.
+    # The base is right on both sides. Only the view shows that it does not share memory with the base.
     found = trial(body, FaultyTorch(tensors={"view": returning(lambda view: view.clone())})).mismatches
     assert [mismatch.symptom for mismatch in found] == ["value"]
 

@@ -1,6 +1,6 @@
-"""Whoever draws from Python's and NumPy's own generators goes on after a test where they were before it."""
+"""After a test, Python's and NumPy's own generators continue where they were before it."""
 
-# ruff: noqa: NPY002 - the generators that these tests are about
+# ruff: noqa: NPY002 - these generators are tested
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def seeded() -> None:
 
 def in_the_middle_of_a_pair() -> None:
     seeded()
-    np.random.normal()  # keeps the other one of two numbers that are drawn at once
+    np.random.normal()  # it draws two numbers at once, and keeps the second one
 
 
 def with_another_bit_generator() -> None:

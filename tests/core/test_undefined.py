@@ -1,4 +1,4 @@
-"""How far undefined contents spread: what they reach is no false alarm, what defines them anew is compared again."""
+"""How undefined contents spread. Values computed from them are not compared; once overwritten, they are again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autotest.diagnosis.lockstep import first_divergent
 from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
 from tests.support.running import agrees, trial
 
-#: What is in fresh memory is nobody's fault.
+#: A function whose result contains sevens on one side, as uninitialised memory may.
 SEVENS = returning(lambda tensor: tensor.fill_(7.0))
 
 
@@ -103,9 +103,9 @@ def parameter():
 
 
 def holding():
-    """A module of parameters that are made first, and filled then."""
+    """A module with parameters that are created first and filled later."""
 
-    # The class is made in the trial: at the top of this file, it would ask for the default candidate.
+    # The class is created in the trial, because at the top of this file it would need the default candidate.
     class Holding(torch.nn.Module):
         def __init__(self):
             super().__init__()

@@ -1,4 +1,4 @@
-"""The core on real OneFlow: what the pair of torch with itself cannot show."""
+"""The core with the real OneFlow: behaviour that torch against itself cannot show."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from autotest.processes.abandoned import STALE, own_folder
 
 @pytest.fixture
 def ended() -> int:
-    """The number of a process that has ended."""
+    """Return the id of a process that has ended."""
     process = subprocess.Popen(["true"])
     process.wait()
     return process.pid

@@ -1,4 +1,4 @@
-"""How a forked child ends, and how its parent passes that on."""
+"""How a forked child ends, and how its parent ends in the same way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autotest.processes.child import end_like, run_to_end
 
 
 def exit_code(function: Callable[[], object]) -> int:
-    """How a fork of this process ends that calls `function`."""
+    """Return the exit status of a fork of this process that calls `function`."""
     pid = os.fork()
     if not pid:
         run_to_end(function)

@@ -1,4 +1,4 @@
-"""How a process ended, and how long one is waited for that may hang."""
+"""How the end of a process is described, and how long a process that may hang is waited for."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_kernel_counts_whom_it_kills_for_memory(tmp_path, text, killed):
 
 @pytest.fixture
 def limited():
-    """This process may have 64 GiB of address space; restored afterwards."""
+    """Limit the address space of this process to 64 GiB, and restore the limit afterwards."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (64 << 30, before[1]))
     yield 64 << 30

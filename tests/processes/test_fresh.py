@@ -1,4 +1,4 @@
-"""A script is proved in an interpreter that knows nothing else, and none of its processes is left behind."""
+"""A script is verified in a new interpreter, and none of its processes remains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autotest.results.verification import State, Verification
 from tests.processes.test_server import all_end
 from tests.support import tasks_of_children as tasks
 
-#: Hangs in a child, as the candidate of a script may, and says which processes there are.
+#: A script that prints its process ids and hangs in a child, as the candidate of a script may.
 HANGS = """
 import os, subprocess, sys
 
@@ -88,7 +88,7 @@ def test_no_process_or_file_of_a_script_outlives_whoever_wanted_it_and_was_kille
 
 
 def test_a_script_that_has_told_what_it_saw_may_die_at_its_exit():
-    # As a framework may that is let go of; what it had said before is no less true.
+    # A framework may crash at the exit. The script's earlier output is still valid.
     dies_at_exit = "import atexit, os, sys\natexit.register(os.abort)\n"
     shown = verify(dies_at_exit + "print('DIFFERS: torch gives 0.0, mine 1.0', flush=True)\nsys.exit(1)")
     assert str(shown) == "verified in a fresh interpreter: the script then crashes at exit (SIGABRT)"

@@ -1,4 +1,4 @@
-"""Processes that may die are forked from one that has the frameworks, and none of them is left behind."""
+"""Processes that may die are forked from a server that has imported the frameworks, and none of them remains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.tasks_of_children import alive
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> Iterator[Server]:
-    """A server whose frameworks are missing, so that it starts in no time and forks all the same."""
+    """A server without frameworks: it starts at once, and forks as usual."""
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.no_such_module:framework")
     monkeypatch.setenv("AUTOTEST_REFERENCE", "tests.support.no_such_module:framework")
     made = Server()
@@ -27,7 +27,7 @@ def server(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> Itera
 
 
 def all_end(pids: list[int]) -> bool:
-    """Whether these processes end within some seconds."""
+    """Return whether these processes end within some seconds."""
     end = time.monotonic() + 20
     while any(map(alive, pids)) and time.monotonic() < end:
         time.sleep(0.02)
@@ -78,7 +78,7 @@ def test_a_server_holds_nothing_of_children_that_have_ended(server):
         assert process.status(20) is not None
         process.close()
     patience = time.monotonic() + 20
-    # The one that is asked for last shows that the others were let go of.
+    # The last process shows that the others were released.
     while len(list(descriptors.iterdir())) > 8 and time.monotonic() < patience:
         time.sleep(0.02)
     assert len(list(descriptors.iterdir())) <= 8, "its input and outputs, its owner, and two to be woken by"

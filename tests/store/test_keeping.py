@@ -1,4 +1,4 @@
-"""Where a finding is put whose own place cannot be written, and that it is found there again."""
+"""A finding that cannot be stored in its own folder is stored elsewhere, and found there again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = "k"
 
 @pytest.fixture
 def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The system's folder for temporary files, empty."""
+    """Replace the system's folder for temporary files by an empty one."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -27,7 +27,7 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A folder for findings that cannot be written, until its `unlink`."""
+    """Return a path for findings that cannot be written until it is unlinked."""
     place = tmp_path / "kept"
     place.write_text("no folder")
     return place

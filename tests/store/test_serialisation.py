@@ -1,4 +1,4 @@
-"""Programs survive JSON and npz, bit by bit; what is damaged says so."""
+"""Programs are written to JSON and npz and read again without any change; damaged files raise a clear error."""
 
 from __future__ import annotations
 

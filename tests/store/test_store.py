@@ -1,4 +1,4 @@
-"""The store: findings survive on disk, whatever else happens there."""
+"""Findings in the store survive damaged files and concurrent writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Six operators evaluated correctly in two orders, with sizes from 1 to 4,096, and what rounding may make of each."""
+"""Six operators that are evaluated in two correct orders, with sizes from 1 to 4,096, and their rounding error."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Case:
     program: Program
     operator: str
     dtype: str
-    #: In units of the result, for each element: what rounding may make of it.
+    #: The greatest rounding error of each element, in units of the result.
     rounding: np.ndarray[Any, Any]
 
     def pair(self, planted: Callable[[Any], Any] = lambda result: result) -> Pair:
-        """The two orders; what the candidate gives goes through `planted`."""
+        """The two orders. The candidate's result is passed through `planted`."""
         path = _path(self.operator)
         other = _rounding(_OTHER[self.operator])
         candidate = FaultyTorch({path: lambda original: lambda *a: planted(other(*a))}, name="other")
@@ -43,7 +43,7 @@ def _straight(path: str) -> FaultyTorch:
 
 
 def _rounding(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` in single precision at least, rounded to its first operand's dtype."""
+    """Return `function`, computed in at least single precision and rounded to the dtype of its first operand."""
 
     def rounded(x: Any, *rest: Any) -> Any:
         import torch
@@ -92,7 +92,7 @@ _OTHER: dict[str, Callable[..., Any]] = {
 
 
 def case(seed: int) -> Case:
-    """A case of its own for every seed."""
+    """Return the case of a seed."""
     random = np.random.Generator(np.random.SFC64(seed))
     operator = OPERATORS[seed % len(OPERATORS)]
     dtype = ("float32", "float16")[seed // len(OPERATORS) % 2]
@@ -102,7 +102,7 @@ def case(seed: int) -> Case:
         scale = min(scale, 10.0 if dtype == "float16" else 80.0)
 
     def data(*shape: int) -> Array:
-        # Ill-scaled: magnitudes over several powers of ten, of either sign.
+        # Badly scaled: both signs, and magnitudes over several powers of ten.
         values = random.uniform(-1, 1, shape) * scale * 10.0 ** random.uniform(-3, 0, shape)
         return Array(values.astype(dtype), dtype)
 

@@ -1,4 +1,4 @@
-"""Planted bugs with a name: what is wrong, a test body that meets it, and the smallest case that shows it."""
+"""Planted bugs with names: the fault, a test body that shows it, and the smallest case that does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Bug:
 
 
 def when(condition: Callable[..., bool], change: Callable[[Any], Any]) -> Replacement:
-    """A function whose result is changed where `condition` of its arguments holds."""
+    """Return a replacement that changes the result if `condition` is true for the arguments."""
 
     def replacement(original: Any) -> Any:
         def faulty(*args: Any, **kwargs: Any) -> Any:

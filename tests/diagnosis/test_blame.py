@@ -1,4 +1,4 @@
-"""Planted faults on either side: the right side is named, nobody innocent ever is, and rounding is nobody's fault."""
+"""Planted faults on either side: the verdict names the wrong side, and nobody for rounding."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_fault_of_the_candidate_is_the_candidates(bug: Bug) -> None:
     assert blamed(bug.body, bug.faulty(), TorchFramework()) == "candidate"
 
 
-#: A reference that raises only rejects trials.
+#: An exception of the reference only rejects a trial.
 SEEN = [bug for bug in BUGS if not bug.missing and not bug.name.startswith("raises")]
 
 
@@ -158,7 +158,7 @@ def test_the_dimension_of_a_cross_product_is_found_before_broadcasting() -> None
 
 
 def wrong_second_derivative(_: Any) -> Any:
-    """sinh with its gradient, whose own derivative is twice what it should be."""
+    """sinh with the right gradient and twice the right second derivative."""
     import torch
 
     class Sinh(torch.autograd.Function):
@@ -193,7 +193,7 @@ def test_a_second_derivative_is_held_against_differences_of_the_first(flipped: b
 
 
 def test_what_rounds_away_in_complex_numbers_is_nobodys_fault() -> None:
-    # Great numbers cancel to small ones.
+    # Large numbers cancel to small ones.
     def body() -> Any:
         return dual.fft.fft(at.random_tensor(1, 211, low=900, high=1000, requires_grad=False))
 
@@ -218,7 +218,7 @@ def test_a_module_that_does_more_than_its_function_is_asked_about_by_the_other_s
             return super().forward(*args) * 1.5
 
     def body() -> Any:
-        return dual.nn.GRUCell(3, 2)(at.random_tensor(2, 2, 3))  # its first state is made of zeros
+        return dual.nn.GRUCell(3, 2)(at.random_tensor(2, 2, 3))  # its first state consists of zeros
 
     sides: list[Framework] = [FaultyTorch({"nn.GRUCell": lambda cell: Scaled}), TorchFramework()]
     assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")

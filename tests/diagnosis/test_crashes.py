@@ -1,4 +1,4 @@
-"""A program that kills its process is made smaller in processes of its own, and this one lives."""
+"""A program that kills its process is shrunk in other processes, and this process survives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tensor(slot: int, index: int) -> Call:
 
 
 def dying(*shape: int) -> Program:
-    """exp, tanh and relu of an input; the planted candidate dies of relu with no elements."""
+    """Return a program of exp, tanh and relu. The planted candidate dies in a relu without elements."""
     data = np.ones(shape, np.float32)
     calls = [Call("function", name, (Ref(slot),), {}, slot + 1) for slot, name in enumerate(("exp", "tanh", "relu"))]
     return Program((tensor(0, 0), *calls), (Array(data, "float32"),))
@@ -89,7 +89,7 @@ def test_what_only_waits_in_a_fork_of_this_process_is_shrunk_where_it_dies(
 def test_what_a_fork_survives_once_and_not_every_time_is_shrunk_in_forks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server
 ) -> None:
-    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:seldom")  # the 25th call of all processes kills
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:seldom")  # in all processes together
     monkeypatch.setenv("TESTS_CALLS", str(tmp_path / "calls"))
     pair = chosen_pair()
     pair.load()

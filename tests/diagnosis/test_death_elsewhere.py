@@ -1,4 +1,4 @@
-"""What a process raises that shares the fate of a fork, and what a fresh interpreter dies of, is told as that death."""
+"""An exception in a fork that would be a death in a new interpreter is reported as this death."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def body():
 
 @pytest.fixture
 def finding(monkeypatch):
-    """``finding(seconds)``: what is found of a body in which the candidate raises here, shrunk for so long."""
+    """Return ``finding(seconds)``: the finding of a body in which the candidate raises here, shrunk for that time."""
     monkeypatch.setenv(RAISES_IN, str(os.getpid()))
     pair, settings = Pair(TorchFramework(), sinh()), Settings(auto_backward=False)
 
@@ -43,7 +43,7 @@ def finding(monkeypatch):
 
 @pytest.fixture
 def said(monkeypatch):
-    """What a fresh interpreter says of one script after the other; `asked` has the scripts."""
+    """Prepare the results of scripts in new interpreters; `asked` collects the scripts."""
     says, asked = [], []
 
     def verify(script, finding):

@@ -1,4 +1,4 @@
-"""The report of a failure names the feature that it needs, in one line, and none where anything shows it."""
+"""The report names in one line the feature that a failure needs, and none if every input shows it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.wrong_operators.wrong import Wrong, gradient_where, off, when
 
 WRONG = {wrong.name: wrong for wrong in [*NUMBERS, *MEMORY]}
 
-#: Of some of our wrong operators: what has to be in the line.
+#: Some of our wrong operators, with the text that the line must contain.
 NEEDS = {
     "relu reads memory as it lies": "only with transposed or strided memory",
     "mul reads its second as it lies": "only with transposed or strided memory of x1",
@@ -48,12 +48,12 @@ NEEDS = {
 
 @pytest.fixture(autouse=True)
 def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a run of one's own, but for the script."""
+    """Use the settings of an ordinary run, without verifying scripts."""
     monkeypatch.setenv("AUTOTEST_SHRINK", "20")
 
 
 def happens(against: Callable[..., object], wrong: Wrong) -> str:
-    """What the report of the plainest test says of when it happens; "" where it says nothing."""
+    """Return the line of the plainest test's report that says when the failure happens; "" if there is none."""
     against(wrong.candidate())
     with pytest.raises(Divergence) as caught:
         skip_grad_check(reason="planted faults")(autotest()(wrong.body))()

@@ -1,4 +1,4 @@
-"""An argument that a program leaves out, and whose default is another on the two sides, is told."""
+"""The report names an omitted argument whose default differs on the two sides."""
 
 from __future__ import annotations
 

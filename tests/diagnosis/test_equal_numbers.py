@@ -1,4 +1,4 @@
-"""Numbers that are all equal have a spread of pure rounding: what that explains is no finding, and the rest is one."""
+"""The spread of equal numbers is pure rounding. What this explains is no finding; any other difference is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SETTINGS = Settings()
 
 
 def normalised(*, requires_grad: bool = True) -> Any:
-    """Of a row that is expanded from one number, so that its elements stay equal however the input moves."""
+    """Normalise a row that is expanded from one number: its elements stay equal when the input is perturbed."""
     x = at.random_tensor(
         shape=(6,), low=1, high=2, dtype="float32", contents="uniform", layout="expanded", requires_grad=requires_grad
     )
@@ -30,7 +30,7 @@ def forward_alone() -> Any:
 
 
 def judged(layer_norm: Any, body: Callable[[], Any] = normalised) -> tuple[bool, trial.Outcome]:
-    """Whether a trial is cleared against torch with another `layer_norm`; and that trial."""
+    """Return whether a trial against torch with another `layer_norm` is cleared, and the trial."""
     pair = Pair(TorchFramework(), FaultyTorch({"nn.functional.layer_norm": lambda original: layer_norm}))
     outcome = trial.run_trial(body, 3, SETTINGS, pair)
     assert outcome.mismatches
@@ -39,14 +39,14 @@ def judged(layer_norm: Any, body: Callable[[], Any] = normalised) -> tuple[bool,
 
 
 def of_moved_numbers(x: Any, shape: tuple[int, ...]) -> Any:
-    """What any stable way to compute it may give: the result for inputs that are a roundoff beside these."""
+    """Return a result that any stable algorithm may give: that for inputs which differ by one roundoff."""
     import torch
 
     return of_moved_doubles_too(x, shape) if x.dtype == torch.float32 else torch.layer_norm(x, shape)
 
 
 def of_moved_doubles_too(x: Any, shape: tuple[int, ...]) -> Any:
-    """The same, of a side whose mean of equal numbers is rounded in double precision as well."""
+    """Do the same, with a mean of equal numbers that is also rounded in double precision."""
     import torch
 
     roundoff = torch.finfo(x.dtype).eps
@@ -54,7 +54,7 @@ def of_moved_doubles_too(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def in_one_pass(x: Any, shape: tuple[int, ...]) -> Any:
-    """With the mean of the squares less the square of the mean, which cancel to a multiple of their roundoff."""
+    """Use the mean of squares minus the square of the mean. Their difference is a multiple of the roundoff."""
     import torch
 
     mean = x.mean()

@@ -1,4 +1,4 @@
-"""What is computed of numbers that no rounding changed is told apart from what rounding turns over."""
+"""A fault in a computation from exact operands is distinguished from a result that rounding flips."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SETTINGS = Settings(skip_grad="planted")
 
 
 def holding(*numbers: float) -> Any:
-    """A tensor of these numbers."""
+    """Return a tensor of these numbers."""
     values = np.array(numbers, np.float32)
     return at.random_tensor(
         shape=values.shape,
@@ -33,7 +33,7 @@ def holding(*numbers: float) -> Any:
 
 
 def is_cleared(body: Callable[[], Any], path: str, wrong: Callable[..., Any]) -> bool:
-    """Whether what differs between torch and a torch with `wrong` at `path` is taken for rounding."""
+    """Return whether the difference between torch and torch with `wrong` at `path` is judged as rounding."""
     pair = Pair(TorchFramework(), FaultyTorch({path: lambda original: wrong}))
     outcome = trial.run_trial(body, 0, SETTINGS, pair)
     assert outcome.mismatches

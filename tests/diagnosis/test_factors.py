@@ -1,4 +1,4 @@
-"""Factors of a matrix are judged by what defines them, since other ones may be as good."""
+"""Factors of a matrix are judged by their defining properties, because they are not unique."""
 
 from __future__ import annotations
 

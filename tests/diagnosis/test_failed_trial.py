@@ -1,4 +1,4 @@
-"""A trial that differs is replayed and examined once, to judge it and to tell of it."""
+"""A trial with mismatches is replayed and examined once, for the judgement and the report."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_made_smaller_is_not_examined_again(monkeypatch: pytest.M
     assert finding.blame == "candidate"
 
 
-#: Numbers that nearly cancel: single precision adds them up to 2 with an error that is greater than what is tolerated.
+#: Numbers that nearly cancel: their sum in single precision has an error above the tolerance.
 CANCELLING = np.random.Generator(np.random.SFC64(3)).uniform(-1000, 1000, 4096).astype(np.float32)
 CANCELLING[-1] -= CANCELLING.sum(dtype=np.float64) - 2
 
@@ -131,12 +131,12 @@ def test_rounding_that_is_within_the_tolerance_when_it_runs_again_is_rounding() 
 
 def test_what_is_no_rounding_counts_though_nothing_differs_when_it_runs_again() -> None:
     assert barely(900.0, then=0.98).cleared() is None
-    assert barely(5.0, then=0.0).cleared() is None  # which differs from itself
+    assert barely(5.0, then=0.0).cleared() is None  # its results differ between runs
 
 
 def test_rounding_gives_no_name_to_a_trial_that_ends_with_an_exception_of_the_candidate() -> None:
     class Forward(FaultyTorch):
-        """torch whose backward raises."""
+        """Return torch whose backward raises."""
 
         def operation(self, kind: Any, target: str) -> Any:
             return raising if target == "backward" else super().operation(kind, target)
@@ -148,7 +148,7 @@ def test_rounding_gives_no_name_to_a_trial_that_ends_with_an_exception_of_the_ca
         return lambda x, y: (x * y).flip(0).sum()
 
     def body() -> Any:
-        # The products cancel: the result is smaller than the roundoff of its largest term.
+        # The products cancel, so the result is smaller than the roundoff of its largest term.
         x = dual.tensor(np.array([-0.012874635, -258.43127, 1652.2246], "float32"), requires_grad=True)
         y = dual.tensor(np.array([3758.2095, 491.9786, 76.966125], "float32"))
         return dual.matmul(x, y)

@@ -1,4 +1,4 @@
-"""A call in place that is wrong is named itself, and not the call that made the tensor it writes into."""
+"""If an in-place call is wrong, the report names it, and not the call that created its tensor."""
 
 from __future__ import annotations
 

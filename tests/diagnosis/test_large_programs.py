@@ -1,4 +1,4 @@
-"""Failures of programs with millions of numbers: made smaller before all else, without a copy of them for each step."""
+"""Programs with millions of numbers are made smaller first, without a copy of all numbers in each step."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def program(*shape: int) -> Program:
 
 @pytest.fixture
 def shrinker(monkeypatch):
-    """Shrinks a program of 64 x 64 numbers in no time at all, and notes how many numbers each run has."""
+    """Shrink a program of 64 x 64 numbers with no time left; collect the number of elements of each run."""
     ran: list[int] = []
 
     def judge(candidate, pair, settings):

@@ -1,4 +1,4 @@
-"""A gradient is one operator's fault, however the leaf was made: it has one key and one verdict."""
+"""A wrong gradient has one key and one verdict, whatever call created the leaf."""
 
 from __future__ import annotations
 

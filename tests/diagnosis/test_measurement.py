@@ -1,4 +1,4 @@
-"""What is measured on numbers alone: infinities and the greatest floats neither excuse nor hide anything."""
+"""Measurements of errors: infinities and the greatest floats neither excuse nor hide a difference."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def spread_of(truth: Any, *runs: Any) -> Spread:
 
 
 def measured(true: list[float], actual: list[float], claimed: list[float], *moved: list[float]) -> Measured:
-    """The reference is right; the candidate gives `actual`, and `claimed` in double precision."""
+    """Measure a candidate that gives `actual`, and `claimed` in double precision. The reference is right."""
     mask = np.array(true) != np.array(actual)
     truth, runs = np.array(true), [np.array(run) for run in moved]
     single = [np.array(values, "float32") for values in (true, actual)]
@@ -43,7 +43,7 @@ def measured(true: list[float], actual: list[float], claimed: list[float], *move
 
 
 def test_a_gap_without_bound_hides_no_other() -> None:
-    # Element 0 may be anything, since a roundoff of the inputs makes it infinite; element 1 is simply wrong.
+    # Element 0 may have any value, because one roundoff in the inputs makes it infinite. Element 1 is wrong.
     found = measured([1.0, 2.0], [np.inf, 7.0], [np.inf, 7.0], [np.inf, 2.0])
     assert found.index == (1,)
     assert found.wrong == (0, 1)
@@ -124,7 +124,7 @@ MADE: dict[str, Callable[[], Any]] = {
 def test_what_a_program_makes_of_the_default_dtype_is_in_double_precision_with_the_rest(made: str) -> None:
     def body() -> Any:
         layer = dual.nn.Linear(2, 3)
-        return layer(at.random_tensor(shape=(4, 2))) @ MADE[made]()  # which takes operands of one dtype
+        return layer(at.random_tensor(shape=(4, 2))) @ MADE[made]()  # its operands must have the same dtype
 
     program = trial(body).program
     wide = replay(widened(program)[0], TorchFramework())

@@ -1,4 +1,4 @@
-"""NumPy's counterparts of what torch has no samples for: torch itself agrees with each of them."""
+"""NumPy's counterparts of operators without samples in torch: torch agrees with each of them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs
 
 
 INF, NAN, GREAT = np.inf, np.nan, 1e308
-#: Where a formula that is computed as it is written gives NaN or underflows.
+#: Arguments for which a formula gives NaN or underflows if it is computed as written.
 INFINITE: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ...] = (
     ("logsumexp", torch.logsumexp, (np.array([-INF, -INF]), 0), {}),
     ("logsumexp", torch.logsumexp, (np.array([[INF, 1.0], [-INF, 1.0]]), 1), {"keepdim": True}),

@@ -1,4 +1,4 @@
-"""How large the numbers are that an element of an answer depends on: what rounding may make of it goes with these."""
+"""The magnitude of the numbers that an element depends on, which determines its rounding error."""
 
 from __future__ import annotations
 

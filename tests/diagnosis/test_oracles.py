@@ -1,4 +1,4 @@
-"""An oracle counts only where its meaning is torch's: torch itself agrees with each of them on its own samples."""
+"""An oracle must compute what torch computes: torch agrees with each of them on torch's own samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autotest.replaying.replay import replay
 
 TORCH = framework("torch")
 PAIR = Pair(TORCH, TORCH)
-#: A few operators of each kind of oracle, for every run; the slow test takes them all.
+#: A few operators of each kind of oracle. The slow test checks all operators.
 OPERATORS = (
     "index_select", "floor_divide", "remainder", "norm", "nn.functional.layer_norm", "nn.functional.instance_norm",
     "bitwise_and", "clamp", "nn.functional.kl_div", "nn.functional.cosine_similarity", "nn.functional.relu6", "pow",
@@ -37,7 +37,7 @@ OPERATORS = (
 
 
 def oracles(program: Program) -> Iterator[OracleResult]:
-    """What is said of the last call's result, which is torch's on both sides."""
+    """Return the opinions on the result of the last call, which is torch's on both sides."""
     last = program.calls[-1]
     slot = last.args[0].slot if in_place(last) else last.slot
     given = results(program, TORCH)
@@ -49,7 +49,7 @@ def oracles(program: Program) -> Iterator[OracleResult]:
 
 
 def repeats(program: Program) -> bool:
-    """Whether torch gives the same again: what draws random numbers has no opinion on itself."""
+    """Return whether torch gives the same result again, as operators that draw random numbers do not."""
     told = []
     for seed in (1, 2):
         TORCH.seed(seed)
@@ -79,11 +79,11 @@ def accusing(database: SampleDatabase, entry: DatabaseEntry, dtype: str, most: i
     return heard, found
 
 
-#: What SciPy alone, where it is installed, has an opinion on.
+#: Operators for which only SciPy, if it is installed, is an oracle.
 SPECIAL = ("digamma", "polygamma", "mvlgamma", "erfinv", "igamma", "special.ndtri", "special.i1e", "special.zeta")
 
 
-#: Of which torch computes seven digits in float64, too; only SciPy knows them.
+#: Operators of which torch computes only seven digits, also in float64; only SciPy is an oracle for them.
 ROUGH = tuple(f"special.bessel_{name} " for name in ("j0", "j1", "y0", "y1"))
 
 
@@ -122,7 +122,7 @@ def test_torch_agrees_with_every_oracle_on_every_operator(
     heard: set[str] = set()
     for base, entry in databases:
         if base.name == "public names":
-            continue  # what is drawn there is no input that torch chose for its operators
+            continue  # its inputs are drawn, and are not torch's samples
         for dtype in {"float64", "int64", "bool"} & set(entry.dtypes):
             number, found = accusing(base, entry, dtype, 12)
             wrong += found

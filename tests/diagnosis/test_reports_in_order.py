@@ -1,4 +1,4 @@
-"""What a report begins with: the first thing that went wrong, by the name of what did it."""
+"""A report begins with the first mismatch, and with the name of the call that caused it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.running import agrees, trial
 
 @pytest.fixture(autouse=True)
 def _quick(quick: object) -> None:
-    """Nothing of the outer run matters here."""
+    """Remove the settings of the outer run."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the reference gives otherwise when it runs again is no evidence against the candidate."""
+"""If the reference gives another result when it runs again, the difference is no evidence against the candidate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def body() -> Any:
 
 
 def odd_once(exp: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """NaN, as where memory held NaN that nobody wrote; the right result from the second call on."""
+    """Return NaN in the first call, as uninitialised memory may contain, and the right result in later calls."""
     calls = [0]
 
     def wrong(x: Any) -> Any:

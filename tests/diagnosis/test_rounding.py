@@ -1,4 +1,4 @@
-"""What rounding does in another order of evaluation is never an alarm, and one wrong element always is."""
+"""Rounding by another order of evaluation is never a finding, and a single wrong element always is."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.diagnosis.ordering import Case, case
 from tests.support.faulty import FaultyTorch
 from tests.support.running import pair_with
 
-#: So strict that every difference is judged, and none is let through before.
+#: So strict that every difference has to be judged.
 STRICT = Settings(rtol=0.0, atol=0.0)
 
 
 def alarms(seeds: range) -> tuple[list[int], int]:
-    """The seeds whose rounding was taken for a fault, and how many were judged at all."""
+    """Return the seeds whose rounding was judged as a fault, and the number of judged seeds."""
     wrong, judged = [], 0
     for seed in seeds:
         one = case(seed)
@@ -38,7 +38,7 @@ def alarms(seeds: range) -> tuple[list[int], int]:
 
 
 def missed(seeds: range) -> tuple[list[int], int]:
-    """The seeds whose one wrong element was not seen, and how many had one."""
+    """Return the seeds whose wrong element was missed, and the number of seeds with one."""
     silent, planted = [], 0
     for seed in seeds:
         one = case(seed)
@@ -56,7 +56,7 @@ def missed(seeds: range) -> tuple[list[int], int]:
 
 
 def _representable(one: Case, at: int, amount: float) -> bool:
-    """Half precision ends at 65,504, and what is small enough vanishes in it."""
+    """Half precision ends at 65,504, and very small numbers become zero in it."""
     limit = 1e4 if one.dtype == "float16" else 1e37
     least = 1e-4 if one.dtype == "float16" else 1e-30
     return least < amount < limit

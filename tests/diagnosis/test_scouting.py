@@ -1,4 +1,4 @@
-"""A candidate that may die of a program is asked in a process of its own, so that shrinking survives it."""
+"""Programs that may kill the candidate run in another process, so that shrinking survives."""
 
 from __future__ import annotations
 

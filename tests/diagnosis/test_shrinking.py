@@ -1,4 +1,4 @@
-"""Planted bugs with known smallest cases: what shrinking leaves, in how many executions, and that it never slides."""
+"""Planted bugs with known smallest cases: shrinking finds them in few executions, and keeps to the same failure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shrunk(bug: Bug, seconds: float = 60.0) -> tuple[Shrunk, Program]:
 
 
 def size(program: Program) -> tuple[int, int]:
-    """Calls and elements of the inputs, without what serves the gradient."""
+    """Return the numbers of calls and of input elements, without those for the gradient."""
     calls = [call for call in program.calls if call.kind != "tensor" and call.target != "backward"]
     inputs = [call for call in program.inputs() if call.note != "cotangent"]
     return len(calls), sum(program.arrays[call.args[0].index].data.size for call in inputs)
@@ -106,7 +106,7 @@ def test_shrinking_stays_with_the_operator_that_it_began_with() -> None:
     def body() -> Any:
         return dual.exp(dual.tanh(x()))
 
-    # Without the call of tanh, exp would fail as well, and more simply.
+    # Without the call of tanh, exp would fail too, in a smaller program.
     both = {"tanh": when(lambda t: t.numel() >= 2, more), "exp": when(lambda t: True, more)}
     bug = Bug("both", body, both, 1, 2)
     result, _ = shrunk(bug)
@@ -127,7 +127,7 @@ def test_ordinary_numbers_do_not_slide_to_those_of_which_the_result_is_no_number
     biased = FaultyTorch({"var": lambda var: lambda x, dim: var(x, dim, unbiased=False)})
     finding = diagnosed(lambda: dual.var(at.random_tensor(2, 4, 5, low=1, high=2), 1), Pair(TorchFramework(), biased))
     assert not finding.first.special
-    assert finding.program.arrays[0].data.shape[-1] > 1  # of one number the variance is NaN
+    assert finding.program.arrays[0].data.shape[-1] > 1  # the variance of one number is NaN
 
 
 def test_ordinary_numbers_do_not_slide_when_special_ones_lay_beside_them() -> None:
@@ -142,14 +142,14 @@ def test_ordinary_numbers_do_not_slide_when_special_ones_lay_beside_them() -> No
 
     finding = diagnosed(body, Pair(TorchFramework(), FaultyTorch({"log": wrong})))
     assert not finding.first.special
-    # Of a negative number the logarithm is NaN here and 0 there, which is another failure, and a plainer one.
+    # For a negative number, one side gives NaN and the other 0, which is another failure with a smaller program.
     assert (finding.program.arrays[0].data > 0).all(), finding.program.arrays
 
 
 def test_what_slid_to_another_verdict_is_made_smaller_where_it_has_the_first_one() -> None:
     def wrong(airy_ai: Any) -> Any:
         def narrow_if_large(t: Any) -> Any:
-            # Of few numbers it is another function in any precision, of which nobody can say that it is wrong.
+            # For few numbers it is another function in every precision, which no oracle can call wrong.
             factor = 1.01 if t.numel() < 4 or str(t.dtype) == "torch.float32" else 1.0
             return airy_ai(t) * factor
 
@@ -232,7 +232,7 @@ def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_wou
 
 
 def test_what_passes_nearby_is_told_with_every_input_in_which_it_differs() -> None:
-    """A change of an input of many elements must not look like one of another input alone."""
+    """A change of a large input must be reported, too, and not only the change of a small one."""
     outcome = trial(lambda: dual.mul(at.random_tensor(2, dim0=1, dim1=3), at.random_tensor(2, dim0=3, dim1=3)))
     program, ones = outcome.program, [np.ones_like(array.data) for array in outcome.program.arrays]
     ones[2] = program.arrays[2].data  # the cotangent

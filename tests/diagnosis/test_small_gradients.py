@@ -1,4 +1,4 @@
-"""A gradient that is small everywhere is found when it is wrong, and its first divergent call with it."""
+"""A wrong gradient is found even if it is small everywhere, with its first divergent call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS = Settings()
 
 
 def chain() -> Any:
-    """A function whose slope is small, in the middle of twenty others."""
+    """Return a body of twenty calls, with a function of small slope in the middle."""
     x = at.random_tensor(1, 4, low=1, high=2) * 1e-4
     for _ in range(10):
         x = dual.tanh(x)
@@ -55,7 +55,7 @@ def test_the_gradient_of_lgamma_is_found_in_the_middle_of_a_chain() -> None:
 
 
 def in_single_precision(change: Callable[[Any], Any]) -> FaultyTorch:
-    """torch whose sin is wrong in single precision alone."""
+    """Return torch whose sin is wrong in single precision only."""
     return FaultyTorch({"sin": when(lambda t: str(t.dtype) == "torch.float32", change)})
 
 

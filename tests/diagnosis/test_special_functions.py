@@ -1,4 +1,4 @@
-"""Formulas of special functions: torch itself agrees with each, where it is as exact as they are."""
+"""Formulas of special functions: torch agrees with each, where it is equally exact."""
 
 from __future__ import annotations
 

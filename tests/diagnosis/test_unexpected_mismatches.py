@@ -1,4 +1,4 @@
-"""A difference that the ledger expects hides nothing: with its value put right, what else differs is a finding."""
+"""A difference that the ledger expects hides nothing: its value is corrected, and any other difference is a finding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def judged(
     operator: str,
     settings: Settings = Settings(),  # noqa: B008
 ) -> tuple[Judgement, list[str]]:
-    """What becomes of a trial when the ledger expects `symptom` of `operator`, and the mismatches that are told."""
+    """Return the judgement of a trial if the ledger expects `symptom` of `operator`, and the reported mismatches."""
     pair = Pair(TorchFramework(), faulty)
     ledger = Ledger((LedgerEntry(key="known", test="*", symptom=symptom, operator=operator, reason="planted"),))
     test = trial.Test("test_x.py::test_x", body, settings)
@@ -76,7 +76,7 @@ def test_what_the_reference_refuses_to_go_on_with_once_it_was_put_right_is_no_fi
     def off(original: Callable[..., Any]) -> Callable[..., Any]:
         def written(tensor: Any, **named: Any) -> Any:
             result = original(tensor * 1) + 1
-            tensor.data.copy_(result)  # past torch's count of what is written into, unlike what puts it right
+            tensor.data.copy_(result)  # this does not change torch's version counter; the correction does
             return result
 
         return written

@@ -1,4 +1,4 @@
-"""Rounding that an unstable algorithm makes great is told from a fault, which stays where its inputs nearly do."""
+"""Rounding that an unstable algorithm amplifies is distinguished from a fault, whose error hardly varies."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def sine() -> Any:
 
 
 def by_mean_of_squares(_: Any) -> Callable[..., Any]:
-    """The difference of two great numbers, where torch adds up small ones."""
+    """Compute a difference of two large numbers, where torch adds small ones."""
     return lambda t, dim: ((t * t).sum(dim) - t.sum(dim) ** 2 / t.shape[dim]) / (t.shape[dim] - 1)
 
 
 def by_expansion(_: Any) -> Callable[..., Any]:
-    """The square of a difference as three products, each of them great."""
+    """Compute the square of a difference as three large products."""
     return lambda a, b: ((a * a).sum() + (b * b).sum() - 2 * (a * b).sum()).clamp(min=0).sqrt()
 
 
 def in_single(change: Callable[[Any], Any]) -> Callable[[Any], Callable[..., Any]]:
-    """An operator whose results in single precision are changed."""
+    """Return a replacement that changes results in single precision."""
 
     def planted(original: Any) -> Callable[..., Any]:
         def faulty(t: Any, *args: Any) -> Any:
@@ -69,7 +69,7 @@ def in_single(change: Callable[[Any], Any]) -> Callable[[Any], Callable[..., Any
 
 
 def verdicts(body: Callable[[], Any], reference: Framework, candidate: Framework) -> list[Verdict]:
-    """The verdicts on those of ten trials that differ, none of which may be cleared."""
+    """Return the verdicts on the trials, of ten, that differ; none of them may be cleared."""
     pair, found = Pair(reference, candidate), []
     for seed in range(10):
         outcome = run_trial(body, seed, SETTINGS, pair)
@@ -92,7 +92,7 @@ def test_an_unstable_algorithm_is_called_so(body: Any, planted: Any, flipped: bo
         sides.reverse()
     found = verdicts(body, *sides)
     told = [verdict for verdict in found if verdict.blame == "unstable"]
-    # Rounding may once fall like a fault: which sums are rounded how is the processor's own.
+    # One trial may look like a fault, because the rounding of sums depends on the processor.
     assert len(told) > len(found) / 2
     assert {verdict.wrong for verdict in found} == {"reference" if flipped else "candidate"}
     assert all(verdict.line.startswith("faulty: its algorithm amplifies rounding") for verdict in told)
@@ -108,7 +108,7 @@ def test_an_unstable_algorithm_is_called_so(body: Any, planted: Any, flipped: bo
         (running_sum, "cumsum", lambda result: result + 1e-3),
         (running_sum, "cumsum", lambda result: result.flip(0)),
         (running_sum, "cumsum", lambda result: result.bfloat16().float()),
-        (sine, "sin", lambda result: result * 1.5),  # which strays, and not further than the sine itself
+        (sine, "sin", lambda result: result * 1.5),  # its error varies, and is not larger than the sine itself
     ],
 )
 def test_a_fault_of_single_precision_is_none_of_the_algorithms(body: Any, operator: str, change: Any) -> None:

@@ -1,4 +1,4 @@
-"""The score counts what is right, wrong and open, on reproducers of which it is known who is wrong."""
+"""The score counts right, wrong and open verdicts on reproducers with a label that says who is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What frameworks warn of in replays is not shown as the test's own."""
+"""Warnings of frameworks in replays are not shown as warnings of the test."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ def test_warnings_while_a_failure_is_made_smaller_are_not_the_tests(tmp_path: Pa
         warnings.simplefilter("always")
         with pytest.raises(Divergence):
             trials(body, tmp_path, FaultyTorch({"relu": wrong}), n=1, options={"shrink": 3.0})
-    assert len([item for item in shown if "of the framework" in str(item.message)]) == 1  # of the trial itself
+    assert len([item for item in shown if "of the framework" in str(item.message)]) == 1  # by the trial itself

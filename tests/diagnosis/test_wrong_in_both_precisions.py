@@ -1,4 +1,4 @@
-"""Operators that are wrong in single and in double precision alike: whoever NumPy contradicts is to blame for them."""
+"""Operators that are wrong in both precisions: the verdict blames the side that NumPy contradicts."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def _to_the_right(searchsorted: Any) -> Any:
     return lambda ordered, x: searchsorted(ordered, x) + 1
 
 
-#: What is called, and what is wrong with it: reading by index, of one element, along a dimension, of whole numbers.
+#: A call and its fault: in reading by index, of one element, along a dimension, of integers.
 FAULTS: dict[str, tuple[Callable[[], Any], Replacement]] = {
-    # Two of three rows: NumPy's own function broadcasts such an index, and gives a result of another shape.
+    # Two of three rows: NumPy's own function broadcasts such an index, so that its result has another shape.
     "gather": (lambda: dual.gather(x(), 1, index(2, 3)), _as_if_flat),
     "index_select": (lambda: dual.index_select(x(), 0, index(2)), _next_row),
     "maximum": (lambda: dual.maximum(x(), x()), _other_extreme),
@@ -109,7 +109,7 @@ def test_an_index_that_is_shorter_than_the_tensor_leaves_the_rest_alone() -> Non
 
 
 def told(one: Any, other: Any, monkeypatch: pytest.MonkeyPatch, answer: Any) -> tuple[str, ...]:
-    """What is said of two sides that give these numbers, where NumPy would answer `answer`."""
+    """Return the verdict on two sides that give these numbers, if NumPy gives `answer`."""
     monkeypatch.setattr("autotest.diagnosis.forward_oracles.numpy_result", lambda *_: np.array(answer))
     pair = Pair(TorchFramework(), FaultyTorch({"exp": returning(lambda result: result + 1)}))
     program: Program = failing(lambda: dual.exp(x()), pair).program

@@ -89,7 +89,7 @@ def test_what_only_waits_in_a_fork_of_this_process_is_shrunk_where_it_dies(
 def test_what_a_fork_survives_once_and_not_every_time_is_shrunk_in_forks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server
 ) -> None:
-    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:seldom")  # in all processes together
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:seldom")  # one call in 25 kills
     monkeypatch.setenv("TESTS_CALLS", str(tmp_path / "calls"))
     pair = chosen_pair()
     pair.load()

@@ -1,6 +1,6 @@
-"""A process that has imported NumPy, and runs each script in a fork of itself, as a new interpreter would.
+"""A process that has imported NumPy, and runs each script in a fork of itself, as a new interpreter would run it.
 
-What a script needs besides, it has to import itself, and it dies without anybody else. A new interpreter for each of a
+A script imports everything else itself, and its death ends no other process. A new interpreter for each of a
 hundred scripts would import NumPy a hundred times.
 """
 
@@ -40,13 +40,13 @@ runpy.run_path(path, run_name="__main__")
 
 
 class Template:
-    """Runs scripts; started for the first of them."""
+    """Runs scripts. The process is started for the first script."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, script: Path, seconds: float = 100.0) -> tuple[int, str, str]:
-        """Exit status, output and errors of `script`; raises `TimeoutError` when it does not end."""
+        """Return exit status, output and errors of `script`. Raises `TimeoutError` if it does not end."""
         files = [script.with_suffix(f".{name}") for name in ("output", "errors")]
         process = self._started()
         assert process.stdin is not None
@@ -74,7 +74,7 @@ class Template:
     def close(self) -> None:
         if self._process is not None:
             process, self._process = self._process, None
-            os.killpg(process.pid, signal.SIGKILL)  # and the script that has not ended
+            os.killpg(process.pid, signal.SIGKILL)  # and a script that has not ended
             for pipe in (process.stdin, process.stdout):
                 assert pipe is not None
                 with contextlib.suppress(OSError):

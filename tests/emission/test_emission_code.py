@@ -1,4 +1,4 @@
-"""Calls as statements, pinned as text."""
+"""Calls are emitted as statements. The tests compare the text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TORCH = Script("torch", ("import torch",), "torch")
 
 
 def body(program: Program, *observed: str) -> str:
-    """The statements of the emitted function, without indentation."""
+    """Return the statements of the emitted function, without indentation."""
     text = reproducer(ScriptSubject(program, (TORCH, TORCH), "t", ()), Criterion(observed=observed or None))
     lines = text.partition("def program(torch):\n")[2].partition("\n\n\n")[0].splitlines()
     ast.parse(text)
@@ -185,7 +185,7 @@ def test_the_report_shows_shapes_and_points_at_the_call(relu_gradient):
         "v1 = torch.nn.functional.relu(x0)  # <-- first divergent call\n"
         'v1.backward(tensor((2, 2), "float32"))'
     )
-    # A cotangent stands inside the call that reads it.
+    # A cotangent is written inside of the call that reads it.
     assert program_text(relu_gradient, 2).splitlines()[2].endswith("# <-- first divergent call")
 
 

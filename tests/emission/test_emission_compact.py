@@ -1,4 +1,4 @@
-"""The shortest scripts: read like a bug report, and as honest as the long ones."""
+"""Short scripts read like a bug report, and check as much as the long ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_one_tensor(tmp_path, program, found, fault, status, output):
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_of_many_numbers_the_first_that_differ_are_printed(tmp_path, build, found, dtype):
-    # What is compared hangs on the dtype that was found, exactly or closely.
+    # The dtype of the finding decides whether values are compared exactly or with a tolerance.
     build.function("relu", build.tensor(np.ones((60, 1))))
     many = dataclasses.replace(found, total=60, dtype=dtype)
     text = compact.differing_tensor(
@@ -250,7 +250,7 @@ def test_what_is_not_plain_gets_the_full_form(tmp_path, build, found):
 
 
 def test_an_operand_that_an_operator_writes_into_keeps_its_name(tmp_path, build, found):
-    """A candidate whose operator does not work in place gives a new tensor, and leaves the operand as it was."""
+    """The candidate's in-place operator returns a new tensor, and does not change its operand."""
     x = build.tensor([1.0])
     build.operator("iadd", x, 2)
     text = compact.differing_tensor(

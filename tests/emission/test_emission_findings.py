@@ -1,4 +1,4 @@
-"""The script of a finding compares what mismatched there, as strictly as the test did."""
+"""The script of a finding compares the mismatched result with the test's tolerance."""
 
 from __future__ import annotations
 

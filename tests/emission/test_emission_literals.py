@@ -1,4 +1,4 @@
-"""Literals and arrays: what is written is exactly what was meant."""
+"""Literals and arrays in scripts have exactly the recorded values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A framework that spells as torch does, and may be made of torch, is read as torch is, and its scripts find it."""
+"""A framework with torch's names, which may consist of torch, is read like torch, and its scripts import it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def factory():
 )
 def test_what_numpy_cannot_read_of_torch_is_settled_first(made):
     torch, mine = framework("torch"), Namespace("mine", module="torch")
-    for _ in range(20):  # memory that nobody wrote may hold zeros by chance
+    for _ in range(20):  # uninitialised memory may contain zeros by chance
         filled = np.full(3, 7.0)
         del filled
         assert np.array_equal(mine.to_numpy(made()), torch.to_numpy(made()))

@@ -1,4 +1,4 @@
-"""Names of values: the same in reproducers, reports and messages."""
+"""Values have the same names in reproducers, reports and messages."""
 
 from __future__ import annotations
 

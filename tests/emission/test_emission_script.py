@@ -1,4 +1,4 @@
-"""Whole scripts: pinned as text, and run against a framework of a few lines with planted faults."""
+"""Whole scripts are compared as text, and run with a framework of a few lines that has planted faults."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def script(
 
 
 def one_line(output: str, said: str) -> bool:
-    """Whether a script printed one line: that it found nothing, or what differs, `said` among it."""
+    """Return whether a script printed one line: that it found nothing, or a difference that contains `said`."""
     if said == "same":
         return output == "same\n"
     return output.startswith("DIFFERS: ") and said in output and output.count("\n") == 1
@@ -118,7 +118,7 @@ def test_refusals(tmp_path, program, symptom, reference, candidate, status):
 )
 def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, symptom, fault, status, output):
     sides = toys(tmp_path, "toy", fault)
-    # Only what hangs is not given the time that a loaded machine may need.
+    # Only scripts that hang get less time than a busy machine may need.
     deadline = 1.5 if fault == "hangs" else 60.0
     found = run(tmp_path, script(program, sides, runs=Runs(timeout=deadline), symptom=symptom))
     assert found[0] == status
@@ -235,7 +235,7 @@ def test_real_frameworks_agree_on_a_module_and_its_gradients(tmp_path, build):
     y = build.method("__call__", linear, x)
     build.method("backward", y, build.tensor([[1, 2, 3]]))
     build.tensor([1, 2], "bfloat16")
-    # Of the adapters only the lines that import the frameworks are asked for; nothing is imported here.
+    # The adapters only return the lines that import the frameworks. Nothing is imported here.
     sides = (load("torch").script(), load("oneflow").script())
     text = script(build.program(), sides, title="Linear")
     path = tmp_path / "repro.py"

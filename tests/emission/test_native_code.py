@@ -1,4 +1,4 @@
-"""Reproducers in which a framework is asked in its own terms: no adapter, nothing of this library."""
+"""Reproducers that use a framework's own names, without an adapter and without this library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONSTANT = {"requires_grad": False, "device": "cpu"}
 
 
 def program(*calls, shapes=((2, 3),)):
-    """`calls` on inputs of these shapes, the last of which is the cotangent of a backward, if there is one."""
+    """Return a program of `calls` with inputs of these shapes. The last one is the cotangent of a backward, if any."""
     inputs = []
     for at in range(len(shapes)):
         leaf = not (at == len(shapes) - 1 and calls[-1][1] == "backward")
@@ -39,12 +39,12 @@ BACKWARD = ("method", "backward", (Ref(3), Ref(1)), {})
 
 
 def values(terms, adapter):
-    """What the statements give, with nothing but the framework and NumPy at hand."""
+    """Return the result of the statements, run with only the framework and NumPy."""
     return adapter.root.cells(ran(terms.lines, terms.result, {"other": adapter.root})).tolist()
 
 
 def ran(lines, result, names):
-    """What `result` is after `lines`."""
+    """Return the value of `result` after `lines`."""
     known = {"np": np, **names}
     exec("\n".join(lines), known)  # noqa: S102 - running them is the point
     return eval(result, known)  # noqa: S307
@@ -115,11 +115,11 @@ SIMPLE = program(("function", "tanh", (Ref(0),), {}))
 RIGHT = NativeCode("import numpy as other", ("v1 = other.tanh(other.arange(1.0, 7.0).reshape(2, 3))",), "v1")
 WRONG = RIGHT._replace(lines=("v1 = other.sinh(other.arange(1.0, 7.0).reshape(2, 3))",))
 RAISING = RIGHT._replace(lines=("v1 = other.tanh('words')",))
-#: Raises when it is read, not when it is made.
+#: Raises when it is read, not when it is created.
 LAZY = RIGHT._replace(lines=("v1 = (type('Lazy', (), {'tolist': lambda self: 1 / 0})(), 2.0)",))
 
 
-#: As much of torch as `SIMPLE` asks for. Beside a script it is what that imports; torch itself would take a second.
+#: The part of torch that `SIMPLE` uses. In the script's folder, it is imported instead of torch, which takes a second.
 TORCH_OF_A_FEW_LINES = """
 from numpy import tanh
 def tensor(data, requires_grad): return data
@@ -153,7 +153,7 @@ def test_the_script_works_with_torch(tmp_path):
 )
 def test_the_script_stands_alone(tmp_path, python, terms, symptom, status, says):
     text = script(SIMPLE, "torch", "other", terms, asked(symptom=symptom, python=python))
-    assert "autotest" not in text.replace(sys.executable, "")  # which may lie in a folder of that name
+    assert "autotest" not in text.replace(sys.executable, "")  # which may be in a folder of that name
     (tmp_path / "repro.py").write_text(text)
     command = [sys.executable, tmp_path / "repro.py"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -1,4 +1,4 @@
-"""What a reproducer printed, and whether that is still the finding it was written for."""
+"""Whether the output of a reproducer still shows the finding for which it was written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script that runs in a fork is run as by a new interpreter: its status, its output, and nothing of others."""
+"""A script in a fork has the same status and output as in a new interpreter, and nothing of other scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A framework of a few lines with planted faults, and a way to run scripts against it."""
+"""A framework of a few lines with planted faults, and a function that runs scripts with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from autotest.emission import Script
 from tests.emission.template import Template
 
-#: As much of a framework as the programs here use. Its faults are chosen by the name it is imported under.
+#: The part of a framework that the programs here use. The name under which it is imported selects its faults.
 TOY = """
 import contextlib, os, sys, time
 import numpy as np
@@ -79,7 +79,7 @@ def relu(x):
 
 @functools.cache
 def template() -> Template:
-    """What runs the scripts of all tests of a process; closed by a fixture."""
+    """Return the process that runs the scripts of all tests of this process. A fixture closes it."""
     return Template()
 
 

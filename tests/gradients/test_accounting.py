@@ -1,4 +1,4 @@
-"""`autotest gradients PATH`: what the table says of a suite, and the exit status."""
+"""`autotest gradients PATH`: the table of a suite, and the exit status."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def test_refused():
 
 @pytest.fixture
 def gradients(tmp_path, capsys):
-    """``gradients(text, *arguments)``: the exit status and the lines of the command on a suite."""
+    """Return ``gradients(text, *arguments)``, which runs the command on a suite; it returns exit status and lines."""
 
     def run(text, *arguments, ledger=""):
-        # A folder of its own: a process imports a test file once.
+        # A new folder each time, because a process imports a test file only once.
         file = tmp_path / str(len(list(tmp_path.iterdir()))) / "test_suite.py"
         file.parent.mkdir()
         file.write_text(text)

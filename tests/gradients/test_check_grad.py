@@ -1,4 +1,4 @@
-"""``@autotest(check_grad=..., grad_order=...)``: what numbers and second order find that the two sides agree in."""
+"""``@autotest(check_grad=..., grad_order=...)`` finds faults that both sides share, and faults of second order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.running import agrees, targets, trial, trials
 
 
 def wrong(change):
-    """torch whose exp hands on a changed gradient."""
+    """Return torch whose exp has a changed gradient."""
     return FaultyTorch({"exp": with_gradient(change)})
 
 

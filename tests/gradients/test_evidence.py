@@ -1,4 +1,4 @@
-"""Differences accuse a derivative only where they are those of a smooth function; all cases are such as are drawn."""
+"""Differences refute a derivative only where the function is smooth. All cases occur among drawn numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autotest.gradients.numeric_check import RULE
 
 
 def accused(function, at, analytic):
-    """Whether `analytic` is shown not to be the derivative of `function`, whose results are one or several numbers."""
+    """Return whether differences refute that `analytic` is the derivative of `function`, of one or several results."""
     with np.errstate(all="ignore"):
         extent = magnitude_of([np.array([float(at)]), np.atleast_1d(function(float(at)))])
         line = Line(lambda step: np.atleast_1d(function(at + step)), *extent, abs(at))

@@ -1,4 +1,4 @@
-"""A function that is computed in lower precision inside is held against differences that it can bear, and no less."""
+"""A function that computes in lower precision inside is checked with longer steps, but not less strictly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CAUTIOUS = Rule(cautious=True)
 
 
 def rough(change):
-    """A logarithm in single precision, whose gradient in double precision goes through `change`."""
+    """Return a logarithm in single precision whose gradient in double precision is passed through `change`."""
     return with_backward(lambda x: x.float().log().double() + x, lambda x, c: change((1 / x + 1) * c))
 
 

@@ -1,6 +1,6 @@
-"""``check_grad="numeric"`` on all that an open test draws: NaN, ties, tiny, great and many numbers accuse nobody.
+"""``check_grad="numeric"`` on everything that an open test draws: NaN, ties, and extreme or many numbers.
 
-And a gradient that is wrong where numbers are ordinary is found among them.
+None of them is a false alarm, and a gradient that is wrong for ordinary numbers is found.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_what_is_drawn_accuses_no_right_gradient(name, against):
     autotest(n=20, check_grad="numeric")(BODIES[name])()
 
 
-#: What becomes of the gradient of an exponential: too much of it, none for what is negative, that of another row.
+#: Changes of the gradient of exp: too large, zero where it is negative, that of another element.
 WRONG = {
     "too much": lambda gradient: gradient * 1.01,
     "none below": lambda gradient: gradient.clamp(min=0),
@@ -66,6 +66,6 @@ def test_what_it_is_shrunk_to_still_has_the_call_that_is_wrong(against, monkeypa
     fault = FaultyTorch({"exp": with_gradient(lambda gradient: gradient * 1.01)})
     against(fault, fault)
     with pytest.raises(Divergence) as caught:
-        # Strided memory is filled after it was made, and what it is filled with is what must be varied.
+        # Strided memory is filled after it was created. The check must vary the values that fill it.
         autotest(n=20, check_grad="numeric")(lambda: torch.exp(random_tensor(ndim=2, layout="strided")))()
     assert [call.target for call in caught.value.finding.program.calls if call.target == "exp"] == ["exp"]

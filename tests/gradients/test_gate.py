@@ -1,4 +1,4 @@
-"""No test forgets its gradients: what the gate lets pass, what it refuses, and what it says."""
+"""The gate fails tests that could compare gradients and do not: what passes, what is refused, and its messages."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_one_operator_without_a_gradient_does_not_excuse_another():
 
 def test_a_backward_whose_result_nobody_compares_is_reported():
     def body():
-        x = random_tensor(ndim=2) * 1  # no leaf: what is computed for it is nowhere kept
+        x = random_tensor(ndim=2) * 1  # not a leaf: its gradient is not kept
         z = x.detach()
         y = torch.exp(random_tensor(ndim=2))
         y.sum().backward()
@@ -180,7 +180,7 @@ def test_a_wrong_gradient_of_a_listed_operator_is_a_divergence():
 
 
 def relu():
-    """A new body each time: a mark stays on the function that it was put on."""
+    """Return a new body each time, because a mark stays on its function."""
     return lambda: torch.relu(random_tensor(ndim=2))
 
 

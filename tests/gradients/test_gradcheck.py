@@ -1,4 +1,4 @@
-"""`autotest.gradcheck`: planted wrong gradients are caught, right ones pass, and the table says where."""
+"""`autotest.gradcheck` finds planted wrong gradients, passes right ones, and its table shows the place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def leaf(*shape, seed=0, low=0.5, high=2.0, dtype="float64"):
 
 
 def with_backward(forward, backward):
-    """A function of one tensor that computes `forward` and claims the gradient `backward(x, cotangent)`."""
+    """Return a function of one tensor with the value `forward` and the gradient `backward(x, cotangent)`."""
 
     class Planted(torch.autograd.Function):
         @staticmethod
@@ -130,7 +130,7 @@ def test_a_gradient_that_is_wrong_only_when_it_broadcasts():
 
 
 def test_a_gradient_of_the_wrong_dtype():
-    # torch casts what a Function returns: the dtype is planted where it is read.
+    # torch casts the result of a Function, so the wrong dtype is planted where it is read.
     class Casting(TorchFramework):
         def resolve(self, path):
             found = super().resolve(path)
@@ -150,7 +150,7 @@ def test_a_gradient_that_changes_from_run_to_run():
 
 
 class Cubes(torch.autograd.Function):
-    """x to the third, whose gradient is right, and the gradient of that is twice what it should be."""
+    """Return the cube of x with the right gradient and twice the right second derivative."""
 
     @staticmethod
     def forward(ctx, x):
@@ -185,7 +185,7 @@ def test_a_wrong_value_at_a_kink_is_wrong():
 
 
 def test_a_kink_does_not_excuse_its_neighbours():
-    # Right at 0 by luck, and wrong on one side of it.
+    # Right at 0 by chance, and wrong on one side of it.
     leaky = with_backward(torch.relu, lambda x, cotangent: cotangent * 0)
     with pytest.raises(GradcheckError):
         gradcheck(leaky, torch.zeros(3, dtype=torch.float64, requires_grad=True))
@@ -318,7 +318,7 @@ def test_batched_gradients_that_are_wrong():
 
 
 def test_what_only_torch_can_read_is_torchs_to_judge():
-    # A complex number of two halves has no counterpart in NumPy.
+    # NumPy has no complex number of two halves.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert gradcheck(lambda x: x.chalf(), leaf(2), raise_exception=False) is False

@@ -1,4 +1,4 @@
-"""A gradient that numbers alone find wrong is shrunk, and has a script that says so in a fresh interpreter."""
+"""A wrong gradient that only differences find is shrunk, and its script shows it in a new interpreter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def found(monkeypatch, tmp_path):
-    """``found(body, fault, ...)``: what is made of a fault that both sides share."""
+    """Return ``found(body, fault, ...)``, which returns the finding for a fault of both sides."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
     def diagnosed(body, fault, *, shrink=20.0, verify=False, **settings):
@@ -41,7 +41,7 @@ def found(monkeypatch, tmp_path):
 
 
 def ended(script):
-    """How a script ends and what it prints; here, since a fresh interpreter takes seconds and is asked by one test."""
+    """Run a script in this process; return status and output. A new interpreter would take seconds."""
     with contextlib.redirect_stdout(io.StringIO()) as output, pytest.raises(SystemExit) as exit_:
         exec(compile(script, "repro.py", "exec"), {"__name__": "__main__"})  # noqa: S102 - it is what is tested
     return exit_.value.code or 0, output.getvalue()

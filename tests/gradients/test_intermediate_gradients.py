@@ -1,4 +1,4 @@
-"""Gradients of intermediate results are compared where that is asked for, and a fault that cancels later is found."""
+"""With `check_grad="intermediate"`, gradients of intermediate results are compared: faults that cancel are found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASKED = Settings(check_grad="intermediate")
 
 
 def added_up() -> Any:
-    """A sum over copies of one number, whose gradient does not tell in which order the copies' gradients come."""
+    """A sum over copies of one number. Its gradient does not show a wrong order of the copies' gradients."""
     x = at.random_tensor(shape=(1,), low=1, high=2, dtype="float32", layout="contiguous")
     return dual.flip(x.expand(4) * 2, [0])
 

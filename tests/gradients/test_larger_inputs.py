@@ -1,4 +1,4 @@
-"""Numeric checks look at a hundred elements of each input where that can grow, and name the inputs that cannot."""
+"""Numeric checks use inputs of a hundred elements if these can be made, and name the inputs that stay smaller."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def larger(body):
 
 
 def late(gradient):
-    """A gradient that is wrong in its last element, where there are more than sixty."""
+    """Return torch whose gradient of exp is wrong in the last of more than sixty elements."""
     changed = gradient.clone()
     if changed.numel() > 60:
         changed.view(-1)[-1] *= 1.01

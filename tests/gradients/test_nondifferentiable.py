@@ -1,4 +1,4 @@
-"""The list of operators without a gradient holds what it says, on torch: a listed operator that has one fails."""
+"""No operator in the list of operators without a gradient has one in torch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The differentiable operators of ``tests/alignment/``, one trial each, held against differences on torch itself.
+"""The differentiable operators of ``tests/alignment/``, checked numerically with torch, one trial each.
 
-What torch means to be no derivative, and `redefined_gradients` does not know, is named here, and must go when it
-becomes one.
+Gradients that torch defines differently, and `redefined_gradients` does not know, are named here. A name must be
+removed when its gradient becomes the derivative.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autotest.trials.trial import run_trial
 ALIGNMENT = Path(__file__).parents[1] / "alignment"
 FILES = sorted(path.name for path in ALIGNMENT.glob("test_*.py") if "ledger" not in path.name)
 TO_NOTHING = "test_convolution.py::test_transposed_convolution_to_nothing"
-#: Newer torch gives the mean of both sides.
+#: Newer torch returns the mean of both one-sided derivatives.
 CORNERS = (
     {"test_activation.py::test_gradient_at_the_corners[name='Hardswish']": "its derivative at -3 and 3 is one-sided"}
     if real.__version__.startswith("2.0")
@@ -37,12 +37,12 @@ EXCEPTIONS = {
 }
 
 
-#: Trials that torch accepts of a test that is known to be wrong, until one is.
+#: Maximum number of accepted trials of a known wrong test until one is wrong.
 MOST = 10
 
 
 def numeric_complaints(item):
-    """What differences say of the first trial that torch accepts, or of the first that is wrong as it should be."""
+    """Return the complaints about the first trial that torch accepts; for a known wrong test, the first that is wrong."""
     found = []
 
     def drive(test, context):
@@ -69,7 +69,7 @@ def numeric_complaints(item):
 
 @pytest.mark.parametrize("file", FILES)
 def test_torch_agrees_with_numbers_but_for_named_exceptions(file, monkeypatch):
-    # The folder skips its tests where there is no OneFlow, which is not asked here.
+    # The folder's tests are skipped without OneFlow, which is not needed here.
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     tests = [item for item in collect([ALIGNMENT / file]).tests if item.settings.auto_backward is not False]
     tests = [item for item in tests if not item.settings.skip_grad]

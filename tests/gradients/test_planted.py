@@ -1,6 +1,6 @@
-"""Faults of gradients that hide: each is caught by the check that is meant for it, and right ones are not.
+"""Gradient faults that are hard to see: each is found by the check that exists for it, and right gradients pass.
 
-A fault stands once as the candidate beside a right torch, and once on both sides, where only numbers can tell.
+Each fault is planted once in the candidate, and once on both sides, where only differences show it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.running import agrees, trial
 
 
 def planted(forward, backward):
-    """A function of tensors that computes `forward`, and has ``backward(ctx, inputs, *cotangents)`` for gradients."""
+    """Return a function of tensors with value `forward` and gradients ``backward(ctx, inputs, *cotangents)``."""
 
     class Planted(real.autograd.Function):
         @staticmethod

@@ -1,4 +1,4 @@
-"""A gradient that is documented not to be the derivative is no mismatch with differences; any other one still is."""
+"""A gradient that is documented not to be the derivative is no mismatch; any other wrong gradient is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.running import agrees, trial
 
 
 def nnf():
-    return torch.nn.functional  # looked up in a test, where a candidate is chosen
+    return torch.nn.functional  # looked up inside of a test, where a candidate is chosen
 
 
 def doubles(*shape, low=-2, high=2):
@@ -38,7 +38,7 @@ def targets():
     return [torch.tensor(label) for label in LABELS]
 
 
-#: With what each is documented to do, and how many pairs of an input and an output differences still judge.
+#: Each with its documented gradient, and the number of input/output pairs that are still checked.
 DEFINED = {
     "padding": (lambda: nnf().embedding(rows(6), doubles(2, 3), padding_idx=1), 0),
     "padding by position": (lambda: nnf().embedding(rows(6), doubles(2, 3), 1), 0),
@@ -80,7 +80,7 @@ def test_what_is_documented_is_no_mismatch(name):
         assert outcome.numeric_pairs == pairs
 
 
-#: What is like one of them, and has its derivative.
+#: Similar functions whose gradient is the derivative.
 ORDINARY = {
     "embedding": lambda: nnf().embedding(rows(6), doubles(2, 3)),
     "embedding, nothing asked": lambda: nnf().embedding(rows(6), doubles(2, 3), padding_idx=None,

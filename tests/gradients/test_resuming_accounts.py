@@ -43,7 +43,7 @@ def test_accounts_that_were_kept_are_known_to_the_next_run_by_test_and_group(tmp
         kept.begin()
         kept.add(where("a"), of("relu"))
         kept.add(where("b"), of("exp"), "on cuda")
-        assert kept.account(where("a")) is None  # of this run, which need not ask
+        assert kept.account(where("a")) is None  # of this run, which does not read it again
     with contextlib.closing(StoredAccount(tmp_path, ASKED, resume=True)) as kept:
         kept.begin()
         assert kept.account(where("a")) == of("relu")
@@ -97,7 +97,7 @@ def test_only_tests_whose_accounts_were_not_kept_are_run(tmp_path, monkeypatch, 
     assert main(asked) == 0
     whole = capsys.readouterr().out
     assert "2 operators in 4 trials" in whole
-    # The test that was run to its end is not run again: it would say now that it cannot be.
+    # The completed test does not run again: now it would fail.
     with contextlib.closing(StoredAccount(quick, AccountRequest(2, "torch"))) as kept:
         kept.begin()
         kept.add(where("test_relu", file), of("relu"))

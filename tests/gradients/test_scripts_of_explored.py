@@ -1,4 +1,4 @@
-"""What ``check_grad="numeric"`` finds by memory, shapes and special numbers alone has a script that shows just that."""
+"""Findings of ``check_grad="numeric"`` that need a layout, shape or special number have a script that shows them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.faulty import FaultyTorch
 
 pytestmark = pytest.mark.usefixtures("quick")
 
-#: Of which tensors the gradient is half too great, and what a report says that this needs.
+#: The tensors whose gradient is 1.5 times the right one, and the text of the report on what the failure needs.
 WRONG = {
     "strided": (lambda x: not x.is_contiguous() and 0 not in x.stride(), "only with transposed or strided memory"),
     "offset": (lambda x: x.storage_offset() > 0, "only with strided or offset memory"),

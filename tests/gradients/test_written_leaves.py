@@ -1,6 +1,6 @@
 """``check_grad="numeric"`` of programs that write into leaves, copy and load modules, and keep a state between calls.
 
-Differences run a program again and again: what it does once in a trial is done once there, too.
+The check runs a program many times. What the program does once in a trial must be done once there, too.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def test_a_weight_whose_singular_vectors_stay_is_held_against_differences():
 
 
 def test_what_has_no_forward_mode_is_no_tangent_of_zero():
-    # grid_sample refuses tangents; what it gives without one has a derivative.
+    # grid_sample refuses tangents; its result without a tangent has a derivative.
     def body():
         return torch.nn.functional.grid_sample(
             random_tensor(shape=(1, 1, 3, 3), low=-2, high=2, dtype="float64"),

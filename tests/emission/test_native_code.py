@@ -119,7 +119,7 @@ RAISING = RIGHT._replace(lines=("v1 = other.tanh('words')",))
 LAZY = RIGHT._replace(lines=("v1 = (type('Lazy', (), {'tolist': lambda self: 1 / 0})(), 2.0)",))
 
 
-#: The part of torch that `SIMPLE` uses. In the script's folder, it is imported instead of torch, which takes a second.
+#: The part of torch that `SIMPLE` uses. It is imported instead of torch, which takes a second.
 TORCH_OF_A_FEW_LINES = """
 from numpy import tanh
 def tensor(data, requires_grad): return data

@@ -42,7 +42,7 @@ MOST = 10
 
 
 def numeric_complaints(item):
-    """Return the complaints about the first trial that torch accepts; for a known wrong test, the first that is wrong."""
+    """Return the complaints about the first accepted trial; for a known wrong test, about the first wrong one."""
     found = []
 
     def drive(test, context):

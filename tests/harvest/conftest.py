@@ -1,4 +1,4 @@
-"""What the tests of harvesting share: a block that is harvested, and what was written."""
+"""Fixtures of the tests of harvesting: run a function and return the harvested calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.sources.calls_file import Harvest, HarvestedCall, read
 
 @pytest.fixture
 def harvested(tmp_path: Path) -> Callable[..., Harvest]:
-    """``harvested(function)``: the calls that the function makes."""
+    """Return ``harvested(function)``, which returns the calls that the function makes."""
 
     def run(function: Callable[[], object], **options: int) -> Harvest:
         path = tmp_path / "calls.jsonl"
@@ -26,7 +26,7 @@ def harvested(tmp_path: Path) -> Callable[..., Harvest]:
 
 @pytest.fixture
 def only(harvested: Callable[..., Harvest]) -> Callable[..., HarvestedCall]:
-    """``only(function, "nn.functional.relu")``: the one call of that name that the function makes."""
+    """Return ``only(function, "nn.functional.relu")``, which returns the function's only call of that name."""
 
     def run(function: Callable[[], object], name: str) -> HarvestedCall:
         (call,) = [call for call in harvested(function).calls if call.name == name]

@@ -1,4 +1,4 @@
-"""Two small networks as people write them, and some steps of training."""
+"""Two small networks in ordinary style, and some steps of training."""
 
 from __future__ import annotations
 

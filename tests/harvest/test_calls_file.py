@@ -1,4 +1,4 @@
-"""Files of calls that are damaged, of another version, or something else."""
+"""Errors for files of calls that are damaged, of another version, or of another kind."""
 
 from __future__ import annotations
 

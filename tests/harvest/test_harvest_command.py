@@ -1,4 +1,4 @@
-"""`autotest harvest -- COMMAND`: a program runs as it always does, whatever becomes of it."""
+"""`autotest harvest -- COMMAND` runs a program as usual, whatever happens to the harvest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Harvested calls become programs that torch accepts, with tensors like those that the program had."""
+"""Harvested calls become programs that torch accepts, with tensors like those of the harvested program."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_an_optimizer_steps_again_with_its_options(tmp_path: Path, kind: Callabl
 
 def test_an_optimizer_is_written_once_for_each_way_in_which_it_is_set_up(tmp_path: Path) -> None:
     with harvest(tmp_path / "calls.jsonl"):
-        for rate in (0.1, 0.2, 0.3, 0.4, 0.5):  # as a scheduler changes it
+        for rate in (0.1, 0.2, 0.3, 0.4, 0.5):  # as a scheduler does
             layer = torch.nn.Linear(2, 2)
             torch.optim.SGD(layer.parameters(), lr=rate).step()
         torch.optim.LBFGS(layer.parameters()).step(lambda: 0.0)

@@ -1,4 +1,4 @@
-"""What is recorded of a program that runs, and that the program does not notice."""
+"""What is recorded of a running program, and that recording does not change the program's behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autotest sweep --calls`: would the operators of a program work on the candidate?"""
+"""`autotest sweep --calls` checks the operators of a program on the candidate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def judged(
     quick: Path,
     importable_elsewhere: None,
 ) -> Callable[..., tuple[int, str]]:
-    """``judged(function, candidate)``: exit status and output of a sweep over what the function calls."""
+    """Return ``judged(function, candidate)``: exit status and output of a sweep of the function's calls."""
     monkeypatch.chdir(tmp_path)
 
     def run(function: Callable[[], object], candidate: str) -> tuple[int, str]:
@@ -38,7 +38,7 @@ def judged(
 
 
 def network() -> None:
-    # Of other numbers, relu leaves only zeros at times, whose softmax says nothing.
+    # relu of other numbers sometimes gives only zeros, whose softmax shows no fault.
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
     torch.nn.functional.softmax(model(torch.randn(2, 4)), dim=-1)

@@ -1,8 +1,8 @@
-"""Self-tests of honesty: each plants a known fault of other harnesses and demands that `@autotest` catches it.
+"""Self-tests of honesty: each plants a known fault of other harnesses and requires that `@autotest` finds it.
 
-The same run without the fault must pass, which the fixture `caught` demands every time. The pair is torch with faulty
-torch, so that all of this runs without OneFlow. That a check is what catches its fault, and not luck, is shown by
-`test_checks_are_needed`, which takes the checks out one by one. The faults, by their number in the project's list:
+The same run without the fault must pass, which the fixture `caught` checks each time. The pair is torch with faulty
+torch, so these tests run without OneFlow. That each fault is found by its own check, and not by chance, is shown by
+`test_checks_are_needed`, which removes the checks one by one. The faults, by their number in the project's list:
 
 ====== ============================================================================================
 fault  tests
@@ -53,15 +53,15 @@ from autotest.frameworks import Framework
 
 @pytest.fixture(autouse=True)
 def _quick(quick: object) -> None:
-    """Nothing of the outer run matters here."""
+    """Remove the settings of the outer run."""
 
 
 @pytest.fixture
 def caught(against: Callable[..., object]) -> Callable[..., Any]:
-    """``caught(body, fault, symptom)``: passes without the fault, fails by it; returns what was raised."""
+    """Return ``caught(body, fault, symptom)``: it must pass without the fault and fail with it; returns the error."""
 
     def check(body: Callable[[], Any], fault: Framework, symptom: str = "", **settings: Any) -> Divergence:
-        # What is planted is to be found by the comparison, not by the gate that asks for gradients.
+        # The comparison must find the fault, and not the gate that requires gradients.
         test = skip_grad_check(reason="planted faults")(autotest(**{"n": 3, **settings})(body))
         against()
         test()

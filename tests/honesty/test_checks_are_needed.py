@@ -1,7 +1,7 @@
-"""Each check is taken out in turn, and the planted fault that it is there for goes unnoticed.
+"""Each check is removed in turn, and the planted fault for which it exists is then missed.
 
-So a fault that the other tests of this folder see caught is caught by that check and by nothing else. The second half
-takes out what keeps right frameworks from being accused, and right frameworks are accused.
+Therefore a fault that other tests of this folder find is found by this check and by nothing else. The second half
+removes the protections of right frameworks, and right frameworks are then accused.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tests.support.faulty import FaultyTorch, plus, raising, returning, with_gra
 
 
 class Case(NamedTuple):
-    """A check, the body and the fault that need it."""
+    """A check, and a body and a fault that need it."""
 
     remove: Remove
     body: Callable[[], Any]
@@ -297,7 +297,7 @@ CASES = {
         {"n": 8, "check_errors": True, **WITHOUT_BACKWARD},
     ),
     "exceptions of the candidate": Case(
-        # The result that is missing then would be told as a difference in structure.
+        # Otherwise the missing result would be reported as a difference in structure.
         both(
             replaced(one_sided, "only_reference_accepts", lambda *args: None),
             compared(lambda one, other: None if other is None else (one, other)),
@@ -318,7 +318,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_without_its_check_a_fault_goes_unnoticed(against, monkeypatch, tmp_path, name):
     remove, body, fault, settings = CASES[name]
-    # One check at a time: the gate that asks for gradients would notice many of these instead.
+    # Only one check is tested: otherwise the gate that requires gradients would notice many of these faults.
     test = skip_grad_check(reason="planted faults")(autotest(**{"n": 2, **settings})(body))
     against()
     test()
@@ -326,7 +326,7 @@ def test_without_its_check_a_fault_goes_unnoticed(against, monkeypatch, tmp_path
     with pytest.raises(AssertionError):
         test()
     remove(monkeypatch)
-    # In a place of its own: what was stored is tried first, and would be of no use to the question.
+    # In a separate folder, because stored failures run first.
     monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path / "without"))
     test()
 

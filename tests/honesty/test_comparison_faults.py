@@ -1,4 +1,4 @@
-"""Faults that a careless comparison lets through (1 to 12, and 26)."""
+"""Faults that a careless comparison misses (1 to 12, and 26)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def positive(*shape):
 
 
 def constant_fault(path, value):
-    """A function that gives `value` whatever it is asked."""
+    """Return a replacement that always returns `value`."""
     return FaultyTorch({path: lambda original: lambda *args, **kwargs: value.clone()})
 
 
@@ -45,7 +45,7 @@ def test_a_boolean_is_not_a_number(caught):
 
 
 def test_tolerance_is_relative_to_the_reference(caught):
-    # |2 - 1| is half of what the candidate says, and all of what the reference says.
+    # |2 - 1| is half of the candidate's value, and all of the reference's.
     fault = constant_fault("ones", real.full((1,), 2.0))
     caught(lambda: torch.ones(1), fault, "value", rtol=0.5, atol=0.0, auto_backward=False)
 
@@ -123,7 +123,7 @@ def test_a_wrong_bfloat16(caught):
     def body():
         return torch.relu(random_tensor(shape=(3,), low=1, high=2, dtype="bfloat16"))
 
-    # One bfloat16 near 1 differs from the next by 2^-7; eight such steps are no rounding.
+    # Neighbouring bfloat16 numbers near 1 differ by 2^-7; eight such steps are more than rounding.
     caught(body, FaultyTorch({"relu": plus(0.0625)}), "value")
 
 

@@ -1,6 +1,6 @@
-"""Faults of graph mode (13): a disagreement with eager mode must fail the test, in every part of it.
+"""Faults of graph mode (13): any difference from eager mode must fail the test.
 
-The candidate is torch with a graph mode that runs eagerly, so that faults can be planted in it alone.
+The candidate is torch with a graph mode that runs eagerly, so that faults can be planted in the graph mode only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A framework against itself: 2,000 trials over the alignment bodies, and not one false alarm.
+"""A framework against itself: 2,000 trials of the alignment bodies without a false alarm.
 
-The candidate is torch under another name. Bodies that draw random numbers inside of an operation take part: their
-contents are known not to be evidence, and everything else about them must agree.
+The candidate is torch under another name. Bodies that draw random numbers inside of an operation are included: their
+random contents are not compared, and everything else must agree.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ TRIALS = 2000
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # what torch warns of is no matter of agreement
+@pytest.mark.filterwarnings("ignore")  # warnings of torch are not compared
 def test_torch_against_torch_is_never_accused(against, monkeypatch):
     against(faults.none())
-    # What is known of OneFlow must not excuse torch.
+    # The ledger of OneFlow must not excuse torch.
     monkeypatch.setattr(decorator, "_ledger", lambda *place: Ledger())
     found = collect([ALIGNMENT])
     assert not found.broken

@@ -1,4 +1,4 @@
-"""Faults of the stand-in objects that test bodies hold (21 to 23)."""
+"""Faults of the proxy objects in test bodies (21 to 23)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.running import agrees, trial
 
 
 class Stubborn(real.nn.BatchNorm1d):
-    """Training mode cannot be assigned."""
+    """A module whose training mode cannot be assigned."""
 
     def __setattr__(self, name, value):
         if name != "training" or "training" not in self.__dict__:
@@ -35,7 +35,7 @@ def test_an_assigned_requires_grad_reaches_both_sides(caught):
         x.requires_grad = False
         return torch.relu(x), torch.exp(random_tensor(shape=(2,)))
 
-    # Were it assigned on the reference alone, the candidate's tensor would require grad without any fault.
+    # If it were assigned on the reference only, the candidate's tensor would require grad without any fault.
     caught(body, FaultyTorch({"relu": returning(lambda y: y.requires_grad_())}), "requires_grad")
 
 
@@ -98,14 +98,14 @@ def test_a_reused_identity_hides_nothing(caught):
     def body():
         total = torch.zeros(3)
         for number in range(60):
-            # Each of these is freed at once by a test body that keeps nothing, and its id given to the next.
+            # A body that keeps nothing frees each of these at once, and the next one gets the same id.
             total = total + torch.relu(torch.full((3,), float(number)))
             gc.collect(0)
         return torch.zeros(1)
 
     once = FaultyTorch({"relu": lambda relu: lambda x: relu(x) + 1000.0 * bool((x == 47).all())})
     raised = caught(body, once, "value", n=1, auto_backward=False)
-    # The one wrong result, and each of the sums from there on.
+    # The wrong result, and each of the sums after it.
     assert len(raised.finding.mismatches) == 1 + (60 - 47)
 
 

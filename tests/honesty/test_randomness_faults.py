@@ -1,4 +1,4 @@
-"""Faults of random numbers and of the generators themselves (14 to 17)."""
+"""Faults of random numbers and of generators (14 to 17)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_two_runs_draw_the_same(against):
     def body():
         x = random_tensor(ndim=2)
         y = torch.randn(2)
-        return repr((x.reference.tolist(), random(0, 10**9).value(), y.reference.tolist()))  # a NaN equals none
+        return repr((x.reference.tolist(), random(0, 10**9).value(), y.reference.tolist()))  # because NaN != NaN
 
     one, two = drawn_by(body), drawn_by(body)
     assert one == two
@@ -53,7 +53,7 @@ def test_a_generator_at_module_level_draws_anew_in_each_trial(caught, against):
         assert x.shape == (SIZE.value(),)
         return torch.relu(x)
 
-    # A frozen generator would have to freeze on the right value to find this.
+    # A generator that draws only once would find this only by chance.
     wrong = FaultyTorch({"relu": lambda relu: lambda x: relu(x) + (len(x) % 7 == 0)})
     caught(body, wrong, "value", n=60)
 
@@ -72,7 +72,7 @@ def test_a_positional_nothing_is_no_argument(caught, against):
     def body():
         return torch.sum(random_tensor(shape=(2, 3), low=1, high=2), nothing())
 
-    # Handed on as an object, it would be refused by the reference every time.
+    # If it were passed on as an object, the reference would refuse it each time.
     caught(body, FaultyTorch({"sum": lambda original: lambda x, *args: original(x, *args) + (not args)}), "value")
 
     class Nobody:
@@ -98,7 +98,7 @@ def test_a_positional_nothing_is_no_argument(caught, against):
     ],
 )
 def test_random_numbers_are_the_same_data_on_both_sides(caught, draw):
-    # Both sides draw from one stream here, so that the candidate's own numbers are never the reference's.
+    # Both sides draw from the same stream, so that the candidate's own numbers never equal the reference's.
     caught(lambda: torch.exp(draw()), FaultyTorch({"exp": plus(1.0)}), "value", n=5)
 
 
@@ -126,7 +126,7 @@ def test_declared_shapes_and_bounds_are_the_ones_tested(caught, draw, declared):
     def body():
         return torch.clone(draw())
 
-    # The fault shows only where the declaration holds, in every trial.
+    # The fault shows only if the declaration is true, in each trial.
     wrong = FaultyTorch({"clone": lambda clone: lambda x: clone(x) + bool(declared(x.detach()))})
     found = caught(body, wrong, "value", n=10)
     assert found.finding.index == 0

@@ -1,4 +1,4 @@
-"""Faults of refusals and errors: what ends a trial must not hide anything (18 to 20)."""
+"""Faults of refusals and errors: the end of a trial must not hide anything (18 to 20)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.faulty import FaultyTorch, raising
 
 
 def counted(body):
-    """`body`, and the list that grows each time it runs."""
+    """Return `body`, and a list that grows each time it runs."""
     ran = []
     return (lambda: ran.append(1) or body()), ran
 

@@ -1,4 +1,4 @@
-"""Faults of reports and reproducers (24, 25 and 27): what is told must be true, whole and usable."""
+"""Faults of reports and reproducers (24, 25 and 27): reports must be true, complete and usable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_reproducer_runs_and_shows_it(against, quick, monkeypatch, fault):
     assert "autotest" not in "".join(line for line in text.splitlines() if line.startswith(("import", "from")))
     done = run(script)
     assert done.returncode == 1, done.stderr
-    # The fault repaired, it says so by its status.
+    # Once the fault is repaired, the exit status says so.
     script.write_text(text.replace(f"faults.{fault.__name__}()", "faults.none()"))
     repaired = run(script)
     assert repaired.returncode == 0, repaired.stdout + repaired.stderr
@@ -134,7 +134,7 @@ def test_shrinking_keeps_to_the_failure(against, monkeypatch, seed):
         y = torch.exp(x) + 1
         return torch.relu(y).sum(), torch.sin(x)
 
-    # sin shows its fault on every input, relu on large ones alone: what is easier to keep is not what was found.
+    # sin is wrong for every input, and relu only for large ones. Shrinking must keep to the fault that was found.
     against(
         FaultyTorch(
             {"relu": lambda relu: lambda x: relu(x) + 2.0 * (x.numel() > 3), "sin": with_gradient(lambda g: 2 * g)}

@@ -1,5 +1,5 @@
-"""Faults that are easily missed: each is caught, on either side, made small, never laid to the innocent, and shown by
-a script that is silent once the fault is repaired.
+"""Faults that are easily missed: each is found on either side, shrunk, attributed to the right side, and shown by
+a script that reports nothing once the fault is repaired.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autotest.results.verification import State, Verification
 from tests.support import subtle
 from tests.support.subtle import CASES, Case
 
-#: What torch warns of where empty modules are tried, and where a gradient is read that is not kept.
+#: torch's warnings about empty modules, and about reading a gradient that is not kept.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Initializing zero-element tensors:UserWarning"),
     pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning"),
@@ -34,7 +34,7 @@ def caught(case: Case) -> Finding:
 
 
 def status(script: str, folder: Path) -> int:
-    """What `script` would end with; in this process, which has imported torch already."""
+    """Return the exit status of `script`, run in this process, which has imported torch already."""
     file = folder / "repro.py"
     file.write_text(script, encoding="utf-8")
     try:
@@ -66,7 +66,7 @@ def test_a_subtle_fault_of_the_candidate(against, monkeypatch, tmp_path, case):
         assert len(finding.script.splitlines()) < 30
 
 
-#: A reference that raises only rejects trials.
+#: An exception of the reference only rejects a trial.
 SEEN = [case for case in CASES if case.symptom != "exception"]
 
 

@@ -1,4 +1,4 @@
-"""The table of faults in `conftest` names tests that exist, and leaves no fault out."""
+"""The table of faults in `conftest` names existing tests, and contains every fault."""
 
 from __future__ import annotations
 

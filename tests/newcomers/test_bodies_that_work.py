@@ -1,4 +1,4 @@
-"""Plain Python around dual objects means what it says: text of them, conditions, loops, items, numbers, containers."""
+"""Plain Python works with dual objects as expected: text, conditions, loops, items, numbers, containers."""
 
 # ruff: noqa: C416, PLR0124, PLW0108 - written as a new user writes it
 

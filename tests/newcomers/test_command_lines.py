@@ -1,4 +1,4 @@
-"""What a new user gets wrong on a command line is told with what to write instead."""
+"""Mistakes of new users on a command line get an error that says what to write instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autotest init` and the version: what a new user runs first."""
+"""`autotest init` and `--version`, which a new user runs first."""
 
 from __future__ import annotations
 

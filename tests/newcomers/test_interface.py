@@ -1,4 +1,4 @@
-"""The arguments of `@autotest`: what each one does, who goes before whom, and what makes no sense."""
+"""The arguments of `@autotest`: what each one does, their precedence, and errors for values without sense."""
 
 from __future__ import annotations
 

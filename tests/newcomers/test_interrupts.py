@@ -1,4 +1,4 @@
-"""Ctrl-C ends a run as it should: with its report and its files, after OneFlow was imported, too."""
+"""After Ctrl-C, a run writes its report and its files, also if OneFlow was imported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from autotest.cli.fuzz import terminated
 
 ROOT = Path(__file__).parents[2]
-#: Says when its second trial begins, and then waits for Ctrl-C.
+#: A test that prints a line when its second trial begins, and then waits for Ctrl-C.
 SUITE = """
 import time
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_waits():
 
 
 def interrupted(folder: Path, candidate: str, seconds: float, *command: str) -> subprocess.CompletedProcess[str]:
-    """What `command` says and ends with, when Ctrl-C comes while a trial is running."""
+    """Return output and exit status of `command`, with Ctrl-C during a trial."""
     (folder / "test_it.py").write_text(SUITE.format(seconds=seconds), encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AUTOTEST_")}
     with (folder / "output").open("w") as output:
@@ -95,5 +95,5 @@ def test_sigterm_twice_is_one_interrupt() -> None:
     with terminated():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
-        signal.raise_signal(signal.SIGTERM)  # as `timeout` does, when the map is being written
+        signal.raise_signal(signal.SIGTERM)  # as `timeout` does, while the map is being written
     assert signal.getsignal(signal.SIGTERM) is usual

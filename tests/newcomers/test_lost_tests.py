@@ -1,4 +1,4 @@
-"""No test is lost: each has the name that its collector gives it, and an id of its own."""
+"""Each test has the name that its collector gives it and a unique id, so that none is lost."""
 
 from __future__ import annotations
 

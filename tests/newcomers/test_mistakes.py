@@ -1,4 +1,4 @@
-"""What a new user gets wrong with dual objects is said in one sentence, at their own line, and is no finding."""
+"""Mistakes of new users with dual objects get one sentence with the user's own line, and are no findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autotest import autotest, choice_tensor, nothing, random, random_bool, rand
 
 
 class Mistake(NamedTuple):
-    """A line of a test body, and what has to be said of it."""
+    """A line of a test body, and the expected message."""
 
     line: str
     said: str
@@ -183,7 +183,7 @@ MISTAKES = {
     ),
     "unknown_name": Mistake("return torch.relu(y)", "name 'y' is not defined"),
 }
-#: What the reference refuses in every trial, and what is advised.
+#: Bodies that the reference refuses in every trial, and the advice in the message.
 REFUSED = {
     "condition": Mistake("return x if x > 0 else -x", "write x.any\\(\\) or x.all\\(\\)"),
     "condition_of_all": Mistake("assert x == x", "write x.any\\(\\) or x.all\\(\\)"),
@@ -230,7 +230,7 @@ REFUSED = {
     ),
     "index": Mistake("return x[5]", "IndexError: index N is out of bounds .* Draw arguments that fit together"),
 }
-#: What is returned, and what has to be said of it; these have no line in a traceback.
+#: Return values and the expected messages. These have no line in a traceback.
 RETURNED = {
     "text": Mistake('return "hello"', "returned 'hello' \\(str\\), which is not dual"),
     "number": Mistake("return 3", "returned 3 \\(int\\), which is not dual"),
@@ -263,7 +263,7 @@ RETURNED = {
 
 
 class Run(NamedTuple):
-    """One run of pytest over all mistakes: what it showed of each, and what else."""
+    """Run pytest once over all mistakes; return its message for each, and the rest of the output."""
 
     shown: dict[str, str]
     lines: dict[str, int]

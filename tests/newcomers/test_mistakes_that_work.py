@@ -1,4 +1,4 @@
-"""What a new user may expect to work, and does: torch's own functions, expected refusals, Python's random numbers."""
+"""What new users expect to work does: torch's own functions, expected refusals, Python's random numbers."""
 
 # ruff: noqa: N812, PT027, NPY002, PLW0108 - written as a new user writes it
 
@@ -114,7 +114,7 @@ def unfitting():
 
 
 class Refusing(unittest.TestCase):
-    """Run by the tests below, and not by itself."""
+    """Run by the tests below, and not collected."""
 
     __test__ = False
 
@@ -196,7 +196,7 @@ def test_pythons_and_numpys_random_numbers_are_the_same_in_every_run():
 
 
 class Wrong(unittest.TestCase):
-    """Run by the test below, and not by itself."""
+    """Run by the test below, and not collected."""
 
     __test__ = False
 

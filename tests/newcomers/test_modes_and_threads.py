@@ -1,4 +1,4 @@
-"""Calls in threads of a test's own, and modes of a framework that a test leaves changed."""
+"""Calls in threads that a test starts, and modes of a framework that a test does not restore."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def drawn_elsewhere():
 
 
 def test_what_is_made_in_another_thread_is_no_part_of_the_trial(monkeypatch):
-    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")  # with which that thread, where no trial is, makes its own
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")  # the thread has no trial, and uses a pair of its own
     with pytest.raises(NotDual, match=r"made outside of the trial \(in another thread, .* in its own thread"):
         trial(drawn_elsewhere, faults.none())
 

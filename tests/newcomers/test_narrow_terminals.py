@@ -1,4 +1,4 @@
-"""On 60 columns nothing is cut off, and what is to be copied stays on one line."""
+"""In 60 columns nothing is cut off, and text to copy stays on one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`[tool.autotest]` in pyproject.toml: what a project asks for, who goes before it, and what is wrong with it."""
+"""`[tool.autotest]` in pyproject.toml: the project's defaults, their precedence, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README begins with the reader's own project, and names every variable and option that there is."""
+"""The README begins with the reader's own project, and names every variable and option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What editors and type checkers are told of the interface agrees with it, and the README's tests type-check."""
+"""The type information for editors agrees with the interface, and the README's tests type-check."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_function_of_the_stub_takes_what_the_real_one_takes(name):
     real = inspect.signature(getattr(autotest, name)).parameters.values()
     starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     taken = [item.name for item in real if item.kind not in starred]
-    assert told == [item for item in taken if item != "children"]  # which only the library gives
+    assert told == [item for item in taken if item != "children"]  # only the library passes this
 
 
 @pytest.mark.slow

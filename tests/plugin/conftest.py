@@ -1,7 +1,7 @@
-"""Runs of pytest inside of a test, with the plugin as an installation has it.
+"""Runs pytest inside of a test, with the plugin as it is installed.
 
-`run` runs them in this process, where the frameworks are imported already; what must be seen from outside (imports,
-workers that die) takes a process, and is kept rare.
+`run` runs pytest in this process, which has imported the frameworks. Tests of imports and of dying workers need a
+separate process, and are rare.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-#: As an entry point of the installed library, or by hand in a plain checkout.
+#: Whether the plugin is an entry point of the installed library. In a plain checkout it is named by hand.
 INSTALLED = bool(importlib.metadata.entry_points(group="pytest11", name="autotest"))
 PLUGIN = () if INSTALLED else ("-p", "autotest.pytest_plugin")
 
@@ -23,18 +23,18 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> Callable[[str], Path]:
-    """``suite(text)``: a test file in the folder of the inner run."""
+    """Return ``suite(text)``, which writes a test file into the folder of the inner run."""
     return lambda text: pytester.makepyfile(test_inner=HEAD + text)
 
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, quick: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """``run(*arguments)``: pytest with the plugin, relu of the candidate being off by one."""
+    """Return ``run(*arguments)``, which runs pytest with the plugin; the candidate's relu is off by one."""
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:wrong_relu")
     return lambda *arguments: pytester.runpytest_inprocess(*PLUGIN, *arguments)
 
 
 @pytest.fixture
 def run_outside(pytester: pytest.Pytester, run: Run, importable_elsewhere: None) -> Run:
-    """The same in a process of its own."""
+    """Return the same function, which runs pytest in another process."""
     return lambda *arguments: pytester.runpytest_subprocess(*arguments, timeout=240)

@@ -1,4 +1,4 @@
-"""What operators were never given is told when the tests have run, and nothing where there is nothing to tell."""
+"""After the tests, the plugin reports what operators were never given, and is silent if there is nothing."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_nothing_is_counted_where_nobody_asks(monkeypatch):
 
 
 def test_trials_in_worker_processes_count_as_well(suite, run, against, monkeypatch):
-    against().names = ("torch", "torch")  # of which another process could make it
+    against().names = ("torch", "torch")  # another process could create it by this name
     monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
     suite("@autotest()\ndef test_it():\n    return torch.relu(random_tensor(ndim=2, low=1))\n")
     result = run("--autotest-isolate", "--autotest-coverage")

@@ -1,4 +1,4 @@
-"""What the pytest plugin adds to a run: options, header, sections, properties, summary."""
+"""What the pytest plugin adds to a run: options, header, report sections, properties, summary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAIN = """
 def test_plain():
     pass
 """
-#: Writes what it draws to where its test can read it.
+#: A test that writes what it draws into a file.
 DRAWS = """
 @autotest(n=4)
 def test_draws():

@@ -1,4 +1,4 @@
-"""What of the pytest plugin must be seen from outside: imports, other plugins, workers, processes that die."""
+"""Tests of the pytest plugin in another process: imports, other plugins, workers, processes that die."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_run_without_autotests_imports_neither_numpy_nor_a_framework(pytester,
             assert not {"numpy", "torch", "oneflow", "generators", "autotest.running.runner"} & set(sys.modules)
         """
     )
-    # Hypothesis, where it is installed, has a plugin that may import NumPy.
+    # If Hypothesis is installed, its plugin may import NumPy.
     run_outside(*PLUGIN, "-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
@@ -75,7 +75,7 @@ def test_tests_are_collected_without_a_framework(pytester, run_outside):
 
 
 def test_a_module_that_an_inner_run_loads_is_loaded_once(pytester, run, monkeypatch):
-    """Or functions of it are other ones for whoever has it already, which a child process then refuses."""
+    """If it were loaded again, its functions would be other objects, and a child process would refuse them."""
     monkeypatch.delitem(sys.modules, "wave", raising=False)
     pytester.makepyfile(test_own="import wave\n\ndef test_plain(): pass")
     run().assert_outcomes(passed=1)
@@ -182,5 +182,5 @@ def test_isolated_trials_are_those_that_would_run_here(suite, run_outside, run, 
     here = trial(run("--autotest-seed=3"))
     shutil.rmtree(quick)
     assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=3")) == here
-    # What is kept is tried first.
+    # Stored failures run first.
     assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=5")) == here

@@ -1,4 +1,4 @@
-"""``pytest --autotest-sweep``: operators as items, which fail as tests of them would."""
+"""``pytest --autotest-sweep`` runs operators as test items."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RELU, ABS = "nn.functional.relu/function/float32", "abs/function/float32"
 
 @pytest.fixture(autouse=True)
 def _candidate(run: Run, importable_elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worker processes import the candidate from this checkout."""
+    """Let worker processes import the candidate from this checkout."""
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.sweep.planted:wrong_relu")
 
 

@@ -1,4 +1,4 @@
-"""A framework without tensor methods, autograd or in-place calls, and with other names, is a candidate too."""
+"""A framework without tensor methods, autograd and in-place calls, and with other names, can be a candidate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autotest.sweeping.judging import Judge
 from tests.support import running
 from tests.support.block_framework import Block, framework, with_wrong_sine
 
-#: Test bodies of tests/alignment, as they stand there.
+#: Test bodies of tests/alignment, unchanged.
 FUNCTIONS = [
     ("test_activation", "test_function", "relu"),
     ("test_activation", "test_function", "sigmoid"),
@@ -35,7 +35,7 @@ METHODS = [
 
 @pytest.fixture
 def alignment(monkeypatch):
-    """``alignment(name)``: a module of tests/alignment, whose candidate is the strange framework."""
+    """Return ``alignment(name)``, which imports a module of tests/alignment with the strange framework as candidate."""
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.block_framework:framework")
     return lambda name: importlib.import_module(f"tests.alignment.{name}")
 
@@ -140,7 +140,7 @@ def test_its_arrays_have_nothing_but_their_class():
 
 
 def swept(body):
-    """What a sweep finds in the program of `body`."""
+    """Return the result of a sweep for the program of `body`."""
     program = running.trial(body, plain_torch("torch")).recorder.snapshot()
     return Judge(Pair(plain_torch("torch"), framework())).judge(program, closely=True)
 

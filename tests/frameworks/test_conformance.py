@@ -1,4 +1,4 @@
-"""The conformance kit finds what is planted in an adapter, and nothing in one that is right."""
+"""The conformance kit finds faults that are planted in an adapter, and none in a right one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support import block_framework
 
 
 def planted(**methods):
-    """torch's adapter with other methods."""
+    """Return torch's adapter with some methods replaced."""
     return type("Planted", (TorchFramework,), methods)()
 
 
@@ -28,7 +28,7 @@ def plain(name):
 
 
 def replaced(kind, target, replacement):
-    """torch's adapter, one of whose operations is another one."""
+    """Return torch's adapter with one operation replaced."""
 
     def operation(self, asked, name):
         found = plain("operation")(self, asked, name)
@@ -38,7 +38,7 @@ def replaced(kind, target, replacement):
 
 
 def read_as(change):
-    """torch's adapter that reads in another way."""
+    """Return torch's adapter that reads values in another way."""
     return planted(values=lambda self, tensors: change(plain("values")(self, tensors)))
 
 
@@ -173,7 +173,7 @@ def test_a_planted_fault_is_found(adapter, check):
 
 
 def without(dtype, *, named):
-    """torch's adapter, which cannot make tensors of `dtype`, and knows its name only if it is `named`."""
+    """Return torch's adapter, which cannot create tensors of `dtype`, and knows the name of the dtype only if `named`."""
 
     def tensor(self, array, **named):
         if array.dtype == dtype:
@@ -207,7 +207,7 @@ def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert main(["conformance", "torch"]) == 0
     assert "85 checks: 0 wrong" in capsys.readouterr().out
     assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
-    assert main(["conformance", "torch:meta"]) == 2  # where there is nothing to read
+    assert main(["conformance", "torch:meta"]) == 2  # where nothing can be read
     assert main(["conformance", "onefow"]) == 2
     assert "Did you mean 'oneflow'" in capsys.readouterr().err
 
@@ -265,7 +265,7 @@ def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
     assert main(["adapter", "new", "numpy", "--functions"]) == 0
-    assert main(["conformance", "numpy_adapter:factory"]) == 1  # found in the folder that it was written into
+    assert main(["conformance", "numpy_adapter:factory"]) == 1  # imported from the folder into which it was written
     wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
     assert wrong
     assert all("NotImplementedError: define how numpy differentiates" in line for line in wrong)
@@ -274,9 +274,11 @@ def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monke
 def test_a_number_of_numpy_is_a_tensor_without_dimensions_in_a_framework_of_functions(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["adapter", "new", "numpy", "--functions"]) == 0
-    (tmp_path / "numpy_adapter.py").rename(tmp_path / "numpy_functions.py")  # another test imports that name
+    (tmp_path / "numpy_adapter.py").rename(
+        tmp_path / "numpy_functions.py"
+    )  # another test imports a module of that name
     adapter = framework("numpy_functions:factory")
-    for dtype in ("float32", "float64"):  # NumPy's float64 is a `float`, its float32 is not
+    for dtype in ("float32", "float64"):  # NumPy's float64 is a `float`, and its float32 is not
         total = adapter.invoke("function", "sum", (adapter.tensor(Array(np.ones(3, dtype), dtype)),), {})
         assert adapter.dtype_of(total) == dtype
         assert adapter.shape(total) == ()

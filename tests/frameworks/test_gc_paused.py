@@ -1,4 +1,4 @@
-"""While a framework is imported, and when the process ends, nothing is looked for among what it has made."""
+"""The garbage collector does not run while a framework is imported, nor over its objects at the end of the process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ del told
 
 @pytest.fixture
 def noting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A module that notes whether garbage is looked for while it is imported."""
+    """Write a module that records whether the collector is on while it is imported."""
     (tmp_path / "noting_framework.py").write_text(NOTING)
     monkeypatch.syspath_prepend(tmp_path)
     yield "noting_framework"

@@ -25,8 +25,8 @@ from autotest.trials.trial import compare_outcomes, run_without_comparison
 from tests.support import running
 from tests.support.descriptors import many_open
 
-#: What is done in the other process before it serves: it prints, and has a wrong relu, an exp that dies of a large
-#: number, and others of the kind.
+#: Code that the other process runs before it serves: it prints, and plants a wrong relu, an exp that dies of a large
+#: number, and similar faults.
 FAULTS = """\
 import os, torch
 os.write(1, b"what is printed is no answer")
@@ -49,13 +49,13 @@ main(NAME, FILES)
 
 @pytest.fixture(scope="module")
 def other():
-    """torch in another process, of this interpreter."""
+    """Return torch in another process of this interpreter."""
     return framework(f"python:{sys.executable}")
 
 
 @pytest.fixture(scope="module")
 def faulty():
-    """The same with faults planted there."""
+    """Return the same with planted faults."""
     candidate = framework(f"python:{sys.executable}")
     candidate.start = candidate.start.replace("main(NAME, FILES)\n", FAULTS)
     return candidate
@@ -75,7 +75,7 @@ def network():
 
 def test_the_same_torch_agrees_with_itself(other):
     pair = Pair(framework("torch"), other)
-    with pair.around_trials():  # in which sums are made in the same order
+    with pair.around_trials():  # it computes sums in the same order
         for seed in range(5):
             outcome = running.run_trial(network, seed, Settings(), pair)
             assert running.agrees(outcome)
@@ -108,7 +108,7 @@ def test_a_batch_of_trials_is_one_question(other, monkeypatch):
     asked = []
     plain = interpreter.Interpreter._ask
     for seed in range(5):
-        running.run_trial(body, seed, settings, pair)  # by which it learns what there is
+        running.run_trial(body, seed, settings, pair)  # it learns the available names from this
     monkeypatch.setattr(
         interpreter.Interpreter, "_ask", lambda self, *question: asked.append(question[0]) or plain(self, *question)
     )
@@ -132,7 +132,7 @@ def test_a_body_that_is_refused_within_a_context_costs_nothing(other):
     assert running.trial(body, other).rejection.target == "matmul"
     outcome = running.trial(lambda: torch.relu(random_tensor(shape=(2, 3))), other)
     assert running.agrees(outcome)
-    assert outcome.gradients  # and it has left the context there, too
+    assert outcome.gradients  # the context was left in the other process, too
 
 
 def test_buffers_are_read_as_they_are_when_others_took_their_place(other):
@@ -205,7 +205,7 @@ def test_a_reproducer_is_given_each_of_several_results():
 
 
 def swept(body, candidate):
-    """What a sweep finds in the program of `body`, looking closely."""
+    """Return the result of a thorough sweep for the program of `body`."""
     program = running.trial(body, framework("torch")).recorder.snapshot()
     return Judge(Pair(framework("torch"), candidate)).judge(program, closely=True, measure=True)
 
@@ -253,7 +253,7 @@ def test_a_death_costs_the_process_and_is_one_trials(faulty):
 
 
 def _with(line):
-    """torch in another process, where `line` is run before it serves."""
+    """Return torch in another process, which runs `line` before it serves."""
     candidate = framework(f"python:{sys.executable}")
     candidate.start = candidate.start.replace("\nmain(", f"\nimport pathlib, time, torch\n{line}\nmain(")
     candidate.synchronize()
@@ -276,7 +276,7 @@ def test_trials_are_carried_out_there_before_anybody_asks_for_them(tmp_path):
 def test_a_process_that_hangs_and_reads_nothing_is_ended():
     candidate = _with("torch.tanh = lambda x: time.sleep(3600)")
     candidate.operation("function", "tanh")(candidate.tensor(Array(np.ones(2, np.float32), "float32")))
-    for _ in range(AT_ONCE - 2):  # more than a pipe holds, and not sent yet
+    for _ in range(AT_ONCE - 2):  # more than fits into a pipe, so not sent yet
         candidate.tensor(Array(np.ones(10_000, np.float32), "float32"))
     candidate.patience = 1.0
     with pytest.raises(CandidateHung, match=r"its process (read|gave) no.* 1 s and was ended"):
@@ -295,7 +295,7 @@ def test_a_trial_that_hangs_there_is_told_with_its_call_and_the_others_are_compa
 
     outcomes = [run_without_comparison(body, seed, settings, pair) for seed in range(3)]
     compare_outcomes(outcomes, settings)
-    assert outcomes[2].pending is not None  # which is left alone until somebody wants to know
+    assert outcomes[2].pending is not None  # it is not read before it is needed
     compare_outcomes(outcomes, settings)
     assert [len(outcome.mismatches) for outcome in outcomes] == [0, 1, 0]
     (mismatch,) = outcomes[1].mismatches
@@ -448,4 +448,4 @@ def test_arrays_cross_whatever_numpy_calls_its_own_functions(dtype, columns):
     received = wire.receive(stream)
     assert received["key"] == wire.Link(3)
     assert np.array_equal(received["x"], sent["x"])
-    received["x"][:] = 0  # it may be written to
+    received["x"][:] = 0  # it is writable

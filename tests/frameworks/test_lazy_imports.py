@@ -1,4 +1,4 @@
-"""Modules whose import is put off are imported when something of them is called, and only where they are installed."""
+"""A lazy module is imported when one of its functions is called, and only if it is installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = ("a", "b")
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A package with a module `parts`; forgotten afterwards."""
+    """Write a package with a module `parts`, and unload it afterwards."""
     (tmp_path / "later_package").mkdir()
     (tmp_path / "later_package" / "__init__.py").write_text("")
     (tmp_path / "later_package" / "parts.py").write_text(PARTS)
@@ -35,7 +35,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def put_off(name: str) -> dict[str, Any]:
-    """What a script has that imports from `name` while that is put off."""
+    """Return the names of a script that imports from `name` while `name` is lazy."""
     namespace: dict[str, Any] = {}
     with lazily_imported(name):
         exec(f"from {name} import NAMES, double\nimport {name} as parts", namespace)  # noqa: S102 - an import statement

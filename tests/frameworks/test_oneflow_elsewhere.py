@@ -1,4 +1,4 @@
-"""OneFlow in another interpreter is the OneFlow of this one: its contexts end, and its gradients are read alike."""
+"""OneFlow in another interpreter behaves as in this one: contexts end, and gradients are read in the same way."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_script_has_gradients_again_after_no_grad(name: str) -> None:
 
 
 def test_rounding_in_the_gradient_of_a_layer_there_is_none_of_its_faults() -> None:
-    # torch sums the gradient of the weight in another order: the products cancel.
+    # torch sums the gradient of the weight in another order, and its products cancel.
     other = framework(f"python:{sys.executable}")
     other.start = other.start.replace("main(NAME, FILES)\n", REORDERED)
     values = np.random.Generator(np.random.PCG64(1)).normal(size=(2000, 3)).astype("float32")

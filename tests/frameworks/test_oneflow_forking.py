@@ -1,11 +1,11 @@
-"""OneFlow's import is stopped before its threads start, with as much done as can be done once for all children."""
+"""OneFlow's import stops before its threads start, after everything that can be done once for all children."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-#: As the real one: a module before the threads start, and what needs others after it.
+#: Like the real one: one module before the threads start, and imports of other packages after it.
 PACKAGE = {
     "__init__.py": "import oneflow.framework.session_context, oneflow.profiler",
     "framework/__init__.py": "",

@@ -1,4 +1,4 @@
-"""No layer above the adapters touches a framework's object: pairs of frameworks whose objects cannot be touched."""
+"""No layer above the adapters accesses a framework's objects. Here any such access raises."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.faults import wrong_relu
 from tests.support.faulty import FaultyTorch
 from tests.support.opaque import Opaque, Touched, framework
 
-#: Test bodies of tests/alignment, as they stand there.
+#: Test bodies of tests/alignment, unchanged.
 BODIES = [
     ("test_activation", "test_function", "gelu"),
     ("test_activation", "test_module_of_special_values", "ReLU"),
@@ -42,7 +42,7 @@ METHODS = [
 
 @pytest.fixture
 def alignment(monkeypatch):
-    """``alignment(name)``: a module of tests/alignment, both of whose sides cannot be touched."""
+    """Return ``alignment(name)``, which imports a module of tests/alignment with both sides opaque."""
     for side in ("REFERENCE", "CANDIDATE"):
         monkeypatch.setenv(f"AUTOTEST_{side}", "tests.support.opaque:framework")
     monkeypatch.setenv("AUTOTEST_N", "3")

@@ -1,4 +1,4 @@
-"""The adapters of frameworks that spell things otherwise, each where its framework is installed."""
+"""The adapters of frameworks with other names. Each is tested if its framework is installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support import running
 
 
 class MindSpore:
-    """The part of MindSpore that differentiates, as a script and the adapter call it: notes what it is given."""
+    """Replaces the part of MindSpore that differentiates, and collects its arguments."""
 
     def __init__(self):
         self.ops, self.asked = self, []
@@ -76,7 +76,7 @@ def without_gradients():
 
 def corners_of_statistics():
     x = random_tensor(shape=(3, 1))
-    # In current releases of torch the greatest number itself overflows in gelu; in 2.0.1 it does not.
+    # In current releases of torch, the greatest number overflows in gelu; in 2.0.1 it does not.
     overflows = real.nn.functional.gelu(real.tensor([3.4028235e38, 1.0])).isinf().any()
     greatest = torch.tensor([1e38 if overflows else 3.4028235e38, 1.0])
     infinite = torch.tensor([[float("inf"), 1.0], [2.0, 1.0]])
@@ -103,7 +103,7 @@ def candidate(request):
 def test_it_agrees_with_torch(candidate, body):
     outcome = running.trial(body, candidate)
     if candidate.name == "paddle" and body is in_place_through_views:
-        # PaddlePaddle 3.3.1 gives what was added to a view another gradient: a finding, and none of the adapter's.
+        # PaddlePaddle 3.3.1 has another gradient for what is added to a view. This is not a fault of the adapter.
         assert [mismatch.name for mismatch in outcome.mismatches] == ["x2.grad"]
         return
     assert running.agrees(outcome)
@@ -111,12 +111,12 @@ def test_it_agrees_with_torch(candidate, body):
 
 
 class NumPyNames:
-    """NumPy as `numpy_translations` asks for it."""
+    """NumPy with the names that `numpy_translations` uses."""
 
     array = np.ndarray
 
     def __getattr__(self, name):
-        return getattr(np, name, name)  # it has no bfloat16
+        return getattr(np, name, name)  # NumPy has no bfloat16
 
 
 @pytest.mark.parametrize("name", ["sum", "prod"])
@@ -152,7 +152,7 @@ ONNX_RUNTIME = pytest.mark.skipif(
 
 
 def in_onnx_runtime(body):
-    """What is found in one program, exported and run there."""
+    """Return the finding for one program, which is exported and run there."""
     return graph_check.check([running.trial(body, framework("onnxruntime")).recorder], Settings())
 
 

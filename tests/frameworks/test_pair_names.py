@@ -1,4 +1,4 @@
-"""A pair that the registry made can be made again elsewhere, by its names."""
+"""A pair from the registry can be created again in another process by its names."""
 
 from __future__ import annotations
 

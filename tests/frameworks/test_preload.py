@@ -1,6 +1,6 @@
-"""OneFlow imports in any order, and says in one sentence what to do when it cannot.
+"""OneFlow can be imported before or after torch. If it cannot be imported, one sentence says what to do.
 
-Imports run in fresh interpreters, because a process imports a framework once.
+Imports run in new interpreters, because a process imports a framework only once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from autotest.frameworks import framework, preload
 
 
 def run(code: str, *flags: str) -> str:
-    """What `code` prints in a fresh interpreter, which must end well."""
+    """Return the output of `code` in a new interpreter, which must exit with 0."""
     command = [sys.executable, *flags, "-c", textwrap.dedent(code)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -28,7 +28,7 @@ def run(code: str, *flags: str) -> str:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is all that can be imported besides what is imported already."""
+    """Make a folder the only place for imports; modules that are imported already remain."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     for name in [name for name in sys.modules if name.partition(".")[0] == "oneflow"]:
         monkeypatch.delitem(sys.modules, name)
@@ -37,7 +37,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def install(site: Path, body: str = "", *, core: bool = True, version: str = "0.9.0") -> None:
-    """Put something called oneflow into `site`."""
+    """Write a package `oneflow` into `site`."""
     (site / "oneflow").mkdir()
     (site / "oneflow" / "__init__.py").write_text(body)
     if core:

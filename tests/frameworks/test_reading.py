@@ -1,4 +1,4 @@
-"""What an adapter reads in a wrong way is laid to the adapter, by name, and not to its framework."""
+"""If an adapter reads a value wrongly, the error names the adapter, and does not blame the framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large arrays between two interpreters lie in memory that both of them see, and go by the pipe where there is none."""
+"""Large arrays are exchanged between interpreters by shared memory, or by the pipe if there is none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def memory():
 
 
 def crossed(message, memory):
-    """`message` as it arrives, and how many bytes of it came by the pipe."""
+    """Return `message` as it arrives, and the number of its bytes that came through the pipe."""
     stream = io.BytesIO()
     wire.send(stream, message, memory)
     stream.seek(0)
@@ -104,13 +104,13 @@ def test_large_tensors_come_back_as_they_went_and_nothing_is_left_after_a_death(
     arrays = [np.arange(LARGE, dtype="float32") + number for number in range(3)]
     tensors = [candidate.tensor(Array(array, "float32")) for array in arrays]
     for array in arrays:
-        array[:] = 7  # which is the test's own memory
+        array[:] = 7  # memory of the test
     candidate.overwrite(tensors[2], Array(np.full(LARGE, 5, "float32"), "float32"))
     assert [value.data[1] for value in candidate.values(tensors)] == [1, 2, 5]
     kept = candidate.values(tensors[:1])[0].data
     candidate.invoke("method", "add_", (tensors[0], 1), {})
     assert candidate.values(tensors[:1])[0].data[0] == 1
-    assert kept[0] == 0  # and has not been written over by the next answer
+    assert kept[0] == 0  # the next answer has not overwritten it
     assert len(_held() - before) == 2 * shared
     candidate.invoke("function", "exp", (tensors[0],), {})
     with pytest.raises(CandidateDied, match="was killed by signal 6"):

@@ -107,7 +107,7 @@ def test_the_script_of_a_device_runs_by_itself(tmp_path):
 
 @pytest.fixture
 def xla(monkeypatch):
-    """The adapter of a lazy device where there is none, and what it was told to compute at once."""
+    """Return the adapter of a lazy device without such a device, and the list of what it computed at once."""
     together: list[int] = []
     brought = types.ModuleType("torch_xla")
     compute = lambda tensors, devices, wait, sync_xla_data: together.append(len(tensors))  # noqa: E731
@@ -156,18 +156,18 @@ def compiled_alike(body, backend, trials=3):
 
 
 def compiles(gm, inputs):
-    """A backend that is right."""
+    """A right backend."""
     return gm.forward
 
 
 def off_by_one(gm, inputs):
-    """A backend that is wrong."""
+    """A wrong backend."""
     return lambda *args: [item + 1 if item.is_floating_point() else item for item in gm.forward(*args)]
 
 
 @pytest.fixture
 def backend():
-    """``backend(function)``: the name under which torch knows the function as a backend."""
+    """Return ``backend(function)``, which registers the function as a backend of torch and returns its name."""
     import torch._dynamo as dynamo
 
     known = dynamo.backends.registry if hasattr(dynamo, "backends") else None
@@ -198,7 +198,7 @@ def test_parameters_that_a_program_computes_with_are_those_of_each_trial(backend
 
     report = compiled_alike(body, backend(compiles))
     assert report.mismatches == [[], [], []]
-    assert not report.left_out  # and gradients are pushed back to them
+    assert not report.left_out  # gradients are backpropagated to them
 
 
 def test_gradients_through_a_compiled_program_are_compared():
@@ -235,7 +235,7 @@ def test_a_wrong_backend_is_found_and_has_a_script(backend, tmp_path):
 
 
 def broken(gm, inputs):
-    """A backend that lacks its compiler."""
+    """A backend without its compiler."""
     raise OSError("no C++ compiler found")
 
 

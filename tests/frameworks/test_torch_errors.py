@@ -1,4 +1,4 @@
-"""What torch's errors carry: their message, and no stack that nobody reads."""
+"""torch's errors have their message, and no C++ stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plain test never draws arguments for which torch itself ends the process."""
+"""A plain test never draws arguments with which torch itself ends the process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST = -(2**63)
 @pytest.mark.parametrize(("kind", "name"), [("function", "lcm"), ("method", "lcm"), ("method", "lcm_")])
 @pytest.mark.parametrize("place", [0, 1])
 def test_the_least_common_multiple_of_the_least_integer_is_refused(kind, name, place):
-    operands = [real.tensor([4, 3]), real.tensor([6, 3])]  # for 3, torch does not end the process
+    operands = [real.tensor([4, 3]), real.tensor([6, 3])]  # with 3, torch does not end the process
     lcm = TorchFramework().operation(kind, name)
     assert lcm(*map(real.clone, operands)).tolist() == [12, 3]
     operands[place][1] = LEAST

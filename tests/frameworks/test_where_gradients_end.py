@@ -1,4 +1,4 @@
-"""Gradients on frameworks of functions go where torch has them go, also where a value is the very array of another."""
+"""Functional frameworks get the same gradients as torch, also if two values are the same array."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_in_trials(body):
 
 
 def gradients(program):
-    """The leaves of `program` that have a gradient in torch: slot -> the gradient."""
+    """Return the gradients of the leaves of `program` in torch: slot -> gradient."""
     values: list = []
     for call in program.calls:
         values.append(run_call(call, TorchFramework(), values, program.arrays, {}))

@@ -1,7 +1,7 @@
-"""The house rules, read from the source and enforced: who imports whom, where state and printing may be.
+"""Enforces the architecture: the order of imports, and where state and printing are allowed.
 
-Each rule is a function from a file's place and text to what is wrong with it, so that the second half of this
-file can plant a violation of every rule and see it found. A new file in `autotest/` belongs into `LAYERS`.
+Each rule is a function of a file's path and text that returns its violations. The second half of this
+file plants a violation of every rule, which must be found. A new package of `autotest/` must be added to `ROOMS`.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ else:
 
 ROOT: Final = Path(__file__).parent.parent
 
-#: The rooms of `autotest/`, lowest first: imports go to the same room or to one on the left.
+#: The packages of `autotest/`, lowest first. Each may import itself and the packages on its left.
 ROOMS: Final = (
     "base program comparison results emission report frameworks recording replaying gradients sources trials "
     "processes diagnosis aligning storage running sweeping campaigns clusters decorator __init__ torch pytest_plugin "
     "cli oneflow __main__"
 ).split()
 RANK: Final = {name: rank for rank, name in enumerate(ROOMS)}
-#: What stands at the top of `autotest/` without being a package.
+#: The modules directly in `autotest/`.
 FILES: Final = ("__init__", "__main__", "decorator", "torch")
 
-#: The only places that may import a framework, and the only ones that may print.
+#: The only packages that may import a framework, and the only ones that may print.
 DOORS_TO_FRAMEWORKS: Final = ("frameworks", "oneflow")
 DOORS_TO_PEOPLE: Final = ("cli", "pytest_plugin", "__main__")
 CANDIDATES: Final = ("oneflow", "paddle", "mlx", "jax", "mindspore", "tinygrad", "onnxruntime")
-#: Which candidate is taken when nobody says.
+#: The file with the default candidate.
 NAMES_THE_DEFAULT: Final = "autotest/base/options.py"
 FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorflow", "tinygrad")
-#: Who may ask the environment which frameworks a run is about: doors, a test as it is called, what runs outside of any
-#: trial, and the functions that a process begins with. Everybody else is handed a pair.
+#: The files that may read the frameworks of a run from the environment: entry points, the decorator, code outside of
+#: trials, and the functions with which processes begin. All other code receives a pair.
 ASKS_THE_ENVIRONMENT: Final = (
     "autotest/aligning/alignment.py",
     "autotest/campaigns/workers.py",
@@ -66,16 +66,16 @@ ASKING: Final = (
     "environment_now",
 )
 
-#: What turns data into other data: NumPy at most, and no look at the world outside.
+#: Packages of pure functions: they may import NumPy, and nothing that reads files or starts processes.
 PURE: Final = "program comparison emission".split()
 OUTSIDE: Final = frozenset(
     "asyncio glob logging multiprocessing os pathlib shutil socket subprocess tempfile threading".split()
 )
 
 LONGEST: Final = 400
-#: `Array` is a captured array in Programs; NumPy's in the generators, which know of no Program.
+#: `Array` is a recorded array in Programs, and NumPy's array in the generators, which do not use Programs.
 MEANS_TWO_THINGS: Final = ("Array",)
-#: Brackets keep the pattern from finding itself.
+#: The brackets prevent that the pattern matches itself.
 PLACES: Final = re.compile(r"p[y]pi[.]org|python[h]osted|/r[o]ot/|/w[o]rk/|/t[m]p/|/h[o]me/")
 
 MAKES_MUTABLE: Final = frozenset(
@@ -96,18 +96,18 @@ def package_of(file: str) -> str:
 
 
 def room_of(file: str) -> str:
-    """The room that a file of `autotest/` belongs to: its folder's name, or its own where it stands at the top."""
+    """Return the package of a file of `autotest/`; for a file at the top, its own name."""
     return file.split("/")[1].removesuffix(".py")
 
 
 @functools.lru_cache(maxsize=1)
 def every(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """All nodes of a tree, listed once for all rules that look at them."""
+    """Return all nodes of a tree. They are cached, because several rules need them."""
     return tuple(ast.walk(tree))
 
 
 def imported(file: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Every import, wherever it stands, as line and absolute dotted name; also `import_module("name")`."""
+    """Yield line and absolute dotted name of every import, also inside of functions and by `import_module("name")`."""
     for node in every(tree):
         match node:
             case ast.Import(names=names):
@@ -123,7 +123,7 @@ def imported(file: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that run when the module is imported, those under `if`, `try` and `with` too."""
+    """Yield the statements that run when the module is imported, also those in `if`, `try` and `with`."""
     for node in body:
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -153,7 +153,7 @@ def order(file: str, tree: ast.Module) -> Iterator[str]:
         package, _, rest = name.partition(".")
         if package != "autotest":
             continue
-        # `from autotest import torch`: what is no file of the package is a name that its front door exports.
+        # `from autotest import torch`: a name that is not a file of the package is exported by its `__init__`.
         there = rest.partition(".")[0] if rest.partition(".")[0] in RANK else "__init__"
         if RANK[there] > RANK[here]:
             yield f"{file}:{line}: {here} imports {name}, which stands to its right in ROOMS"
@@ -175,7 +175,7 @@ def dependencies(file: str, tree: ast.Module) -> Iterator[str]:
 
 
 def candidates(file: str, tree: ast.Module) -> Iterator[str]:
-    """No decision hangs on which framework is the candidate: code may not hold the name of one."""
+    """Code must not contain the name of a candidate, so that nothing depends on which one it is."""
     if package_of(file) != "autotest" or room_of(file) in DOORS_TO_FRAMEWORKS or file == NAMES_THE_DEFAULT:
         return
     for node in every(tree):
@@ -184,7 +184,7 @@ def candidates(file: str, tree: ast.Module) -> Iterator[str]:
 
 
 def environment(file: str, tree: ast.Module) -> Iterator[str]:
-    """Nothing below the doors asks the environment for frameworks or options: they are handed down."""
+    """Only entry points read frameworks and options from the environment, and pass them down."""
     doors = (*DOORS_TO_PEOPLE, "oneflow")
     if package_of(file) != "autotest" or room_of(file) in doors or file in (*ASKS_THE_ENVIRONMENT, NAMES_THE_DEFAULT):
         return
@@ -205,7 +205,7 @@ def printing(file: str, tree: ast.Module) -> Iterator[str]:
 
 
 def state(file: str, tree: ast.Module) -> Iterator[str]:
-    """Constants may be dicts, if nobody changes them. Nothing else that can change lives in a module."""
+    """Modules have no mutable state. A constant may be a dict if no code changes it."""
     for node in top_level(tree.body):
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
@@ -226,7 +226,7 @@ def state(file: str, tree: ast.Module) -> Iterator[str]:
 
 
 def changes(node: ast.AST) -> Iterator[ast.expr]:
-    """The expressions whose value a statement changes in place."""
+    """Return the expressions whose value a statement changes in place."""
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in CHANGES:
             yield value
@@ -248,7 +248,7 @@ def places(file: str, text: str) -> Iterator[str]:
 
 
 def violations(file: str, text: str) -> list[str]:
-    """What is wrong with a file of the library; `file` is its path from the root, with slashes."""
+    """Return the violations in a file of the library; `file` is its path from the root, with slashes."""
     tree = ast.parse(text)
     found = [*length(file, text), *places(file, text)]
     for rule in (order, dependencies, candidates, environment, printing, state):
@@ -263,7 +263,7 @@ def module_of(file: str) -> str:
 
 
 def cycles(texts: Mapping[str, str]) -> list[list[str]]:
-    """Groups of modules that import one another, wherever the imports stand."""
+    """Return the groups of modules that import one another, also by imports inside of functions."""
     files = {module_of(file): file for file in texts}
     graph: dict[str, set[str]] = {}
     for module, file in files.items():
@@ -291,7 +291,7 @@ def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
 
 
 def twins(texts: Mapping[str, str]) -> list[str]:
-    """Public classes and types whose name is defined in two places: a reader takes the one for the other."""
+    """Return names of public classes and types that are defined twice: readers would confuse them."""
     places: dict[str, list[str]] = {}
     for file, text in texts.items():
         for node in ast.parse(text).body:
@@ -302,7 +302,7 @@ def twins(texts: Mapping[str, str]) -> list[str]:
     return [f"{name}: {', '.join(files)}" for name, files in sorted(places.items()) if len(files) > 1]
 
 
-# -- the house as it is -------------------------------------------------------------------------------------
+# -- the library --------------------------------------------------------------------------------------------
 
 
 def sources(*folders: str) -> dict[str, str]:
@@ -360,7 +360,7 @@ def test_mypy_is_strict_everywhere() -> None:
     assert strict == {"autotest.*", "generators.*"}
 
 
-# -- each rule finds what it is for -------------------------------------------------------------------------
+# -- planted violations -------------------------------------------------------------------------------------
 
 PLANTED: Final = {
     "a room that reaches up": ("autotest/program/calls.py", "from autotest.trials.trial import Trial", "to its right"),

@@ -1,7 +1,7 @@
-"""The README is executed: its snippets run, its commands exist, and the reproducers that it shows are those kept here.
+"""The README is executed: its snippets run, its commands work, and the reproducers that it shows are stored ones.
 
-A block is told by its language: ``python`` is run (as tests when it holds any), ``py`` is a reproducer and exits 1,
-``console`` lists commands of which those of this library are run for a few seconds, ``text`` is output of a run.
+The language of a block decides: ``python`` is run (by pytest if it contains tests), ``py`` is a reproducer and exits 1,
+``console`` lists commands, of which those of this library run for a few seconds, and ``text`` is output.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SCRIPTS = [block for block in blocks("python") if "def test_" not in block]
 
 @pytest.mark.oneflow
 def test_snippets_with_tests_pass_under_pytest(tmp_path: Path) -> None:
-    # As the files of one project: for each alone, both frameworks would be imported anew.
+    # In one project, because each project would import both frameworks again.
     snippets = [block for block in blocks("python") if block not in SCRIPTS]
     for index, snippet in enumerate(snippets):
         (tmp_path / f"test_snippet_{index}.py").write_text(snippet, encoding="utf-8")
@@ -102,7 +102,7 @@ def test_commands_of_this_library_run(command: str, tmp_path: Path) -> None:
     words = shlex.split(command.rpartition("uv run ")[2])
     words = [word.replace("tests/alignment", str(ROOT / "tests/alignment")) for word in words]
     assert words[0] == "autotest"
-    # A second shows that the command works; what it explores by the way is not this test's business.
+    # One second shows that the command works. Its findings are not tested here.
     words = ["1s" if re.fullmatch(r"\d+(s|m|h)", word) else word for word in words]
     done = run([sys.executable, "-m", *words], tmp_path, AUTOTEST_VERIFY="0", AUTOTEST_SHRINK="0")
 
@@ -111,7 +111,7 @@ def test_commands_of_this_library_run(command: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def reproducers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[int, str]]:
-    """How each reproducer ends, and what it says: in forks of one process that has both frameworks."""
+    """Return status and output of each reproducer, run in forks of one process that has imported both frameworks."""
     folder = tmp_path_factory.mktemp("reproducers")
     for index, text in enumerate(blocks("py")):
         (folder / f"{index}.py").write_text(text, encoding="utf-8")
@@ -129,4 +129,4 @@ def test_reproducers_that_it_shows_still_show_their_divergence(
 
     assert status == 1, output
     assert "Traceback" not in output
-    assert len(blocks("py")[index].splitlines()) <= 29  # what a death needs, which waits for every part
+    assert len(blocks("py")[index].splitlines()) <= 29  # enough for a death, which waits for every part

@@ -1,4 +1,4 @@
-"""The quick routes say the same as the formula, evaluated with exact fractions."""
+"""The fast paths give the same result as the formula, evaluated with exact fractions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.comparison.elementwise import agree, differing, distance
 
 FLOATS = st.floats(width=32)
-#: Pairs near each other, where the tolerance decides, and any pairs at all.
+#: Pairs that are close, so that the tolerance decides, and arbitrary pairs.
 NEAR = st.tuples(st.floats(-1e3, 1e3, width=32), st.floats(-1e-3, 1e-3)).map(
     lambda pair: (pair[0], float(np.float32(pair[0] + pair[1])))
 )
@@ -24,7 +24,7 @@ TOLERANCES = st.sampled_from(
 
 
 def holds(expected: float, actual: float, rtol: float, atol: float) -> bool | None:
-    """What the formula says without rounding; None so near the bound that a float64 may say either."""
+    """Return the formula's exact result; None so close to the bound that float64 may give either result."""
     if not (np.isfinite(expected) and np.isfinite(actual)):
         return bool(expected == actual or (np.isnan(expected) and np.isnan(actual)))
     gap = abs(Fraction(actual) - Fraction(expected))
@@ -45,7 +45,7 @@ def test_agreement_is_what_the_formula_says_of_every_element(pairs, limits, repe
     sides = (TensorValue(side, "float32", "cpu", False) for side in (expected, actual))
     found = compare_values("v1", *sides, Comparison("forward", Tolerance(rtol, atol), 1))
     assert bool(found) == (not all(verdicts))
-    # By itself: a quick route that is too strict would be made good by the slow one, and only cost time.
+    # Called directly: the slow path would correct a fast path that is too strict, which would only cost time.
     assert agree(expected, actual, rtol, atol) == all(verdicts)
     assert differing(expected, actual, rtol, atol)[: len(pairs)].tolist() == [not verdict for verdict in verdicts]
 

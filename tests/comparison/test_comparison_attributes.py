@@ -1,4 +1,4 @@
-"""Structure, shape, dtype, device and requires_grad: what is settled before any value is looked at."""
+"""Structure, shape, dtype, device and requires_grad are compared before values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_gradient_of_another_shape_is_not_reshaped_to_fit(tensor, symptoms):
 
 def test_equal_values_of_another_dtype_differ(tensor, symptoms):
     assert symptoms(tensor([1, 2], "int32"), tensor([1, 2], "int64")) == ["dtype"]
-    # Both are carried as float32, so that only the name tells them apart.
+    # Both are held as float32, so only the dtype's name differs.
     assert symptoms(tensor([1, 2], "float32"), tensor([1, 2], "bfloat16")) == ["dtype"]
 
 

@@ -1,4 +1,4 @@
-"""What a mismatch says: its sentence, its numbers, and the key under which equal findings are one."""
+"""The message of a mismatch, its numbers, and the key by which equal findings are recognised."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_greatest_differences_are_found_each_at_its_own_place(tensor, compar
 
 
 def test_the_greatest_difference_is_one_that_is_not_allowed(tensor, compare):
-    # 50 is allowed at a million, 1 is not at 2.
+    # A difference of 50 is allowed at a million, and one of 1 is not at 2.
     (found,) = compare(tensor([1e6, 2.0]), tensor([1e6 + 50, 3.0]))
     assert (found.statistics.mismatched, found.statistics.abs_index) == (1, (1,))
 

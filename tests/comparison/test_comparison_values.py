@@ -1,4 +1,4 @@
-"""Values: the tolerance formula, exact kinds, NaN, infinities, extremes, and objects that nobody foresaw."""
+"""Values: the tolerance formula, exact dtypes, NaN, infinities, extremes, and objects of unknown types."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from autotest.base.settings import DEFAULT_TOLERANCES
 from autotest.comparison import TensorValue
 
-BIG = 3000  # elements: beyond what the route for small arrays takes
+BIG = 3000  # elements: more than the fast path for small arrays accepts
 
 
 def test_tolerance_is_relative_to_the_reference_not_to_the_candidate(tensor, symptoms):
-    # |difference| is 10: more than 9.5 % of 100, less than 9.5 % of 110.
+    # The difference is 10: more than 9.5 % of 100, and less than 9.5 % of 110.
     assert symptoms(tensor([100]), tensor([110]), rtol=0.095, atol=0.0) == ["value"]
     assert symptoms(tensor([110]), tensor([100]), rtol=0.095, atol=0.0) == []
 
@@ -108,7 +108,7 @@ def test_the_same_nans_and_infinities_agree_and_hide_nothing(tensor, symptoms, d
     expected[:3] = NAN, INF, -INF
     close, wrong = expected.copy(), expected.copy()
     close[3], wrong[3] = 1 + 1e-9, 1.5
-    # 1 + 1e-9 is 1 in all but the widest dtypes: a second look at the identical arrays does no harm.
+    # 1 + 1e-9 equals 1 except in the widest dtypes. Comparing identical arrays again does no harm.
     assert symptoms(tensor(expected, dtype), tensor(close, dtype)) == []
     assert symptoms(tensor(expected, dtype), tensor(wrong, dtype)) == ["value"]
 
@@ -124,7 +124,7 @@ def test_minus_zero_is_zero(tensor, symptoms, dtype):
 
 
 def test_complex_numbers_are_measured_by_modulus(tensor, symptoms):
-    # Each part is off by 0.08, together by 0.113.
+    # Each part differs by 0.08, and the complex number by 0.113.
     assert symptoms(tensor([1j], "complex64"), tensor([0.08 + 1.08j], "complex64"), rtol=0.0, atol=0.1) == ["value"]
     assert symptoms(tensor([1j], "complex64"), tensor([0.08 + 1.08j], "complex64"), rtol=0.0, atol=0.12) == []
     assert symptoms(tensor([1 + 1j], "complex128"), tensor([1 - 1j], "complex128")) == ["value"]
@@ -208,7 +208,7 @@ def test_arrays_that_are_nobodys_tensor_are_compared_like_tensors(symptoms):
 
 
 class Hostile:
-    """Compares and prints in ways that raise."""
+    """An object whose comparison and text raise."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -265,7 +265,7 @@ def test_the_bound_is_not_rounded_to_the_dtype_of_the_values(tensor, symptoms):
 
 
 def test_equal_bytes_of_other_arrays_are_not_equal_values(symptoms):
-    """An adapter may carry one dtype in two: what the bytes mean decides, not the bytes."""
+    """An adapter may hold one dtype in two ways: numbers are compared, and not bytes."""
     bits = TensorValue(np.array([0x3F800000], np.int32), "bfloat16", "cpu", False)
     assert symptoms(bits, TensorValue(np.array([1.0], np.float32), "bfloat16", "cpu", False)) == ["value"]
 

@@ -1,4 +1,4 @@
-"""Numbers that are all small are held against their own size, unless the test says what it tolerates."""
+"""Tensors of small numbers only are compared relative to their own size, unless the test sets a tolerance."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Whole reports, compared with what stands in `expected/`; ``python -m tests.golden`` writes them anew."""
+"""Whole reports are compared with the files in `expected/`; ``python -m tests.golden`` writes these again."""

@@ -1,4 +1,4 @@
-"""Writes the expected reports anew, or those that are named: ``python -m tests.golden [NAME ...]``."""
+"""Writes the expected reports again, or only the named ones: ``python -m tests.golden [NAME ...]``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main(names: list[str]) -> None:
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """The environment in which reports are made: nothing of the outer run, and findings in `folder`."""
+    """Set the environment of the reports: without settings of the outer run, and with findings in `folder`."""
     outer = {name: "" for name in os.environ if name.startswith("AUTOTEST_")}
     return {**outer, "AUTOTEST_DIR": str(folder / "kept"), "AUTOTEST_VERIFY": "0"}
 

@@ -1,4 +1,4 @@
-"""Ten failures with planted faults, and the text of the report of each, without what differs from run to run."""
+"""Ten failures with planted faults, and the text of each report without the parts that differ between runs."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def gate(folder: Path) -> str:
 
 
 def crash(folder: Path) -> str:
-    """Of a test that died in a process before this one: in a process of its own, since it dies."""
+    """Return the report of a test that died in an earlier process. The test runs in other processes."""
     import subprocess
     import sys
 
@@ -122,7 +122,7 @@ def crash(folder: Path) -> str:
             timeout=240,
             check=False,
         )
-        for _ in range(2)  # one dies, and the next one tells
+        for _ in range(2)  # the first process dies, and the second one reports it
     ]
     return normalised(done[1].stderr.partition("Divergence: ")[2])
 
@@ -133,7 +133,7 @@ REPORTS: Mapping[str, Callable[[Path], str]] = MappingProxyType(
 
 
 def report(test: Callable[[], None], candidate: Framework, reference: Framework | None = None) -> str:
-    """What `test` fails with where `candidate` is the framework under test."""
+    """Return the error of `test` with the framework `candidate`."""
     pair = Pair(reference or TorchFramework(), candidate)
     usual = registry.pair
     registry.pair = lambda reference, candidate: pair  # type: ignore[assignment]
@@ -147,7 +147,7 @@ def report(test: Callable[[], None], candidate: Framework, reference: Framework 
 
 
 def normalised(text: str) -> str:
-    """`text` without folders, versions, addresses and times."""
+    """Return `text` without folders, versions, addresses and times."""
     text = re.sub(r"\S*/failures/", "FOLDER/failures/", text)
     text = re.sub(
         r"^(Versions: +).*$",

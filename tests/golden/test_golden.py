@@ -1,4 +1,4 @@
-"""The whole text of a report of each kind is what it was; ``python -m tests.golden`` writes the expected ones anew."""
+"""The whole text of a report of each kind is unchanged; ``python -m tests.golden`` writes the expected ones again."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 from tests.golden import __main__ as rewriting
 from tests.golden.reports import EXPECTED, REPORTS, normalised
 
-#: These take a process of their own.
+#: These need another process.
 SLOW = ("crash",)
 
 
 def change(name: str, text: str) -> str:
-    """How `text` differs from the report that is expected under `name`; empty when it does not."""
+    """Return the difference between `text` and the expected report `name`; empty if there is none."""
     expected = (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
     lines = difflib.unified_diff(expected.splitlines(), text.splitlines(), "expected", "actual", lineterm="")
     found = "\n".join(lines)
     return found and f"{found}\n\nIf that is meant: python -m tests.golden {name}"
 
 
-# The texts hold numbers of torch 2.0.1, which stands beside OneFlow.
+# The texts contain numbers of torch 2.0.1, which is installed together with OneFlow.
 @pytest.mark.oneflow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in REPORTS]

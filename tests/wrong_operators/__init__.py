@@ -1,1 +1,1 @@
-"""Operators that are each wrong in one way, and the plainest test of each, which has to find it."""
+"""Operators that are wrong in one way each, and the plainest test of each, which must find it."""

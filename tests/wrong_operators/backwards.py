@@ -1,4 +1,4 @@
-"""Backward passes that are wrong for some of the gradients that are pushed back through them."""
+"""Backward passes that are wrong for some cotangents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.wrong_operators.wrong import torch as real
 
 
 def backward(change: Callable[[Any], Any]) -> Replacement:
-    """The operator pushes back ``change(gradient)``."""
+    """Return an operator whose gradient is ``change(cotangent)``."""
     torch = real()
 
     class Through(torch.autograd.Function):  # type: ignore[name-defined, misc]
@@ -26,7 +26,7 @@ def backward(change: Callable[[Any], Any]) -> Replacement:
     return lambda original: lambda *args, **kwargs: Through.apply(original(*args, **kwargs))
 
 
-#: For each kind of wrong backward pass, what it pushes back.
+#: The kinds of wrong backward passes, with the gradient that each gives.
 CHANGES: dict[str, Callable[[Any], Any]] = {
     "doubles great gradients": lambda g: real().where(g.abs() > 1, g * 2, g),
     "reads the gradient as it lies in memory": lambda g: as_it_lies(g).clone(),

@@ -1,4 +1,4 @@
-"""Nothing of the outer run matters where wrong operators are looked for."""
+"""Removes the settings of the outer run."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _quick(quick: object) -> None:
-    """No verification, no shrinking."""
+    """Disable verification and shrinking."""

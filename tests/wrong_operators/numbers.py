@@ -1,4 +1,4 @@
-"""Operators that are wrong for some numbers: negative, great, small, whole, equal, special ones."""
+"""Operators that are wrong for some numbers: negative, large, small, whole, equal, special ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.wrong_operators.wrong import (
 
 
 def one(name: str, **more: object) -> object:
-    """The test that a new user would write of an operator with one argument."""
+    """Return the test that a new user would write for an operator with one argument."""
 
     def body() -> object:
         part = torch
@@ -34,12 +34,12 @@ def one(name: str, **more: object) -> object:
 
 
 def two(name: str, **more: object) -> object:
-    """The same with two arguments."""
+    """Return the same for two arguments."""
     return lambda: getattr(torch, name)(random_tensor(ndim=2, **more), random_tensor(ndim=2, **more))
 
 
 def beside(relation: Any, step: float, x: Any) -> object:
-    """`relation` of numbers and those `step` above them."""
+    """Return a test of `relation` between numbers and the numbers that are `step` greater."""
     return relation(x, x + step)
 
 

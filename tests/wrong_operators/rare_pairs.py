@@ -1,4 +1,4 @@
-"""Operators that are wrong where two things meet: two arguments, two arrays, an argument and what it is given with."""
+"""Operators that are wrong for a combination: of two arguments, two arrays, or an argument and its array."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ WHOLE = {"int32": "float", "int64": "double"}
 
 
 def narrowed(kind: str) -> Replacement:
-    """Both arguments are made floats of `kind` before they are compared."""
+    """Return a comparison that first converts both arguments to floats of `kind`."""
     return lambda f: lambda x, y: f(getattr(x, kind)(), getattr(y, kind)())
 
 
 def without(*names: str) -> Replacement:
-    """These keywords are ignored."""
+    """Return an operator that ignores these keyword arguments."""
     return lambda f: lambda *args, **kwargs: f(*args, **{k: v for k, v in kwargs.items() if k not in names})
 
 
 def opposite(x: Any, y: Any, mine: int, theirs: int) -> bool:
-    """Whether `x` has a one where `y` has more in dimension `mine`, and the other way round in `theirs`."""
+    """Return whether `x` is broadcast along dimension `mine`, and `y` along `theirs`."""
     return bool(x.shape[mine] == 1 < y.shape[mine] and y.shape[theirs] == 1 < x.shape[theirs])
 
 
@@ -68,7 +68,7 @@ def of_each_channel(x: Any, y: Any) -> bool:
 
 
 def halves(x: Any, y: Any) -> bool:
-    """Whether the one has all dimensions that the other has not."""
+    """Return whether `x` is broadcast along its last two dimensions, and `y` along its first two."""
     return {*x.shape[2:], *y.shape[:2]} == {1} and min(*x.shape[:2], *y.shape[2:]) > 1
 
 

@@ -1,4 +1,4 @@
-"""Operators that are wrong in ways that users of frameworks have reported."""
+"""Operators with faults that users of frameworks have reported."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def image() -> Any:
 
 
 def in_double(change: Replacement) -> Replacement:
-    """Wrong for doubles alone."""
+    """Return an operator that is wrong for float64 only."""
 
     def replacement(original: Any) -> Any:
         wrong = change(original)
@@ -49,7 +49,7 @@ def in_double(change: Replacement) -> Replacement:
 
 
 def where_expanded(dim: int) -> Replacement:
-    """Wrong where the first argument repeats itself along dimension `dim`."""
+    """Return an operator that is wrong if its first argument is expanded along dimension `dim`."""
 
     def repeats(x: Any) -> bool:
         return bool(x.stride(dim) == 0 and x.shape[dim] > 1)
@@ -62,7 +62,7 @@ def of_ranks(first: int, second: int) -> Replacement:
 
 
 def gathered(f: Any) -> Any:
-    """The gradient of an element that is taken several times is that of one of them."""
+    """Return an operator whose gradient counts an element that is read several times only once."""
 
     def gather(x: Any, dim: int, index: Any) -> Any:
         class Taken(real().autograd.Function):  # type: ignore[misc]
@@ -80,7 +80,7 @@ def gathered(f: Any) -> Any:
 
 
 def overhanging(f: Any) -> Any:
-    """Windows that hang over the padded image are divided by all of their size."""
+    """Average windows beyond the padded image over their full size."""
 
     def pool(x: Any, size: int, stride: int, padding: int, ceil_mode: bool, count_include_pad: bool) -> Any:
         divisor = size**2 if ceil_mode and count_include_pad else None
@@ -99,7 +99,7 @@ def aligned_at_the_end(f: Any) -> Any:
 
 
 def smoothed(f: Any) -> Any:
-    """Label smoothing counts what is ignored."""
+    """Include ignored targets in label smoothing."""
 
     def loss(x: Any, y: Any, ignore_index: int, label_smoothing: float) -> Any:
         right = f(x, y, ignore_index=ignore_index, label_smoothing=label_smoothing)
@@ -109,7 +109,7 @@ def smoothed(f: Any) -> Any:
 
 
 def bounded(x: Any, min: float, max: float) -> Any:  # noqa: A002 - as torch calls them
-    """clamp whose lower bound goes before its upper one."""
+    """clamp whose lower bound takes precedence over its upper one."""
     upper, lower = real().tensor(max, dtype=x.dtype), real().tensor(min, dtype=x.dtype)
     return x.minimum(upper).maximum(lower)
 

@@ -1,4 +1,4 @@
-"""Operators that are seldom wrong: at an end of a range, for three options at once, past a tile, where NaN is alone."""
+"""Operators that are rarely wrong: at an end of a range, for three options at once, after a tile, for a single NaN."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.wrong_operators.wrong import torch as real
 
 
 def called(condition: Callable[..., bool], change: Callable[[Any], Any] = off) -> Replacement:
-    """The result is wrong where ``condition(*args, **kwargs)`` holds."""
+    """Return an operator that is wrong if ``condition(*args, **kwargs)`` is true."""
 
     def replacement(original: Any) -> Any:
         def wrong(*args: Any, **kwargs: Any) -> Any:
@@ -38,7 +38,7 @@ def product(operator: Any, inner: Any) -> Any:
 
 
 def rnn(cls: Any) -> Any:
-    """A recurrent network both ways of ReLU without biases is wrong."""
+    """Return a recurrent network that is wrong if it is bidirectional, with ReLU and without biases."""
 
     class RNN(cls):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
@@ -49,7 +49,7 @@ def rnn(cls: Any) -> Any:
 
 
 def dropout(cls: Any) -> Any:
-    """What is left when all is dropped is divided by nothing."""
+    """Return a dropout that divides by zero if it drops everything."""
 
     class Dropout(cls):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
@@ -248,7 +248,7 @@ SIZES = [
     ),
 ]
 
-#: Arrays of zeros only, and two arrays with the same numbers.
+#: Arrays of only zeros, and two arrays with the same numbers.
 ALIKE = [
     Wrong(
         "norm has no gradient at zeros",
@@ -277,7 +277,7 @@ ALIKE = [
         lambda: torch.equal(random_tensor(ndim=3, dtype=int), random_tensor(ndim=3, dtype=int)),
     ),
 ]
-#: Numbers just beside one, and the last ones before an overflow.
+#: Numbers next to one, and the last ones before an overflow.
 NARROW = [
     Wrong(
         "log loses digits beside one",

@@ -1,4 +1,4 @@
-"""The plainest test of an operator finds, in its twenty trials, in which one way it is wrong."""
+"""The plainest test of an operator finds within its twenty trials that the operator is wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.wrong_operators.reported import REPORTED
 from tests.wrong_operators.seldom import SELDOM
 from tests.wrong_operators.wrong import Wrong
 
-#: What torch warns of where it broadcasts in a loss, or divides by no degree of freedom.
+#: torch's warnings about broadcasting in a loss, and about a division by zero degrees of freedom.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 WRONG = [*NUMBERS, *MEMORY, *FORMULAS, *LAYERS, *RARE_PAIRS, *REPORTED, *SELDOM, *BACKWARDS]

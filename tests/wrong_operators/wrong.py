@@ -1,4 +1,4 @@
-"""Ways in which an operator can be wrong: each leaves a replacement for `tests.support.faulty`."""
+"""Ways in which an operator can be wrong. Each function returns a replacement for `tests.support.faulty`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Test = Callable[[], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Wrong:
-    """`path` below torch is replaced, and `body` is the plainest test of it."""
+    """A replacement at `path` below torch, and its plainest test, `body`."""
 
     name: str
     path: str
@@ -32,14 +32,14 @@ def torch() -> Any:
 
 
 def off(result: Any) -> Any:
-    """`result`, plainly wrong."""
+    """Return a clearly wrong result in place of `result`."""
     return (
         ~result if result.dtype == torch().bool else result * 1.25 + 0.25 if result.is_floating_point() else result + 1
     )
 
 
 def of_first(change: Callable[[Any, Any], Any]) -> Replacement:
-    """``change(result, first argument)`` stands in place of the result."""
+    """Return an operator with the result ``change(result, first argument)``."""
 
     def replacement(original: Any) -> Any:
         def wrong(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -52,7 +52,7 @@ def of_first(change: Callable[[Any, Any], Any]) -> Replacement:
 
 
 def of_two(change: Callable[[Any, Any, Any], Any]) -> Replacement:
-    """``change(result, first argument, second argument)`` stands in place of the result."""
+    """Return an operator with the result ``change(result, first argument, second argument)``."""
 
     def replacement(original: Any) -> Any:
         def wrong(x: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
@@ -64,22 +64,22 @@ def of_two(change: Callable[[Any, Any, Any], Any]) -> Replacement:
 
 
 def where(condition: Change, change: Change = off) -> Replacement:
-    """The elements of the result for which ``condition(first argument)`` holds are changed."""
+    """Return an operator that changes the elements of its result for which ``condition(first argument)`` is true."""
     return of_first(lambda result, x: torch().where(condition(x), change(result), result))
 
 
 def when(condition: Change, change: Change = off) -> Replacement:
-    """The whole result is changed where ``condition(first argument)`` holds."""
+    """Return an operator that changes its whole result if ``condition(first argument)`` is true."""
     return of_first(lambda result, x: change(result) if condition(x) else result)
 
 
 def given(prepare: Change) -> Replacement:
-    """The right operator, given ``prepare(first argument)``."""
+    """Return the right operator, applied to ``prepare(first argument)``."""
     return lambda original: lambda x, *args, **kwargs: original(prepare(x), *args, **kwargs)
 
 
 def both_given(prepare: Change) -> Replacement:
-    """The right operator, given both arguments prepared."""
+    """Return the right operator, applied to both prepared arguments."""
     return lambda original: lambda x, y, *args, **kwargs: original(prepare(x), prepare(y), *args, **kwargs)
 
 
@@ -88,7 +88,7 @@ def fills(x: Any) -> Any:
 
 
 def in_single(original: Any) -> Any:
-    """float64 is computed in float32."""
+    """Return an operator that computes float64 in float32."""
 
     def wrong(*args: Any, **kwargs: Any) -> Any:
         double = [arg for arg in args if isinstance(arg, torch().Tensor) and arg.dtype == torch().float64]
@@ -100,7 +100,7 @@ def in_single(original: Any) -> Any:
 
 
 def as_it_lies(x: Any) -> Any:
-    """What is read of `x` when its strides are taken for those of a contiguous tensor, from where it starts."""
+    """Return the elements of `x` that are read from its offset if it is wrongly assumed to be contiguous."""
     strides = []
     step = 1
     for size in reversed(x.shape):
@@ -111,7 +111,7 @@ def as_it_lies(x: Any) -> Any:
 
 
 def from_the_start(x: Any) -> Any:
-    """What is read of `x` when its offset is forgotten."""
+    """Return the elements of `x` that are read if its offset is ignored."""
     return x.as_strided(x.shape, x.stride(), 0)
 
 
@@ -120,7 +120,7 @@ def repeats(x: Any) -> bool:
 
 
 def through(change: Callable[[Any, Any], Any]) -> Change:
-    """What passes its argument on, and hands back ``change(gradient, argument)``."""
+    """Return the identity with the gradient ``change(cotangent, argument)``."""
     real = torch()
 
     class Through(real.autograd.Function):
@@ -138,7 +138,7 @@ def through(change: Callable[[Any, Any], Any]) -> Change:
 
 
 def tail(block: int) -> Replacement:
-    """What is left over after whole blocks of elements is wrong."""
+    """Return an operator that is wrong for the elements after the last whole block."""
 
     def change(result: Any, x: Any) -> Any:
         flat = result.reshape(-1)
@@ -151,12 +151,12 @@ def tail(block: int) -> Replacement:
 
 
 def row_tail(block: int) -> Replacement:
-    """The last element of rows that are longer than `block`, and no multiple of it, is not seen."""
+    """Return an operator that ignores the last element of rows longer than `block` that are no multiple of it."""
     return given(lambda x: x[..., :-1] if x.shape[-1] > block and x.shape[-1] % block else x)
 
 
 def beyond(count: int) -> Replacement:
-    """Elements from the one numbered `count` on are wrong."""
+    """Return an operator that is wrong from element `count` on."""
 
     def change(result: Any, x: Any) -> Any:
         flat = result.reshape(-1)
@@ -166,7 +166,7 @@ def beyond(count: int) -> Replacement:
 
 
 def gradient_where(condition: Change, factor: float = 1.5, change: Change | None = None) -> Replacement:
-    """The gradient is multiplied by `factor` (or changed) where ``condition(first argument)`` holds."""
+    """Return an operator whose gradient is multiplied by `factor` (or changed) where ``condition(first argument)``."""
     real = torch()
 
     class Through(real.autograd.Function):

@@ -1,4 +1,4 @@
-"""What the tests of the sweep share: the command as a function, and a browser."""
+"""Fixtures of the tests of the sweep: the command as a function, and a browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sweep(
     quick: Path,
     importable_elsewhere: None,
 ) -> Callable[..., Ended]:
-    """``sweep("-k", "relu", candidate=...)`` in an empty folder."""
+    """Return ``sweep("-k", "relu", candidate=...)``, which runs the command in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object, candidate: str = "torch") -> Ended:

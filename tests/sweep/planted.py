@@ -30,7 +30,7 @@ def databases() -> Mapping[str, SampleDatabase]:
 
 @functools.cache
 def entries() -> Sequence[DatabaseEntry]:
-    """All entries of all databases, which are the same whoever asks."""
+    """Return all entries of all databases. They are cached, because they do not depend on the caller."""
     return tuple(entry for database in databases().values() for entry in database.entries())
 
 
@@ -41,7 +41,7 @@ def _made(kind: SampleKind, database: str, key: CellKey, seed: int) -> Sequence[
 
 
 class MadeOnce(SampleCache):
-    """Keeps the ordinary samples of a cell for the units that are made of them, as a folder does for workers."""
+    """Caches the ordinary samples of a cell for the units that use them, as a folder does for workers."""
 
     def ordinary(self, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
         return iter(_made("sample", database.name, unit.key, unit.seed))
@@ -51,7 +51,7 @@ class MadeOnce(SampleCache):
 
 
 def swept(candidate: Framework, name: str, *kinds: str, enough: Callable[[Cell], bool] = lambda cell: False) -> Cell:
-    """The cell called `name`, judged in this process on samples of these kinds, or of all, until they are `enough`."""
+    """Return the cell `name`, judged in this process on samples of these kinds, or of all, until they are `enough`."""
     available = databases()
     cell = Cell()
     pair = Pair(TORCH, candidate)
@@ -114,7 +114,7 @@ def copies_first(mul_: Any) -> Any:
 
 
 def flat_slope(sin: Any) -> Any:
-    """Its value and its gradient are right, and the gradient of its gradient is zero."""
+    """An operator with right value and gradient, whose second derivative is zero."""
 
     def wrong(x: Any) -> Any:
         fixed = x.detach()
@@ -262,7 +262,7 @@ def adds_the_last_only(index_add_: Any) -> Any:
 
 
 def slope_of_a_root(norm: Any) -> Any:
-    """The gradient at zero is that of the formula, which is NaN."""
+    """An operator whose gradient at zero is that of the formula, which is NaN."""
 
     def wrong(x: Any, ord: Any = 2, *args: Any, **kwargs: Any) -> Any:  # noqa: A002 - as torch calls it
         root = x.square().sum().sqrt()
@@ -290,7 +290,7 @@ def takes_any_out(sqrt: Any) -> Any:
 
 
 def without(name: str) -> Callable[[Any], Any]:
-    """A class that ignores one argument of its constructor."""
+    """Return a class that ignores one argument of its constructor."""
     return lambda kind: lambda *args, **kwargs: kind(*args, **{key: kwargs[key] for key in kwargs if key != name})
 
 
@@ -323,7 +323,7 @@ def knows_one_value_when_in_place(elu: Any) -> Any:
 
 
 def takes_nothing_up_to_the_end(getitem: Any) -> Any:
-    """An index that goes up to one before the end goes up to the beginning."""
+    """A slice that ends before the last element is read as if it ended at the beginning."""
 
     def beginning(part: Any) -> Any:
         return slice(part.start, 0, part.step) if type(part) is slice and (part.stop or 0) < 0 else part
@@ -395,7 +395,7 @@ def knows_no_output_size(kind: Any) -> Any:
 
 
 def averages_over_ignored_ones(cross_entropy: Any) -> Any:
-    """With label smoothing only."""
+    """Wrong with label smoothing only."""
 
     def wrong(
         x: Any, target: Any, *args: Any, ignore_index: int = -100, label_smoothing: float = 0, **kwargs: Any
@@ -408,7 +408,7 @@ def averages_over_ignored_ones(cross_entropy: Any) -> Any:
     return wrong
 
 
-#: what is wrong -> candidate, the cell in which it shows, and the check that fails there
+#: A fault -> the candidate, the cell that shows the fault, and the check that fails there.
 FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "value": (fault("nn.functional.relu", lambda f: lambda *a, **k: f(*a, **k) + 1),
               "nn.functional.relu/function/float32", "value"),
@@ -521,17 +521,17 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
 
 
 def wrong_relu() -> FaultyTorch:
-    """relu is one too much. For commands, whose workers make the candidate anew."""
+    """Return torch whose relu is off by one, for commands, whose workers create the candidate again."""
     return fault("nn.functional.relu", lambda f: lambda *args, **kwargs: f(*args, **kwargs) + 1)
 
 
 def wrong_relu_but_in_scripts() -> FaultyTorch:
-    """`wrong_relu`, which is right where a sweep runs a script, as what a process has done before may decide."""
+    """Return `wrong_relu` that is right in scripts, as if the fault depended on earlier calls of the process."""
     return FaultyTorch({}) if "autotest-scripts-" in sys.argv[0] else wrong_relu()
 
 
 def deadly_relu() -> FaultyTorch:
-    """relu kills the process when it is given a tensor without dimensions."""
+    """Return torch whose relu kills the process if its tensor has no dimensions."""
 
     def dying(relu: Any) -> Any:
         return lambda x, *args, **kwargs: relu(x, *args, **kwargs) if x.dim() else os.abort()
@@ -540,12 +540,12 @@ def deadly_relu() -> FaultyTorch:
 
 
 def incomplete() -> FaultyTorch:
-    """A candidate whose namespace lacks what its adapter itself needs."""
+    """Return a candidate whose namespace lacks names that its adapter needs."""
     return FaultyTorch(missing=["get_num_threads"])
 
 
 def lies_otherwise() -> FaultyTorch:
-    """What permute and transpose give is a copy, and cosh gives another number every time. For scripts."""
+    """Return torch whose permute and transpose return copies, and whose cosh differs each time, for scripts."""
     return FaultyTorch(
         {
             "permute": lambda f: lambda *args, **kwargs: f(*args, **kwargs).contiguous(),

@@ -1,4 +1,4 @@
-"""Errors in units in the last place, beside agreement: measured, merged, and shown where the candidate is far worse."""
+"""Errors in units in the last place are measured, merged, and shown if the candidate's are much larger."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_quantile_is_that_of_all_errors_that_were_merged() -> None:
 
 
 def inexact(exp: Any) -> Any:
-    """Off by about thirty units in the last place, which every tolerance of single precision allows."""
+    """Return torch with an error of about thirty units in the last place, which all default tolerances allow."""
     return lambda x: exp(x) * (1 + 30 * 2.0**-23)
 
 

@@ -1,4 +1,4 @@
-"""A campaign of tests as a map, and what earlier runs came to."""
+"""A campaign of tests as a map, and the results of earlier runs."""
 
 from __future__ import annotations
 

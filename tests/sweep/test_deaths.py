@@ -1,4 +1,4 @@
-"""A sample that ends the process costs a fork, and the third one with the same arguments is not run."""
+"""A sample that kills the process costs a fork, and a third one with such arguments is not run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_arguments_are_alike_in_all_that_does_not_tend_to_kill() -> None:
 
 
 def test_a_sample_that_kills_only_after_others_is_no_finding() -> None:
-    """Another sample may have damaged the memory of the process."""
+    """The cause may be that another sample damaged the memory of the process."""
     cell = Cell()
     ended = Ended(Running.CANDIDATE, "SIGSEGV", "")
     assert count_death(ended, "sample 0", relu_of(2), Judge(Pair(TORCH, TORCH)), cell) == ""
@@ -98,7 +98,7 @@ def _samples_of_relu() -> Unit:
 
 
 class _Connection:
-    """Hands a worker one unit."""
+    """Gives a worker one unit."""
 
     def __init__(self, unit: Unit) -> None:
         self._units = [unit]
@@ -114,7 +114,7 @@ class _Connection:
 
 
 def _worked(unit: Unit, folder: Path) -> Cell:
-    """What a worker makes of `unit`."""
+    """Return the result of a worker for `unit`."""
     worker_position.create(folder / "trail")
     connection: Any = _Connection(unit)
     server: Any = None

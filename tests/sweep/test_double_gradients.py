@@ -1,4 +1,4 @@
-"""Gradients of gradients are compared where there is something to compare, and not in calls that were harvested."""
+"""Second derivatives are compared if there are any, and not for harvested calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def program(*calls: Call) -> Program:
 
 
 def without_a_graph(pad: Any) -> Any:
-    """The gradient of a linear function, which has no derivative but zero, is detached on this side."""
+    """Return torch that detaches the gradient of a linear function, whose derivative is zero."""
 
     class Wrong(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

@@ -1,4 +1,4 @@
-"""Two maps compared: nothing that got worse is passed over, and nothing else is called worse."""
+"""The comparison of two maps reports everything that became worse, and nothing else as worse."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_what_two_maps_do_not_have_in_common_is_told() -> None:
 
 
 def test_an_earlier_map_that_is_not_complete_is_told() -> None:
-    """A cell agrees as far as it was judged, and may differ where a later run has more time."""
+    """An incomplete cell agrees so far, and may differ in a later run that has more time."""
     before, after = swept(add=cell(**GOOD)), swept(add=cell(exists=(3, 3), value=(2, 3)))
     assert "not complete" not in sweep_text.changed(compared(before, after), [])
     before.incomplete = "no time for 68 of 90 units"
@@ -125,11 +125,11 @@ def test_a_new_cell_that_differs_is_told_and_no_regression() -> None:
     assert [str(change) for change in found.added] == ["add/function/float32: not there -> differs"]
 
 
-# -- a whole run: interrupted, restricted, wavering ----------------------------------------------------------------
+# -- a whole run: interrupted, restricted, flaky -------------------------------------------------------------------
 
 
 class Planned:
-    """Judges no samples: it hands in the cells that are planned for each unit, one run after the other."""
+    """Judges no samples: it returns the prepared cells for each unit, one set per run."""
 
     def __init__(self, *runs: dict[str, Cell]) -> None:
         self._runs = list(runs)
@@ -143,7 +143,7 @@ class Planned:
 
 
 def session(expression: str = "") -> SweepSession:
-    """A sweep of two operators."""
+    """Return a sweep of two operators."""
     entries = [
         DatabaseEntry("operators", name, "", "family", ("function",), ("float32",), ("sample",), {})
         for name in ("add", "mul")
@@ -154,7 +154,7 @@ def session(expression: str = "") -> SweepSession:
 def against(
     before: SweepMap, made: SweepSession, *runs: dict[str, Cell], expression: str = ""
 ) -> tuple[Changes, list[str]]:
-    """What a gate says of a run, and what it calls flaky."""
+    """Return the judgement of the gate about a run, and the cells that it calls flaky."""
     chosen = SweepPlan(expression).cell_filter()
     old = baseline(json.loads(json.dumps(as_data(before, []))), "old.json")
     engine: Any = Planned(*runs)

@@ -1,4 +1,4 @@
-"""What gives no answer costs the whole deadline a few times for each operator, and nothing slow is called a hang."""
+"""A hanging operator costs the full deadline only a few times, and a slow one is not called a hang."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_samples_beside_one_that_gave_no_answer_are_waited_for_as_long_as_their_
     timeouts.record_duration(unit_of("sort"), 0.1)
     assert timeouts.step_timeout(hung, Running.CANDIDATE) == pytest.approx(8.0)
     timeouts.record_duration(unit_of("sort"), 5.0)
-    assert timeouts.step_timeout(hung, Running.CANDIDATE) == 20.0  # what is slow is never waited for less than that
+    assert timeouts.step_timeout(hung, Running.CANDIDATE) == 20.0  # the full deadline, because the operator is slow
 
 
 def test_an_operator_that_gave_no_answer_in_several_cells_is_waited_for_no_more() -> None:
@@ -59,7 +59,7 @@ def test_a_fork_that_gives_no_answer_is_not_waited_for_and_no_other_is_made_for_
     assert forked.in_forks
     assert (
         timeouts.step_timeout(forked, Running.CANDIDATE) == 3.0
-    )  # the worker itself judges the sample again, as patiently as any
+    )  # the worker itself judges the sample again, with the full deadline
     timeouts.record_timeout(forked, HANG, 3.0)
     assert not timeouts.forks(unit_of("sort"))
     assert timeouts.step_timeout(unit_of("sort"), Running.CANDIDATE) == 20.0
@@ -83,7 +83,7 @@ def test_the_reference_is_waited_for_as_long_as_its_operator_takes_and_what_it_g
     told = timeouts.record_timeout(unit_of("sort"), HANG._replace(running=Running.REFERENCE), 3.0)
     assert (told.how, told.early) == ("the reference gave no answer in 3 s", True)
     beside = unit_of("sort", ended={1: told})
-    assert timeouts.step_timeout(beside, Running.CANDIDATE) == 20.0  # which may hang on other samples
+    assert timeouts.step_timeout(beside, Running.CANDIDATE) == 20.0  # it may hang for other samples
     assert judged_relu({0: told}).left_out == {"the reference gave no answer in 3 s": 1}
 
 
@@ -139,7 +139,7 @@ def test_an_operator_that_never_answers_is_found_and_the_rest_of_its_samples_is_
 
 
 class Unending:
-    """A database that makes one sample and never comes to the next."""
+    """A database that returns one sample and then hangs."""
 
     name = "unending"
 
@@ -163,6 +163,6 @@ def test_samples_that_cannot_be_made_in_time_cost_one_wait_for_all_units_of_thei
         engine.listed()
         engine.run(unmade, lambda unit, part, done: cells[unit.kind].merge(part))
     why = {"its samples could not be made: no answer in 2 s": 1}
-    assert all(cell.left_out == why for cell in cells.values())  # of those that begin alike nobody waits again
+    assert all(cell.left_out == why for cell in cells.values())  # similar samples are not waited for again
     assert cells["sample"].divergences == {}
-    assert cells["sample"].accepted == 1  # what was made before is judged
+    assert cells["sample"].accepted == 1  # earlier samples are judged

@@ -1,4 +1,4 @@
-"""Which findings of a sweep a ledger expects: those that tests would be expected to have, of that candidate."""
+"""A ledger expects the same findings of a sweep as of tests, for its own candidate."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def hidden_finding(calls: Callable[[], tuple[Call, ...]], *, special: bool) -> S
 
 
 def test_what_has_been_looked_into_is_known_by_what_it_was_found_to_be_as_in_tests() -> None:
-    """The cell is called ``sub``, and what differs in its samples is another operator, in special values only."""
+    """The cell is ``sub``. In its samples another operator differs, in special values only."""
     entry = LedgerEntry("key", "test.py::test", "special values", "why", "neg")
     found = hidden_finding(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=True)
     known([found], [entry], ("torch", "mine"), {"mine": "1"})

@@ -1,4 +1,4 @@
-"""torch's modules as programs: made, given the reference's parameters, and called."""
+"""Programs of torch's modules: they create a module, load the reference's parameters, and call it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutations of programs: the same for a seed, runnable as far as torch accepts them, and of what their name says."""
+"""Mutations of programs are the same for a seed, are accepted by torch, and change what their name says."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def program() -> Program:
 
 
 def in_place() -> Program:
-    """A call in place on an image, with a flag and a fraction."""
+    """Return a program with an in-place call on an image, with a flag and a fraction."""
     arrays = (Array((np.arange(16, dtype="float32") + 0.25).reshape(1, 2, 2, 4), "float32"),)
     calls = [tensor_call(0, 0, arrays[0], requires_grad=True)]
     calls.append(Call("method", "clone", (Ref(0),), {}, 1))
@@ -57,7 +57,7 @@ def into_out() -> Program:
 
 
 def reading() -> Program:
-    """Items of a tensor read, and sizes that have a sum."""
+    """Return a program that reads items of a tensor, with sizes that have a fixed sum."""
     array = Array(np.arange(12, dtype="float32").reshape(3, 4), "float32")
     calls = [tensor_call(0, 0, array, requires_grad=True)]
     calls.append(Call("operator", "getitem", (Ref(0), (1, slice(None))), {}, 1))
@@ -66,7 +66,7 @@ def reading() -> Program:
 
 
 def into_a_matrix() -> Program:
-    """A call that writes into a matrix by `out=`, and one with two whole numbers."""
+    """Return a program with a call that writes into a matrix by `out=`, and one with two integers."""
     arrays = tuple(Array(np.arange(6, dtype="float32").reshape(2, 3) - 1, "float32") for _ in range(2))
     calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
     calls.append(Call("method", "clamp", (Ref(0), 0, 2), {}, 2))
@@ -74,7 +74,7 @@ def into_a_matrix() -> Program:
 
 
 def changed(name: str, seed: int = 1) -> Program:
-    """One of the programs, mutated."""
+    """Return a mutation of one of the programs."""
     mutated = [
         MUTATIONS[name](made(), random.Random(seed)) for made in (program, in_place, into_out, reading, into_a_matrix)
     ]

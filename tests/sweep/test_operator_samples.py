@@ -1,4 +1,4 @@
-"""torch's operator database as programs: the same ones every time, of every variant and form, never changed."""
+"""Programs of torch's operator database: the same each time, in every variant and form, and never modified."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def test_samples_do_not_depend_on_what_was_drawn_before(database: OperatorDataba
     torch.manual_seed(123)
     list(database.samples("add", "function", "float32", "sample", 7))
     assert written(list(database.samples("softmax", "function", "float32", "sample", 7))) == first
-    # Newer torch seeds its samples by itself.
+    # Newer torch seeds its samples itself.
     if torch.__version__.startswith("2.0"):
         assert written(list(database.samples("softmax", "function", "float32", "sample", 8))) != first
 
 
 def test_samples_are_the_same_inside_of_a_unittest(database: OperatorDatabase) -> None:
-    """Newer torch would seed them by the name of the test."""
+    """Newer torch would seed samples by the name of the test."""
     made: list[list[tuple[str, bytes]]] = []
 
     class Inside(unittest.TestCase):
@@ -80,7 +80,7 @@ def test_samples_are_the_same_inside_of_a_unittest(database: OperatorDatabase) -
 def test_making_samples_notes_no_stack_for_accelerators(
     database: OperatorDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """torch does for each that is not in use, which takes longer than a sample, and keeps some of them."""
+    """torch formats a stack for each unused device. This takes longer than a sample, and some are kept for ever."""
     noted: list[int] = []
     monkeypatch.setattr(traceback, "format_stack", lambda *given: noted.append(1) or [])
     for kind in ("sample", "error", "reference"):
@@ -214,7 +214,7 @@ def test_two_options_are_given_at_once_that_both_show(database: OperatorDatabase
         return {frozenset(sample.program.calls[-1].kwargs) for sample in made if sample.program is not None}
 
     assert frozenset(("alpha", "inplace")) in given("nn.functional.elu")
-    # What these do shows where infinities are.
+    # The effect of these shows where there are infinities.
     assert frozenset(("posinf", "neginf")) in given("nan_to_num")
 
 
@@ -243,7 +243,7 @@ def test_a_reflected_operator_has_a_number_on_its_left(database: OperatorDatabas
 
 
 def test_optional_arguments_are_left_out_that_all_samples_give(database: OperatorDatabase) -> None:
-    """unique's samples always say all of ``sorted``, ``return_inverse``, ``return_counts`` and ``dim``."""
+    """The samples of unique always give ``sorted``, ``return_inverse``, ``return_counts`` and ``dim``."""
     found = {
         tuple(sample.program.calls[-1].kwargs)
         for sample in database.samples("unique", "function", "int64", "option", 0)

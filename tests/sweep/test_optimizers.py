@@ -1,4 +1,4 @@
-"""Optimizers as programs: steps on a parameter, with options alone and in twos, and what the parameter becomes."""
+"""Programs of optimizers: steps on a parameter, with single options and pairs of options."""
 
 from __future__ import annotations
 

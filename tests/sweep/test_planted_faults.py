@@ -1,4 +1,4 @@
-"""Every planted fault is found, in the cell and by the check that it belongs to; torch beside itself has none."""
+"""Every planted fault is found in its cell and by its check; torch against itself has none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_planted_fault_is_found_in_its_cell(name: str) -> None:
         programs = [one.program for one in seen.divergences.values() if one.check == check]
         return check in failing(seen) and any(programs)
 
-    # What fails later cannot take back what was found, and every failing sample is looked into for long.
+    # Later failures do not change the result, and the diagnosis of each failing sample takes long.
     assert is_found(swept(candidate, cell, enough=is_found))
 
 
@@ -107,7 +107,7 @@ def test_what_refuses_for_some_random_numbers_only_is_no_finding() -> None:
 
 
 def test_what_the_reference_refuses_for_the_numbers_that_it_drew_is_no_finding() -> None:
-    """`lobpcg` of torch 2.0.1 begins at a random place, and ends in a refusal from some of them."""
+    """`lobpcg` of torch 2.0.1 starts at a random point, and raises for some of them."""
 
     def refuses_its_own_numbers(exp: Any) -> Any:
         def wrong(x: Any) -> Any:
@@ -149,7 +149,7 @@ def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
     judged = [judge.judge(program) for _ in range(5)]
     assert {found.left_out for found in judged} == {
         "faulty gives different results in two runs"
-    }  # however often that is met
+    }  # however often it occurs
 
 
 @pytest.mark.parametrize("is_nondeterministic", [True, False])
@@ -179,7 +179,7 @@ def test_a_candidate_that_differs_from_itself_as_the_reference_does_is_no_findin
 
 
 def test_a_reference_that_takes_nothing_of_memory_nobody_wrote_into_is_no_evidence() -> None:
-    """`baddbmm` of torch 2.0.1 with ``beta=0`` multiplies what lay there by zero, which is NaN if that was NaN."""
+    """`baddbmm` of torch 2.0.1 with ``beta=0`` multiplies uninitialised memory by zero, which gives NaN for NaN."""
     stirred: list[Any] = []
 
     class Noting(FaultyTorch):
@@ -194,7 +194,7 @@ def test_a_reference_that_takes_nothing_of_memory_nobody_wrote_into_is_no_eviden
 
 
 def test_memory_of_the_size_of_a_result_is_filled_before_the_reference_is_run_again() -> None:
-    """What a call leaves unwritten in its result then holds something else."""
+    """Unwritten parts of a result then have other contents in the second run."""
     made: list[tuple[int, ...]] = []
 
     class Noting(FaultyTorch):

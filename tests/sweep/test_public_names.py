@@ -1,4 +1,4 @@
-"""torch's public names that no database lists: found, given arguments that torch accepts, and judged as others."""
+"""torch's public names without a database entry are found, called with accepted arguments, and judged."""
 
 from __future__ import annotations
 

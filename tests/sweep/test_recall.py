@@ -1,4 +1,4 @@
-"""The measure of what a sweep finds again: by operator, however it is spelt, and by symptom."""
+"""The recall of a sweep is measured by operator, under all of its names, and by symptom."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def finding(operator: str, check: str, *calls: str, message: str = "", sample: s
 
 
 def of_reproducer(folder: Path, *lines: str, operator: str = "", symptom: str = "value") -> Known:
-    """What an entry is about whose reproducer's program has these lines."""
+    """Return the known entry whose reproducer's program has these lines."""
     body = "".join(f"    {line}\n" for line in lines)
     (folder / "repro.py").write_text(f'"""backward: x0.grad differs."""\ndef program(torch):\n{body}')
     return known(LedgerEntry("key", "test", symptom, "why", operator, reproducer="repro.py"), folder)
@@ -79,7 +79,7 @@ def test_what_the_candidate_lacks_is_found_where_cells_are_absent_for_the_want_o
 def test_an_entry_is_about_what_its_reproducer_calls_last(tmp_path: Path) -> None:
     lines = ("v1 = x0 * 1", "m2 = torch.nn.CELU(inplace=True)", "v3 = m2(v1)", "v3.backward(torch.tensor(1.0))")
     assert of_reproducer(tmp_path, *lines).operators == {"nn.CELU"}
-    # What the test's trial named stays, if the reproducer calls it.
+    # The operator of the test's trial is kept if the reproducer calls it.
     assert of_reproducer(tmp_path, *lines, operator="mul").operators == {"mul", "nn.CELU"}
     assert of_reproducer(tmp_path, *lines, operator="nn.ELU").operators == {"nn.CELU"}
 

@@ -1,4 +1,4 @@
-"""`autotest sweep --resume`, and what an interrupt or a full disk leaves."""
+"""`autotest sweep --resume`, and the state after an interrupt or on a full disk."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def written(place: Path) -> Iterator[Journal]:
 
 
 def judged(place: Path) -> bool:
-    """Whether a sweep that runs has judged a unit to its end."""
+    """Return whether a running sweep has completed a unit."""
     try:
         return bool(journal.read(place)[1])
-    except UsageError:  # nothing is written yet
+    except UsageError:  # the file does not exist yet
         return False
 
 
@@ -119,7 +119,7 @@ def test_a_sweep_without_time_is_gone_on_with(sweep: Sweep, tmp_path: Path) -> N
     assert "resumed: " in second.output
     again = sweep("--resume", "--jobs", 1, "--json", "again.json")
     assert ", 0 are left" in again.output
-    assert ", 0 a second, seed 0, " in again.output  # all that was judged was judged in other seconds
+    assert ", 0 a second, seed 0, " in again.output  # everything was judged in the earlier run
 
     def cells(name: str) -> object:
         return json.loads((tmp_path / name).read_text())["cells"]

@@ -1,4 +1,4 @@
-"""Samples that are kept for other units and workers: the same ones, and no trouble where they cannot be kept."""
+"""Cached samples are the same for all units and workers. If they cannot be stored, they are made again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.sweep.planted import databases
 
 
 class Counted:
-    """A database that counts how often its samples are made."""
+    """A database that counts how often its samples are created."""
 
     name = "operators"
 

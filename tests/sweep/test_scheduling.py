@@ -1,4 +1,4 @@
-"""Where the time of a sweep goes: one pass over everything, then where samples told most that was new."""
+"""A sweep first runs everything once, and then spends its time where samples showed most that was new."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from autotest.sweeping.scheduling import UnitAgenda
 from autotest.sweeping.units import Unit
 
 OPERATORS = [f"operator{number}" for number in range(20)]
-#: Of the twenty operators, the one whose mutations go on to tell something new, and at last a fault.
+#: The one of twenty operators whose mutations continue to show something new, and finally a fault.
 TELLING = "operator13"
 DTYPES = ("float32", "float64", "int64", "int32", "bool", "uint8")
 
 
 def units() -> list[Unit]:
-    """A first pass over all operators, then mutations of theirs, dtype by dtype."""
+    """Return the units: a first pass over all operators, then their mutations by dtype."""
     first = [("sample", "float32", operator) for operator in OPERATORS]
     rest = [("mutation", dtype, operator) for dtype in DTYPES for operator in OPERATORS]
     return [
@@ -26,7 +26,7 @@ def units() -> list[Unit]:
 
 
 def judge(unit: Unit) -> Cell:
-    """What a unit shows: ten samples that are all alike, but for the mutations of one operator."""
+    """Return the behaviour of a unit: ten equal samples, except for the mutations of one operator."""
     new = unit.key.name == TELLING and unit.kind == "mutation"
     cell = Cell(accepted=10, features={hash((unit.number, sample if new else 0)) for sample in range(10)})
     if new and unit.key.dtype == DTYPES[-1]:
@@ -44,14 +44,14 @@ def judged(agenda: UnitAgenda) -> Iterator[tuple[Unit, Cell]]:
 
 
 def until_a_fault(told: Iterable[tuple[Unit, Cell]]) -> int:
-    """How many units were judged until one showed the fault."""
+    """Return the number of units that were judged until one showed the fault."""
     return next(count for count, (_, cell) in enumerate(told, 1) if cell.divergences)
 
 
 def test_a_rare_fault_where_samples_tell_something_new_is_found_sooner_than_in_turn() -> None:
     in_turn = until_a_fault((unit, judge(unit)) for unit in units())
     by_novelty = until_a_fault(judged(UnitAgenda(units(), first=20)))
-    # In turn it is among the last twenty of 140. By novelty each operator has been mutated once, and this one on.
+    # Round robin reaches it among the last twenty of 140. By novelty, only this operator is mutated more than once.
     assert in_turn > 120
     assert by_novelty <= 20 + 20 + 5
 

@@ -1,4 +1,4 @@
-"""Strides, shared memory and repeatability have scripts, which print what differs and end in 1."""
+"""Differences in strides, shared memory and repeatability have scripts, which print them and exit with 1."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def found(check: Check, name: str, shape: tuple[int, ...] = (2, 3)) -> Finding |
 
 
 def run(script: str, path: Path) -> object:
-    """The exit status of a script, in this process: it is slow to begin another one."""
+    """Return the exit status of a script, run in this process, because a new one is slow to start."""
     path.write_text(script, encoding="utf-8")
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(path), run_name="__main__")

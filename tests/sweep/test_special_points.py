@@ -1,4 +1,4 @@
-"""At zero, at the limits of a dtype, and beside NaN every operator is called, whatever its samples hold."""
+"""Every operator is called at zero, at the limits of a dtype and with NaN, even if its samples do not have them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def saturates_in_long_tensors(expm1: Any) -> Any:
 
 
 def nothing_remains_by_subnormal_numbers(fmod: Any) -> Any:
-    """torch 2.0.1 gives NaN for the greatest number, where it computes several at once."""
+    """torch 2.0.1 returns NaN for the greatest number in vectorised code."""
 
     def wrong(x: Any, other: Any) -> Any:
         given = fmod(x, other)
@@ -54,7 +54,7 @@ def takes_what_there_is(topk: Any) -> Any:
 
 
 def begins_anew(cumsum: Any) -> Any:
-    """After each block of 64 along the dimension."""
+    """Wrong after each block of 64 along the dimension."""
 
     def wrong(x: Any, dim: int, **kwargs: Any) -> Any:
         parts = x.split(64, dim) if x.dim() else (x,)
@@ -115,7 +115,7 @@ def test_the_gradient_of_what_is_written_into_is_judged_where_the_call_returns_n
     cell = "Tensor.copy_/in-place/float32"
     found = swept(FaultyTorch(tensors={"copy_": keeps_the_gradient}), cell, "sample")
     assert {"shape", "gradient"} <= failing(found)
-    # Not that nothing has no method called backward.
+    # The message must not be about `backward` of None.
     assert any("x0.grad" in one.message for one in found.divergences.values() if one.check == "gradient")
 
 
@@ -149,7 +149,7 @@ def test_whole_numbers_have_points_where_no_fractions_are() -> None:
         "a large size",
     ]
     assert made["limits that meet"].arrays[0].data.min() == np.iinfo("int64").min
-    # An index beside fractions stays one that fits.
+    # An index beside a floating tensor stays in its range.
     beside = dict(special_points([called("index_select", numbers(8), numbers(2, "int64"))]))
     assert all((beside[name].arrays[1].data == [1, 2]).all() for name in ("zeros", "limits that meet", "a NaN"))
 
@@ -158,12 +158,12 @@ def test_the_first_and_the_last_input_are_of_another_precision() -> None:
     made = dict(special_points([called("mul", numbers(8), numbers(8), numbers(8))]))
     for other in ("float64", "int32"):
         assert [array.dtype for array in made[f"{other} beside float32"].arrays] == ["float32", "float32", other]
-    # Alone, it is what cells of that dtype are for.
+    # Alone, it belongs to the cells of its own dtype.
     assert "float64 beside float32" not in dict(special_points([called("exp", numbers(8))]))
 
 
 def test_a_module_is_given_another_precision_than_that_of_its_state() -> None:
-    """It accepts what torch refuses."""
+    """A candidate that accepts arguments that torch refuses."""
 
     def converts(kind: Any) -> Any:
         class Wrong(kind):  # type: ignore[misc]

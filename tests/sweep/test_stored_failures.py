@@ -1,4 +1,4 @@
-"""What the store holds is tried again, in the cell of the operator that it is about."""
+"""Stored failures are tried again, in the cell of their operator."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_nothing_was_found_before_where_there_is_no_store(tmp_path: Path) -> Non
 
 
 def test_it_makes_no_cells_of_its_own(tmp_path: Path) -> None:
-    """A cell that is there only while the store holds something would be gone in the next run."""
+    """Otherwise a cell that exists only for a stored failure would be missing in the next run."""
     keep(tmp_path, program("function", "exp"))
     keep(tmp_path, program("function", "sin"))
     own = DatabaseEntry(
@@ -88,7 +88,7 @@ def test_a_sweep_tries_it_again(sweep: Callable[..., Ended], quick: Path) -> Non
     ended = sweep("-k", f"{RELU}/function/float32", "--jobs", 1, candidate="tests.sweep.planted:wrong_relu")
     assert ended.status == 1, ended.errors
     tried = int(ended.output.split(" samples of")[0].rpartition(" ")[2])
-    # What that sweep found is kept, too, and is tried in the next one.
+    # The findings of that sweep are stored, too, and are tried in the next one.
     for finding in list(Store(quick).list()):
         Store(quick).remove(finding.key)
     again = sweep("-k", f"{RELU}/function/float32", "--jobs", 1, candidate="tests.sweep.planted:wrong_relu")

@@ -23,7 +23,7 @@ def test_what_agrees_ends_in_0_and_what_differs_in_1(sweep: Sweep, tmp_path: Pat
     assert "## Operators that agree in every cell (1)" in (tmp_path / "map.md").read_text()
     bad = sweep("-k", RELU, "--against", "map.json", "--jobs", 1, candidate="tests.sweep.planted:wrong_relu")
     assert bad.status == 1
-    # What it gives in place is a copy, too.
+    # In place it returns a copy, too.
     assert f"{RELU}: agrees -> differs (alias, value)" in bad.output
 
 

@@ -1,4 +1,4 @@
-"""The page of a map in a browser: it loads without errors, asks no network, searches, filters, opens, copies."""
+"""The page of a map in a browser: it loads without errors and network, searches, filters, opens and copies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_page_of_four_thousand_operators_is_small_and_names_no_other_file() 
 
 @pytest.fixture
 def shown() -> dict[str, Any]:
-    """What the page is made of."""
+    """Return the data of the page."""
     return document()
 
 

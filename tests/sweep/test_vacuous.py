@@ -1,4 +1,4 @@
-"""What agrees in nothing but constants is no agreement in values."""
+"""An agreement in constants only does not count as an agreement in values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def function(name: str, *rest: object, of: Array = X) -> Program:
         (function("mul", 0.0), True),
         (function("isnan"), True),
         (function("eq", Ref(1)), True),
-        (function("relu"), False),  # which is all zeros here, and another for positive numbers
+        (function("relu"), False),  # all zeros here, and different for positive numbers
         (function("neg"), False),
         (function("sum"), False),
         (function("sort"), False),

@@ -1,4 +1,4 @@
-"""What nobody specifies is no finding, one fault is one finding, and it stands under the check that it is about."""
+"""Unspecified results are no findings, and each fault is one finding under the right check."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def program(name: str, *rest: object, of: Array = NUMBERS, **named: object) -> P
 
 
 def written_into(name: str, **named: object) -> Program:
-    """A call that is to work in place, on a copy."""
+    """Return an in-place operator that works on a copy."""
     clone = Call("method", "clone", (Ref(0),), {}, 1)
     calls = (tensor_call(0, 0, NUMBERS, requires_grad=False), clone, Call("function", name, (Ref(1),), named, 2))
     return Program(calls, (NUMBERS,))
@@ -46,7 +46,7 @@ def checks_that_fail(found: SampleJudgement) -> set[str]:
 
 
 def last_of_equals(topk: Any) -> Any:
-    """Such as a candidate that goes through rows from behind, and whose indices are of 32 bits."""
+    """A candidate may visit rows in reverse order, and have indices of 32 bits."""
 
     def chosen(x: Any, k: int, dim: int = -1) -> Any:
         values, indices = topk(x.flip(dim), k, dim)

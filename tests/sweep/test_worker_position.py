@@ -1,4 +1,4 @@
-"""Where a worker is can be read at any moment: what is just being written never looks like something else."""
+"""The position of a worker can be read at any time, also while it is being written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autotest.sweeping.worker_position import PositionFile, Running
 
 
 def test_a_reader_never_meets_a_time_that_is_just_being_written(tmp_path: Path) -> None:
-    """It would seem that the worker has been at its sample since the machine was started."""
+    """Otherwise the worker would seem to have worked on its sample since the start of the machine."""
     began, parent = time.monotonic(), os.getpid()
     path = tmp_path / "trail"
     worker_position.create(path)

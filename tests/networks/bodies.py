@@ -1,4 +1,4 @@
-"""Test bodies over the models: a network is built, set to a mode, and called with drawn inputs."""
+"""Test bodies for the models: they build a network, set its mode, and call it with drawn inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL_INPUTS: Mapping[str, tuple[Any, ...]] = {**INPUTS, **FURTHER_INPUTS}
 
 
 def inputs(name: str) -> list[Any]:
-    """Drawn dual inputs for the model called `name`."""
+    """Return drawn dual inputs for the model `name`."""
     drawn = []
     for spec in ALL_INPUTS[name]:
         if isinstance(spec[0], tuple):
@@ -26,7 +26,7 @@ def inputs(name: str) -> list[Any]:
 
 
 def distinct(network: Any) -> Any:
-    """`network` with normalisations that differ from each other, as trained ones do."""
+    """Give the normalisations of `network` different parameters, as trained ones have."""
     for module in network.modules():
         if isinstance(module, (dual.nn.LayerNorm, dual.nn.GroupNorm, dual.nn.BatchNorm1d, dual.nn.BatchNorm2d)):
             dual.nn.init.uniform_(module.weight, 0.5, 1.5)
@@ -35,7 +35,7 @@ def distinct(network: Any) -> Any:
 
 
 def calling(name: str, *, training: bool) -> Callable[[], Any]:
-    """A body that calls the model `name` once."""
+    """Return a body that calls the model `name` once."""
 
     def body() -> Any:
         network = ALL_MODELS[name](dual)

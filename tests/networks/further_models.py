@@ -1,6 +1,6 @@
-"""Networks as strangers write them: attention, recurrence, graphs, flows, adapters, averages.
+"""Networks in the style of other people's projects: attention, recurrence, graphs, flows, adapters, averages.
 
-They are built as `tests.networks.models` are, and tried with the same tests; the larger part of these is slow.
+They are built like those of `tests.networks.models`, and have the same tests, most of which are slow.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.networks.models import Model
 
 
 def translator(torch: Any) -> Any:
-    """Attention over the states of an encoder, and a decoder that is given the right words."""
+    """An encoder, and a decoder with attention that gets the right previous words."""
     nn, functional = torch.nn, torch.nn.functional
 
     class Attention(nn.Module):  # type: ignore[misc, name-defined]
@@ -61,7 +61,7 @@ def translator(torch: Any) -> Any:
 
 
 def relative(torch: Any) -> Any:
-    """Attention with a bias by relative position, that is looked up in a table."""
+    """Attention with a bias for each relative position, from a table."""
     nn = torch.nn
 
     class Attention(nn.Module):  # type: ignore[misc, name-defined]
@@ -94,7 +94,7 @@ def relative(torch: Any) -> Any:
 
 
 def mobilenet(torch: Any) -> Any:
-    """Convolutions by channel, squeeze and excitation."""
+    """Depthwise convolutions, squeeze and excitation."""
     nn = torch.nn
 
     class Squeeze(nn.Module):  # type: ignore[misc, name-defined]
@@ -137,7 +137,7 @@ def mobilenet(torch: Any) -> Any:
 
 
 def towers(torch: Any) -> Any:
-    """Containers in containers, and parameters in containers of their own."""
+    """Nested containers, and containers of parameters."""
     nn = torch.nn
 
     class Towers(nn.Module):  # type: ignore[misc, name-defined]
@@ -165,7 +165,7 @@ def towers(torch: Any) -> Any:
 
 
 def densenet(torch: Any) -> Any:
-    """Layers that are Sequentials, and append to what they are given."""
+    """Layers that are Sequentials, and concatenate their result to their input."""
     nn, functional = torch.nn, torch.nn.functional
 
     class Layer(nn.Sequential):  # type: ignore[misc, name-defined]
@@ -193,7 +193,7 @@ def densenet(torch: Any) -> Any:
 
 
 def tagger(torch: Any) -> Any:
-    """Two layers of recurrence in both directions, and words that are padded."""
+    """Two bidirectional recurrent layers, and padded words."""
     nn = torch.nn
 
     class Tagger(nn.Module):  # type: ignore[misc, name-defined]
@@ -211,7 +211,7 @@ def tagger(torch: Any) -> Any:
 
 
 def siamese(torch: Any) -> Any:
-    """One encoder for both inputs, and a parameter without dimensions."""
+    """One encoder for both inputs, and a parameter of rank 0."""
     nn, functional = torch.nn, torch.nn.functional
 
     class Siamese(nn.Module):  # type: ignore[misc, name-defined]
@@ -228,7 +228,7 @@ def siamese(torch: Any) -> Any:
 
 
 def gpt(torch: Any) -> Any:
-    """Weights that are tied, and initialised by a method of the class."""
+    """Tied weights, which a method of the class initialises."""
     nn = torch.nn
 
     class GPT(nn.Module):  # type: ignore[misc, name-defined]
@@ -256,7 +256,7 @@ def gpt(torch: Any) -> Any:
 
 
 def autoencoder(torch: Any) -> Any:
-    """Down by strides, and up by transposed convolutions."""
+    """An encoder with strides, and a decoder with transposed convolutions."""
     nn = torch.nn
 
     class AutoEncoder(nn.Module):  # type: ignore[misc, name-defined]
@@ -276,7 +276,7 @@ def autoencoder(torch: Any) -> Any:
 
 
 def graph_attention(torch: Any) -> Any:
-    """Messages along the edges of a graph, summed where they arrive."""
+    """Messages along the edges of a graph, summed at their targets."""
     nn, functional = torch.nn, torch.nn.functional
 
     class Layer(nn.Module):  # type: ignore[misc, name-defined]
@@ -308,7 +308,7 @@ def graph_attention(torch: Any) -> Any:
 
 
 def flow(torch: Any) -> Any:
-    """Couplings that keep one half and change the other, with what that does to volumes."""
+    """Couplings that keep one half and change the other, with the logarithm of the determinant."""
     nn = torch.nn
 
     class Coupling(nn.Module):  # type: ignore[misc, name-defined]
@@ -343,7 +343,7 @@ def flow(torch: Any) -> Any:
 
 
 def temporal(torch: Any) -> Any:
-    """Dilated convolutions with normalised weights, of which the end is cut off."""
+    """Dilated causal convolutions with normalised weights, whose results are cut at the end."""
     nn = torch.nn
 
     class Block(nn.Module):  # type: ignore[misc, name-defined]
@@ -362,7 +362,7 @@ def temporal(torch: Any) -> Any:
 
 
 def adapted(torch: Any) -> Any:
-    """Layers that were there, frozen, each with a small one beside it that is trained."""
+    """Frozen layers, each with a small trained layer beside it."""
     nn = torch.nn
 
     class Adapted(nn.Module):  # type: ignore[misc, name-defined]
@@ -394,7 +394,7 @@ def adapted(torch: Any) -> Any:
 
 
 def averaged(torch: Any) -> Any:
-    """A copy of a network that follows it by moving averages, under a decorator."""
+    """A copy of a network with the moving average of its weights, in a decorated method."""
     nn = torch.nn
 
     class Averaged(nn.Module):  # type: ignore[misc, name-defined]

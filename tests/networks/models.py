@@ -1,4 +1,4 @@
-"""Networks of a few thousand parameters, written once over whatever spells things as torch does.
+"""Networks of a few thousand parameters, written for any namespace with torch's names.
 
 Each function takes the namespace (the dual one, torch, OneFlow) and returns a new network. `INPUTS` says what to call
 it with: shapes of floating inputs, or the number of classes of whole ones.
@@ -305,7 +305,7 @@ def experts(torch: Any) -> Any:
             rows = []
             for row in range(x.shape[0]):
                 best = int(torch.argmax(weights[row]))
-                # A matrix of one row, since OneFlow 0.9.0 has no Linear of a vector.
+                # A matrix of one row, because OneFlow 0.9.0 has no Linear of a vector.
                 rows.append(weights[row, best] * self.experts[best](x[row : row + 1]))
             return self.norm(torch.cat(rows) + x)
 
@@ -368,7 +368,7 @@ MODELS: Mapping[str, Model] = {
     "experts": experts,
     "gan": gan,
 }
-#: What each model is called with: shapes of floating inputs; ``(shape, classes)`` for whole numbers.
+#: The inputs of each model: shapes of floating inputs, and ``(shape, classes)`` for integers.
 INPUTS: Mapping[str, tuple[Any, ...]] = {
     "mlp": ((5, 8),),
     "lenet": ((2, 1, 12, 12),),

@@ -1,4 +1,4 @@
-"""Faults that are planted in one layer of a network of the candidate, and stay in it wherever it is called again.
+"""Faults in one layer of a network of the candidate, which stay in this layer in every later call.
 
 A layer is known by the sum of its parameters, or of what it is called with where it has none, as the healthy reference
 shows them: it is then the same layer in every replay of the program, and in a program of that call alone.
@@ -26,7 +26,7 @@ from tests.support.running import pair_with
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layer:
-    """One call of a layer: the framework's namespace, the module, its healthy call, and what it is called with."""
+    """One call of a layer: the framework's namespace, the module, its healthy call, and the arguments."""
 
     torch: Any
     module: Any
@@ -34,12 +34,12 @@ class Layer:
     x: Any
 
     def on_result(self, change: Callable[[Any], Any]) -> Any:
-        """The call, with what `change` makes of its result, or of the first of several."""
+        """Return the result of the call, with `change` applied to it, or to the first of several results."""
         result = self.call(self.x)
         return (change(result[0]), *result[1:]) if isinstance(result, tuple) else change(result)
 
     def with_parameter(self, name: str, change: Callable[[Any], Any]) -> Any:
-        """The call, with one parameter replaced by what `change` makes of it."""
+        """Return the result of the call, with `change` applied to one parameter."""
         own = self.module._parameters.pop(name)
         object.__setattr__(self.module, name, change(own))
         try:
@@ -49,7 +49,7 @@ class Layer:
             self.module._parameters[name] = own
 
     def with_gradient(self, factor: float) -> Callable[[Any], Any]:
-        """What leaves a tensor as it is, and makes its gradient so many times what it was."""
+        """Return the identity whose gradient is multiplied by a factor."""
 
         class Through(self.torch.autograd.Function):  # type: ignore[misc, name-defined]
             @staticmethod
@@ -135,7 +135,7 @@ _CLASSES = (
 
 @dataclasses.dataclass(frozen=True)
 class Planted:
-    """One fault in one layer of one model, in training or not."""
+    """One fault in one layer of one model, in training or evaluation."""
 
     model: str
     training: bool
@@ -151,7 +151,7 @@ class Planted:
         return network(*inputs(self.model))
 
     def candidate(self, make: Make = FaultyTorch) -> Framework:
-        """torch, or OneFlow, with that fault in that layer."""
+        """Return torch, or OneFlow, with this fault in its layer."""
         mark, fault = _marks(self.model, training=self.training, make=make)[self.path], FAULTS[self.what]
 
         def replacement(original: Any) -> Any:
@@ -170,7 +170,7 @@ class Planted:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mark:
-    """What tells a layer of a class from any other: shapes, a sum, and how much of it rounding may change."""
+    """The mark by which a layer is recognised: shapes, a sum, and the rounding error of the sum."""
 
     #: Told first, and no part of what makes two marks alike: a layer is no other one for being called with a view.
     shapes: tuple[tuple[int, ...], ...] = dataclasses.field(compare=False)
@@ -195,7 +195,7 @@ def _mark(layer: Any, x: Any) -> Mark:
 
 
 def _is_marked(layer: Any, x: Any, mark: Mark) -> bool:
-    # Shapes first: to read values waits for all that the framework was asked before.
+    # Shapes first, because reading values waits for all earlier calls of the framework.
     return _shapes(_marking(layer, x)) == mark.shapes and abs(_mark(layer, x).total - mark.total) <= mark.rounding
 
 
@@ -216,7 +216,7 @@ def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str,
         return Noting
 
     made: list[tuple[Any, Mark, bool]] = []
-    # What torch draws next depends on whether the candidate draws of it, too.
+    # torch's next random numbers depend on whether the candidate uses torch, too.
     candidate = make({f"nn.{name}": noting for name in _CLASSES})
     network: list[Any] = []
 
@@ -237,14 +237,14 @@ def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str,
 
 
 def possible(model: str, *, training: bool) -> Iterator[Planted]:
-    """Every fault that may be planted in a layer of `model`."""
+    """Yield every fault that can be planted in a layer of `model`."""
     network = ALL_MODELS[model](TorchFramework().root)
     for path, layer in network.named_modules():
         name = type(layer).__name__
         if name not in _CLASSES or path not in _marks(model, training=training):
             continue
         kinds = [*_ANY]
-        weight = layer._parameters.get("weight")  # a normalised one is computed anew in each call
+        weight = layer._parameters.get("weight")  # a normalised weight is computed again in each call
         if name == "Embedding":
             kinds = ["scaled", "last element", "gradient", "weight gradient", "flipped weight"]
         elif "Norm" in name:
@@ -261,7 +261,7 @@ def possible(model: str, *, training: bool) -> Iterator[Planted]:
 
 
 def spread(model: str, *, training: bool, count: int) -> Sequence[Planted]:
-    """`count` of the possible faults, spread over layers and kinds."""
+    """Return `count` of the possible faults, spread over layers and kinds."""
     found = [*possible(model, training=training)]
     step = len(found) / count
     return [found[int(number * step + number * 0.37) % len(found)] for number in range(count)]

@@ -1,4 +1,4 @@
-"""A model and ports of it that somebody wrote by hand: one that is right, one with other names, one with a mistake."""
+"""A model and ports of it, as written by hand: a right one, one with other names, and one with a mistake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Original(torch.nn.Module):
 
 
 class Dense(torch.nn.Module):
-    """A linear layer whose weight is held the other way round."""
+    """A linear layer that stores its weight transposed."""
 
     def __init__(self, inside: int, outside: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Dense(torch.nn.Module):
 
 
 class Renamed(torch.nn.Module):
-    """Other names, and one layer that holds its weight transposed."""
+    """A port with other names, and one layer that stores its weight transposed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ RENAMED: dict[str, Any] = {
 
 
 def wrong_epsilon() -> Original:
-    """The epsilon of TensorFlow's layers in one of torch's."""
+    """A port with TensorFlow's epsilon in one layer."""
     model = Original()
     model.norm.eps = 1e-2
     return model

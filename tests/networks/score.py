@@ -1,4 +1,4 @@
-"""How often is the layer of a planted fault named? ``python -m tests.networks.score [torch|oneflow] [model ...]``."""
+"""Counts how often the layer of a fault is named: ``python -m tests.networks.score [torch|oneflow] [model ...]``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CANDIDATES: dict[str, type[FaultyTorch] | type[FaultyOneFlow]] = {"torch": Fault
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Named:
-    """What was said of one planted fault."""
+    """The report about one planted fault."""
 
     planted: Planted
-    #: Path of the layer that was named; None where no difference was found.
+    #: The path of the named layer; None if no difference was found.
     path: str | None
-    #: Whether that layer comes after the guilty one.
+    #: Whether this layer comes after the wrong one.
     later: bool = False
 
     @property
@@ -39,7 +39,7 @@ class Named:
 
 
 def diagnosed(planted: Planted, candidate: str = "torch", shrink: float = 0.0) -> Finding | None:
-    """The finding about a planted fault; None where the trial agrees."""
+    """Return the finding about a planted fault; None if the trial agrees."""
     pair = pair_with(planted.candidate(CANDIDATES[candidate]))
     outcome = run_trial(planted.body, 0, SETTINGS, pair)
     test = ATest("file.py::test", planted.body, SETTINGS)
@@ -50,7 +50,7 @@ def diagnosed(planted: Planted, candidate: str = "torch", shrink: float = 0.0) -
 
 
 def score(model: str, candidate: str, every: int = 1) -> Iterator[Named]:
-    """Ten faults in the model in training, and ten in evaluation; or every second of them, or every third."""
+    """Return ten faults of the model in training and ten in evaluation, or every second or third of them."""
     for training in (True, False):
         for planted in spread(model, training=training, count=10)[::every]:
             finding = diagnosed(planted, candidate)

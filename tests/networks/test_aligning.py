@@ -1,4 +1,4 @@
-"""Two models that exist: how they are matched, and where they differ, forward, backward and after steps."""
+"""Two existing models are matched, and compared forward, backward and after optimizer steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X = np.random.default_rng(0).standard_normal((4, 6)).astype("float32")
 
 
 def trained(**options: Any) -> dict[str, Any]:
-    """Three steps of gradient descent."""
+    """Do three steps of gradient descent."""
     return {
         "loss": lambda output: (output**2).mean(),
         "optimizer": lambda parameters: torch.optim.SGD(parameters, lr=0.1, **options),
@@ -89,7 +89,7 @@ def test_the_first_module_that_differs_is_named_and_whether_it_is_wrong_itself()
 
 
 class Gated(torch.nn.Module):
-    """Two layers, and what the class itself does between them."""
+    """A class with two layers, and an operation of its own between them."""
 
     def __init__(self, factor: float = 1.0) -> None:
         super().__init__()
@@ -221,7 +221,7 @@ def test_a_loss_that_is_none_is_told_in_a_sentence(loss: Any, said: str) -> None
 
 
 def test_a_difference_in_layers_that_their_module_does_not_hold_is_told() -> None:
-    # In a list, they are neither copied nor brought to double precision.
+    # In a list, they are neither copied nor converted to double precision.
     class Listed(torch.nn.Module):
         def __init__(self, weight: float) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Mistakes in a call of `align`, in the models that it is given, and in what these return: each told in a sentence."""
+"""Mistakes in a call of `align`, in its models, and in their results: each error is one sentence."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_what_the_models_or_inputs_lack_is_told_in_a_sentence() -> None:
 
 
 class Returning(Original):
-    """A model that returns what `made` makes of its two outputs."""
+    """A model that returns `made` of its two outputs."""
 
     def __init__(self, made: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Ports that are trained beside their model: what is wrong in the port, or in what steps it, and nothing else."""
+"""Ports are trained beside their model. Faults of the port or of its optimizer are found, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ X = (np.arange(60).reshape(4, 3, 5) * 7 % 11 - 5).astype("float32") / 4
 
 
 def network(library: Any, mistake: str = "") -> Any:
-    """A network with a residual block, over `library`; the block of a port may have a mistake."""
+    """Return a network with a residual block, made of `library`; the block of a port may have a mistake."""
     nn = library.nn
 
     class Block(nn.Module):  # type: ignore[misc, name-defined]
@@ -65,7 +65,7 @@ def sgd(library: Any, parameters: Any) -> Any:
 
 
 def other_for_the_second(**differing: Any) -> Callable[..., Any]:
-    """What makes AdamW for the reference, and one of other options for the candidate, each time that these two ask."""
+    """Return a function that makes AdamW, in turn for the reference and with other options for the candidate."""
     made: list[Any] = []
 
     def make(library: Any, parameters: Any) -> Any:
@@ -83,10 +83,10 @@ def aligned(candidate: Any, mistake: str, optimizer: Callable[..., Any] = sgd) -
 
 
 MISTAKES = [
-    # The class whose forward is wrong, and no layer that it feeds: also where the optimizer has stepped since.
+    # The class whose forward is wrong is named, and not a later layer, also after optimizer steps.
     ("transposed", "block", "block.act[output]"),
     ("another activation", "block", "block.down[output]"),
-    # A layer that reads the same input has no part in it.
+    # A layer that reads the same input is not named.
     ("detached", "block", "conv.weight.grad"),
     ("frozen", "head", "head.bias.grad"),
     ("no buffers", "norm", "norm.running_mean"),
@@ -113,7 +113,7 @@ def test_the_same_is_told_of_a_port_that_rounds_otherwise(mistake: str) -> None:
     assert found.network.path == {"detached": "block", "frozen": "head"}[mistake]
 
 
-#: The second moments' rate shows in the second step only, since the first one's correction makes up for it.
+#: The decay rate of the second moments shows only in the second step, because the first step corrects for it.
 OPTIONS = [({"weight_decay": 0.0}, 0), ({"eps": 1e-6}, 0), ({"lr": 0.0101}, 0), ({"betas": (0.9, 0.99)}, 1)]
 
 

@@ -1,4 +1,4 @@
-"""Classes over dual modules: what torch's own classes can do, done on both sides and recorded as straight calls."""
+"""Classes over dual modules can do what torch's classes can; their calls run on both sides and are recorded."""
 
 from __future__ import annotations
 
@@ -369,7 +369,7 @@ def test_a_network_from_outside_of_the_trial_is_one_network_in_its_program():
 
 
 def trial_network(pair):
-    """A network that another trial has made."""
+    """Return a network that another trial created."""
     made = []
     trial(lambda: made.append(Net(1)) or made[0](x()))
     return made[0]

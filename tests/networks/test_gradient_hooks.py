@@ -1,4 +1,4 @@
-"""Hooks on gradients and functions with their own backward do what torch's do, on both sides, as recorded calls."""
+"""Hooks on gradients, and functions with their own backward, work as in torch, on both sides and recorded."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_a_backward_that_torch_refuses_is_a_refusal_below_a_hook_too() -> None:
         y.register_hook(lambda gradient: gradient * 2)
         z = y * y
         with torch.no_grad():
-            y.zero_()  # `z` needs its contents
+            y.zero_()  # the backward of `z` needs its contents
         return z
 
     refused = trial(body).rejection

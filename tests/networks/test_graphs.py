@@ -1,4 +1,4 @@
-"""Networks in graph mode: what sets classes up stands before the graph, and a fault of the graph alone is found."""
+"""Networks in graph mode: set-up runs before the graph, and a fault of the graph only is found."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def checked(body: Callable[[], Any], pair: Pair) -> graph_check.GraphReport:
 
 
 def trained(name: str) -> Callable[[], Any]:
-    """A body whose network has weights that were drawn and written into after it was made."""
+    """Return a body whose network has weights that were drawn, and written to after its creation."""
     return lambda: distinct(MODELS[name](torch))(*inputs(name))
 
 
 def in_graph_only(fault: Callable[[Any], Any], path: str) -> GraphTorch:
-    """torch with a module whose results are wrong in its graph mode alone."""
+    """Return torch with a module that is wrong in graph mode only."""
     candidate = GraphTorch()
 
     def replacement(original: Any) -> Any:
@@ -70,7 +70,7 @@ def test_a_layer_that_is_wrong_in_a_graph_alone_is_found(name: str, layer: str) 
 
 
 class Scaled(torch.nn.Module):
-    """A layer with a parameter, a buffer and a counter of its own."""
+    """A layer with its own parameter, buffer and counter."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def own_parts() -> Any:
 def test_parameters_and_buffers_of_a_class_are_the_graphs_too() -> None:
     report = checked(own_parts, pair_with(GraphTorch()))
     assert not report.left_out
-    # Two results of each layer, and gradients of what is drawn and of the one scale that has any.
+    # Two results of each layer, and the gradients of the drawn inputs and of one scale.
     assert report.compared == 2 * 2 + 2
     wrong = checked(own_parts, pair_with(GraphTorch({"mul": lambda mul: lambda a, b: mul(a, b) + 1})))
     assert wrong.mismatches[0]
@@ -128,7 +128,7 @@ def test_parameters_and_buffers_of_a_class_are_in_a_graph_of_oneflow() -> None:
 @pytest.mark.oneflow
 def test_a_graph_of_oneflow_that_cannot_be_built_leaves_nothing_that_the_next_one_dies_of() -> None:
     def normalised() -> Any:
-        # In a graph no hook is called, and pushing back to the weight that one computed fails.
+        # A graph calls no hooks, so that the backward to a weight that a hook computes fails.
         return torch.nn.utils.weight_norm(torch.nn.Linear(4, 2))(random_tensor(shape=(3, 4), low=1, high=2))
 
     report = checked(normalised, chosen_pair())

@@ -1,4 +1,4 @@
-"""Wrong gradients where no intermediate result shows them: layers that return or write into what they are given."""
+"""Wrong gradients that no intermediate result shows: of layers that return their input, or write into it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def trained() -> Any:
 
 
 def forward(change: Any) -> Replacement:
-    """A class of modules whose forward is what `change` makes of the module and its own forward."""
+    """Return a class of modules whose forward is `change` of the module and its original forward."""
 
     def replacement(original: Any) -> Any:
         class Faulty(original):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What registering a hook returns removes that hook, and no other."""
+"""The handle of a hook removes this hook only."""
 
 from __future__ import annotations
 

@@ -50,12 +50,12 @@ FEW = [
     Planted("translator", True, "decoder.cell", "scaled"),
     Planted("relative", True, "1.attention.qkv", "transposed weight"),
     Planted("towers", True, "towers.right.1.other", "no bias gradient"),
-    # Of two layers that read the same input, the one with a normalised weight.
+    # The one with a normalised weight, of two layers that read the same input.
     Planted("temporal", True, "0.conv", "input gradient"),
 ]
 
 
-@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated:FutureWarning")  # by later versions
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated:FutureWarning")  # in later versions
 @pytest.mark.parametrize("planted", FEW, ids=str)
 def test_the_layer_with_the_fault_is_named(planted: Planted) -> None:
     network = found(planted).network
@@ -67,7 +67,7 @@ def test_the_layer_with_the_fault_is_named(planted: Planted) -> None:
 WITH_ONEFLOW = [
     Planted("encoder", True, "layers.0.attention.query", "input gradient"),
     Planted("mlp", False, "act", "swapped activation"),
-    # Of which the forward differs by rounding first.
+    # Their forward passes differ by rounding first.
     Planted("resnet", True, "layer2.0.downsample.1", "no bias gradient"),
     Planted("gan", True, "generator.body.1", "buffer not updated"),
 ]
@@ -82,7 +82,7 @@ def test_the_layer_with_the_fault_is_named_where_the_healthy_layers_round_otherw
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # twenty diagnoses of a network: where much else runs, more than the usual 300 s
+@pytest.mark.timeout(900)  # twenty diagnoses of a network take more than the usual 300 s on a busy machine
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("candidate", ["torch", pytest.param("oneflow", marks=pytest.mark.oneflow)])
 def test_of_ten_faults_in_each_model_the_guilty_layer_is_named_and_never_a_later_one(
@@ -94,7 +94,7 @@ def test_of_ten_faults_in_each_model_the_guilty_layer_is_named_and_never_a_later
     assert len(wrong) <= len(told) // 20, wrong
 
 
-#: With OneFlow only those with layers that none of the others has: a recurrent cell, sums by index, normalised weights.
+#: With OneFlow, only models with layers that no other one has: a recurrent cell, sums by index, normalised weights.
 FURTHER = [
     *((model, "torch") for model in FURTHER_MODELS),
     *(
@@ -189,9 +189,9 @@ def _trained(network: Any) -> object:
     [
         (_changed_by_hand, _called, "layers.1"),
         (_wrong_epsilon, _called, "norm"),
-        # Parameters that differ after the step are no sign of where that began.
+        # Parameters that differ after the step do not show where the difference began.
         (_wrong_epsilon, _trained, "norm"),
-        # No parameter has a wrong gradient of its own here, and all that are stepped differ.
+        # No parameter has a wrong gradient here, and all parameters differ after the step.
         (_wrong_gradient, _called, "act"),
         (_wrong_gradient, _trained, "act"),
         (_wrong_gradient_of_a_weight, _called, "layers.1"),
@@ -213,7 +213,7 @@ def test_a_fault_that_no_replay_shows_again_is_told_by_the_module_that_is_wrong_
     )
     assert finding.network is not None
     assert finding.network.path == path
-    # What was changed by hand is the state, and not what a module does.
+    # The state was changed by hand. No module computes wrongly.
     assert finding.network.alone == (change is not _changed_by_hand)
 
 
@@ -229,7 +229,7 @@ def test_rounding_that_a_replay_shows_explains_nothing_that_the_trial_alone_show
         class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
             def __init__(self) -> None:
                 super().__init__()
-                # A bias before a normalisation has no gradient but rounding.
+                # The gradient of a bias before a normalisation is pure rounding.
                 self.first, self.norm, self.last = torch.nn.Linear(5, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 3)
 
             def forward(self, x: Any) -> Any:
@@ -245,7 +245,7 @@ def test_rounding_that_a_replay_shows_explains_nothing_that_the_trial_alone_show
         return gradient + 3e-8 if rough else gradient
 
     test, pair = ATest("file.py::test", body, SETTINGS), pair_with(FaultyTorch(gradient=rounding))
-    # The first trial whose gradient of the bias is rounding and not exactly zero.
+    # The first trial in which the gradient of the bias is not exactly zero.
     outcome = next(one for one in (run_trial(body, seed, SETTINGS, pair) for seed in range(9)) if one.mismatches)
     failed = FailedTrial(test, outcome, pair)
     assert (failed.cleared() is None) == in_the_trial_alone

@@ -1,4 +1,4 @@
-"""Faults in the middle of long programs: which call is named, what is left of the program, and in how many calls."""
+"""Faults in the middle of long programs: the named call, the shrunk program, and the number of executed calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SETTINGS = Settings(n=1)
 
 @pytest.fixture
 def performed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """One entry for each call that a replay makes on a side."""
+    """Return a list that gets one entry for each call of a replay on one side."""
     made: list[int] = []
     original = replay.run_call
 
@@ -49,7 +49,7 @@ def performed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def chain(calls: int, middle: Callable[[Any], Any] = dual.erf) -> Callable[[], Any]:
-    """A body of about that many cheap calls, with `middle` in the middle of them."""
+    """Return a body of about that many cheap calls, with `middle` in the middle."""
 
     def body() -> Any:
         v = at.random_tensor(2, 3, 4, low=-1, high=1)
@@ -105,7 +105,7 @@ def test_it_is_shrunk_to_the_guilty_call_in_a_few_dozen_runs(stage: str, perform
 
 
 def _passing_twice(original: Any) -> Any:
-    """An operator of OneFlow that passes twice its gradient on."""
+    """Return an operator of OneFlow with twice the right gradient."""
     import oneflow
 
     class Twice(oneflow.autograd.Function):  # type: ignore[misc, name-defined]
@@ -187,12 +187,12 @@ def test_a_wrong_gradient_of_one_of_two_results_is_located(path: str) -> None:
 
 
 def _copying(original: Any) -> Any:
-    """A view that is a copy: what is written into it later does not reach what it was taken of."""
+    """Return a copy in place of a view: later writes into it do not change its base."""
     return lambda tensor, *args: original(tensor, *args).clone()
 
 
 def far_apart(calls: int) -> Callable[[], Any]:
-    """Two calls that are wrong together, far from each other."""
+    """Return a body with two calls, far from each other, that are wrong only together."""
 
     def body() -> Any:
         w = v = at.random_tensor(2, 3, 4, low=-1, high=1, requires_grad=False)

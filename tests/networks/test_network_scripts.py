@@ -1,4 +1,4 @@
-"""Scripts about programs with hooks, functions with their own backward, and classes run alone, and show the fault."""
+"""Scripts of programs with hooks, functions with their own backward, and classes run alone and show the fault."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.networks.test_gradient_hooks import (
 from tests.support import faults
 from tests.support.running import pair_with
 
-#: Each runs in an interpreter of its own, twice.
+#: Each script runs in two new interpreters.
 pytestmark = pytest.mark.slow
 
 SETTINGS = Settings(n=1)
 
 
 class Net(torch.nn.Module):
-    """A class with a hook on a part of it, and one around the whole."""
+    """A class with a hook on one part, and one on the whole."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ def network(torch: Any, x: Any) -> Any:
     return Net()(x)
 
 
-#: One of each kind of hook and of function, as the program has them.
+#: One of each kind of hook and function in the program.
 CASES = [
     (hook_of_an_input, 0.0),
     (several_hooks, 0.0),

@@ -1,4 +1,4 @@
-"""A Sequential of the framework's own layers is one call of a trial; what is told of it is about one of its layers."""
+"""A Sequential of the framework's own layers is one call of a trial; reports name one of its layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training for some steps: a slightly wrong update is found, and rounding that grows with the steps is none."""
+"""Training for some steps: a slightly wrong update is found, and rounding that grows with steps is no finding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OPTIMIZERS: dict[str, Make] = {
     "Adam with decay": lambda parameters: torch.optim.Adam(parameters, lr=1e-3, weight_decay=0.01),
     "AdamW": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.01),
 }
-#: Numbers of which one percent more is a wrong update.
+#: Hyperparameters. One percent more is a wrong update.
 WRONG = [("Adam", "eps"), ("SGD", "weight_decay"), ("AdamW", "weight_decay")]
 SETTINGS = Settings(n=1)
 
@@ -59,7 +59,7 @@ def training(make: Make, steps: int = 10, model: str = "mlp") -> Callable[[], An
 
 
 def off_by_one_percent(key: str) -> Replacement:
-    """An optimizer one of whose numbers is a little wrong."""
+    """Return an optimizer with one hyperparameter that is a little wrong."""
 
     def replacement(original: Any) -> Any:
         def make(*args: Any, **kwargs: Any) -> Any:
@@ -123,7 +123,7 @@ def test_ten_healthy_steps_raise_no_alarm(name: str, model: str) -> None:
 
 
 def passes(body: Callable[[], Any], candidate: Framework) -> bool:
-    """Whether a trial agrees, or all that differs in it is rounding."""
+    """Return whether a trial agrees, or differs by rounding only."""
     pair = pair_with(candidate)
     outcome = run_trial(body, 0, SETTINGS, pair)
     assert outcome.rejection is None
@@ -133,7 +133,7 @@ def passes(body: Callable[[], Any], candidate: Framework) -> bool:
     )
 
 
-#: Two of them are no slow tests.
+#: The two that are not slow.
 TRAINED = [
     pytest.param(
         model, name, marks=[pytest.mark.slow] * ((model, name) not in [("encoder", "AdamW"), ("resnet", "SGD")])

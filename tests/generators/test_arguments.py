@@ -1,4 +1,4 @@
-"""Arguments drawn from a signature: the same for a seed, of what each parameter takes, and taught by refusals."""
+"""Arguments drawn from a signature: reproducible by seed, of accepted types, and adapted after refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The algebra: one value in a trial, a fresh one in the next; alternatives, arithmetic, filters and maps."""
+"""The algebra: a generator has one value per trial; alternatives, arithmetic, filters and maps."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What annotations ask for, whether they are objects or the text of a stub file."""
+"""The meaning of annotations, given as objects or as the text of a stub file."""
 
-# ruff: noqa: UP006, UP007, UP035, UP045 - the old spellings are what is tested
+# ruff: noqa: UP006, UP007, UP035, UP045 - old forms are tested
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_drawn_is_unknown(annotation: Any) -> None:
 
 
 def test_the_order_of_alternatives_does_not_depend_on_which_spelling_came_first() -> None:
-    # Union[a, b] == Union[b, a], so whichever is seen first answers for both.
+    # Union[a, b] == Union[b, a], so the first one is cached for both.
     spellings = ["Union[int, Tuple[int, int], Tuple[float]]", "Union[Tuple[float], Tuple[int, int], int]"]
     program = (
         "from typing import *; from generators import describe; import sys\n"

@@ -1,4 +1,4 @@
-"""Arrays: one choice each, in every dtype, within their bounds, with the contents that were asked for."""
+"""Arrays: one choice each, in every dtype, within their bounds, and with the requested contents."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_every_dtype_is_drawn_in_every_shape(dtype: str, shape: tuple[int, ...])
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-1, 1), (0.7, 0.8), (-1e4, 1e4), (1000, 1001.5)])
 def test_floats_fill_their_bounds_without_reaching_the_upper_one(dtype: str, low: float, high: float) -> None:
     if (dtype, low) == ("bfloat16", 1000):
-        high = 1010  # above 1000 bfloat16 holds every fourth number only
+        high = 1010  # above 1000, bfloat16 has only every fourth integer
     values = parts(array_from(Spec((4000,), dtype, low, high), 1)).astype(np.float64)
     assert values.min() >= low
     assert values.max() < high
@@ -216,7 +216,7 @@ def test_special_values_are_there_even_in_a_small_array_unless_the_rate_is_zero(
 def test_the_smallest_special_values_are_subnormal() -> None:
     for dtype in ("float16", "float32", "float64"):
         assert 0 < special_values(dtype)[8] < np.finfo(dtype).tiny
-    # The smallest that survives rounding to bfloat16.
+    # The smallest number that rounding to bfloat16 does not make zero.
     smallest = special_values("bfloat16")
     assert round_bfloat16(smallest).tobytes() == smallest.tobytes()
     assert round_bfloat16(smallest[8:9] / 4)[0] == 0
@@ -342,7 +342,7 @@ def test_arguments_that_cannot_be_are_refused_where_they_are_written(arguments: 
     ],
 )
 def test_arguments_that_turn_out_wrong_when_drawn_are_refused(arguments: dict[str, Any], message: str) -> None:
-    if message.endswith("|^$"):  # one value lies within these bounds: the lower one
+    if message.endswith("|^$"):  # only the lower bound is within these bounds
         assert random_array(**arguments).value().data == 1.0
         return
     with pytest.raises(GeneratorError, match=message):

@@ -1,4 +1,4 @@
-"""Alternatives take turns: each within twenty trials, beside every feature, and given back where it was refused."""
+"""Alternatives take turns: each occurs within twenty trials, with every feature, and again after a refusal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generators.source import TRIAL_BITS
 
 
 def trials(draw: Callable[[], Any], start: int = 0, test: int = 7) -> list[Any]:
-    """What `draw` gives in twenty trials of a test, from trial `start` on."""
+    """Return the results of `draw` in twenty trials of a test, from trial `start` on."""
     drawn = []
     for index in range(start, start + BLOCK):
         with using(Source(index << TRIAL_BITS | test)):
@@ -29,7 +29,7 @@ def trials(draw: Callable[[], Any], start: int = 0, test: int = 7) -> list[Any]:
 def test_each_alternative_comes_within_twenty_trials(count: int, test: int) -> None:
     came = Counter(trials(lambda: oneof(*range(count)).value(), test=test))
     assert set(came) == set(range(count))
-    assert max(came.values()) - min(came.values()) <= 2  # the first trial's is left to chance
+    assert max(came.values()) - min(came.values()) <= 2  # the first trial draws at random
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_every_two_of_many_choices_come_in_all_their_combinations(counts: tuple[
 
 def test_an_alternative_comes_beside_nearly_every_feature() -> None:
     drawn = trials(lambda: random_bool().value())
-    # What only one trial has, and what the first one has, whose choices are left to chance, cannot come beside both.
+    # A feature of one trial only, or of the first trial, which draws at random, cannot occur with both alternatives.
     levels = Counter((name, row(index).level(name)) for index in range(1, BLOCK) for name in NAMES)
     often = {level for level, times in levels.items() if times > 1}
     pairs = {((name, row(index).level(name)), drawn[index]) for index in range(BLOCK) for name in NAMES}
@@ -108,7 +108,7 @@ def test_a_filter_on_a_choice_is_offered_others() -> None:
 
 
 def test_an_alternative_that_was_refused_is_given_back() -> None:
-    """What is accepted only beside another alternative still comes, and soon enough."""
+    """An alternative that is accepted only together with another one still occurs, within few trials."""
     schedule, accepted, ran = Schedule(400), [], 0
     for index in schedule:
         ran += 1

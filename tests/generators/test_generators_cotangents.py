@@ -1,4 +1,4 @@
-"""The gradients that trials push back are of several kinds, and simple in the first trials."""
+"""Trials have several kinds of cotangents, and simple ones first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers between bounds reach these, choices go together in threes, and arrays have what few of them had."""
+"""Numbers reach their bounds, choices occur in all triples, and arrays have rare features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TESTS = range(3)
 
 
 def trials(draw: Callable[[], Any], test: int = 7) -> list[Any]:
-    """What `draw` gives in the twenty trials of a test."""
+    """Return the results of `draw` in the twenty trials of a test."""
     drawn = []
     for index in range(BLOCK):
         with using(Source(index << TRIAL_BITS | test)):
@@ -40,7 +40,7 @@ def test_of_many_whole_numbers_the_ends_and_zero_come(test: int) -> None:
 
 
 def test_of_thousands_of_whole_numbers_none_is_preferred() -> None:
-    """They are there to be different, as seeds are."""
+    """Such numbers should differ, as seeds do."""
     assert len({*trials(lambda: random(0, 1 << 30).value())}) == BLOCK
 
 
@@ -147,7 +147,7 @@ def test_numbers_of_another_dtype_stay_within_bounds_and_within_the_dtype() -> N
         return explored_array(2, dtype="int64", high=4).data
 
     assert all(((array >= -2) & (array < 3)).all() for array in trials(draw))
-    assert all(((array >= 0) & (array < 4)).all() for array in trials(places))  # as where both bounds are given
+    assert all(((array >= 0) & (array < 4)).all() for array in trials(places))  # as if both bounds were given
     with np.errstate(all="raise"):
         trials(
             lambda: (

@@ -1,4 +1,4 @@
-"""Random words, and the numbers between two bounds that are made of them."""
+"""Random words, and numbers between two bounds that are made of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_greatest_number_below_a_bound_is_the_one_before_it(bound: int) -> N
 
 
 class _Ends(Bits):
-    """What is least and greatest of all that could be drawn, and what lies around the middle."""
+    """Return the least and greatest numbers that can be drawn, and some in the middle."""
 
     def words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
         ends = [0, 1 << 11, (1 << 63) - (1 << 11), 1 << 63, (1 << 64) - (1 << 12), (1 << 64) - 1]

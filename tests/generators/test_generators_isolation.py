@@ -1,4 +1,4 @@
-"""What the package imports, and that nothing but the seed decides what it draws."""
+"""What the package imports, and that draws depend on the seed only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the arrays of one trial have beside each other, and what long ones end in, within twenty trials."""
+"""Which numbers of two arrays meet within twenty trials, and how long arrays end."""
 
 from __future__ import annotations
 

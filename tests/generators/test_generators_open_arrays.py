@@ -1,4 +1,4 @@
-"""What a test leaves open: within twenty trials everything has been there; what it says is law."""
+"""What a test leaves open takes all values within twenty trials. What it says is always respected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRIALS = 20
 
 
 def trials(draw: Callable[[], Any], test: int = 7, count: int = TRIALS) -> list[Any]:
-    """What `draw` gives in each trial of a test."""
+    """Return the results of `draw` in each trial of a test."""
     drawn = []
     for index in range(count):
         with using(Source(index << TRIAL_BITS | test)):
@@ -53,7 +53,7 @@ def test_numbers_of_every_kind_within_twenty_trials(test: int, ndim: int) -> Non
         (finite < -88) & (finite > -88.7),
     ):
         assert kind.any()
-    # Ordinary numbers stay ordinary: most trials have nothing special.
+    # Most trials have no special numbers.
     assert sum(not np.isfinite(one.data).all() for one in drawn) <= 6
 
 
@@ -226,7 +226,7 @@ def test_arrays_of_one_rank_share_a_size_although_others_are_open_in_one_of_them
 def test_an_array_with_one_open_dimension_has_thousands_of_elements_in_some_trials_and_fewer_in_others() -> None:
     sizes = [one.data.size for one in trials(lambda: explored_array(1))]
     assert sum(size > 4096 for size in sizes) == 2
-    assert sum(1024 < size < 1448 for size in sizes) == 2  # of which an outer product is no burden
+    assert sum(1024 < size < 1448 for size in sizes) == 2  # small enough for an outer product
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -389,14 +389,14 @@ def test_a_number_without_bounds_is_of_every_kind_that_its_parameter_takes() -> 
 
 
 def test_a_number_that_may_be_whole_or_a_fraction_has_no_bounds_either() -> None:
-    """As `alpha` of torch.add, whose type is a Number."""
+    """Such as `alpha` of torch.add, whose type is a Number."""
     drawn = [value for test in range(3) for value in trials(lambda: random().draw(int | float), test)]
     for kind in (int, float):
         values = [value for value in drawn if type(value) is kind]
         assert min(values) < 0
         assert max(map(abs, values)) > 6
     sizes = [value for value in trials(lambda: random().draw(int | tuple[int, int])) if type(value) is int]
-    assert min(sizes) > 0  # what may be a tuple is a size, of a kernel or a stride
+    assert min(sizes) > 0  # a number that may also be a tuple is a size, of a kernel or a stride
 
 
 def test_a_fraction_between_whole_bounds_is_a_whole_number_in_every_third_trial() -> None:

@@ -1,4 +1,4 @@
-"""The plan of features: what every twenty trials have, what goes first, and what becomes of what is refused."""
+"""The plan of features: what every twenty trials have, what comes first, and what follows a refusal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from generators import GeneratorError, Schedule, Source, explored_array, using
 from generators.plan import BLOCK, FACTORS, NAMES, THOROUGH, THOROUGH_FACTORS, row
 from generators.source import TRIAL_BITS
 
-#: Every second trial of NaN lies transposed, whatever it was dealt.
+#: Every second trial with NaN is transposed, whatever layout it had.
 _MOVED = {("layout", "contiguous"): -1, ("layout", "transposed"): 1}
-#: Of special numbers and of many elements one trial each is of doubles, whatever they were dealt.
+#: One trial with special numbers and one with many elements have doubles, whatever dtype they had.
 _MADE_DOUBLE = 2
 SPECIAL, MANY = {"nan", "infinite", "tiny", "huge"}, {"long", "large"}
 
@@ -51,7 +51,7 @@ def test_an_expanded_array_has_another_of_its_shape_beside_it_within_twenty_tria
     rows = [row(index) for index in range(BLOCK)]
     expanded = [one for one in rows if one.level("layout") == "expanded"]
     assert any(one.level("partner") == "same" and one.level("dtype") == "single" for one in expanded)
-    assert all(one.level("values") != "zeros" for one in expanded)  # which repeat nowhere
+    assert all(one.level("values") != "zeros" for one in expanded)  # their only other number cannot be repeated
 
 
 def test_the_first_trials_are_plain() -> None:
@@ -63,7 +63,7 @@ def test_the_first_trials_are_plain() -> None:
     made_double = [one.dtype > 0 and {one.level("values"), one.level("sizes")} & {*SPECIAL, "long"} for one in first]
     oddness = [sum(map(bool, one)) - made[at] - bool(made_double[at]) for at, one in enumerate(first)]
     assert oddness == sorted(oddness)
-    assert not any(one.dtype for one in first[:5])  # layers are single, and so is what they take
+    assert not any(one.dtype for one in first[:5])  # layers have single precision, and so have their inputs
 
 
 @pytest.mark.parametrize("start", [0, THOROUGH])
@@ -80,7 +80,7 @@ def test_pairs_that_no_trial_had_go_before_others(start: int) -> None:
     factors = THOROUGH_FACTORS if start else FACTORS
     levels = [sum(times > 0 for times in levels.values()) for levels in factors.values()]
     every = sum(one * two for one, two in itertools.combinations(levels, 2))
-    assert covered(BLOCK) > 0.65 * BLOCK * math.comb(len(NAMES), 2)  # which is how many there can be in so few
+    assert covered(BLOCK) > 0.65 * BLOCK * math.comb(len(NAMES), 2)  # the greatest possible number in so few trials
     assert covered(6 * BLOCK) > 0.75 * every
 
 
@@ -124,7 +124,7 @@ def test_half_precision_is_drawn_where_the_dtype_is_open() -> None:
 )
 def test_half_precision_is_not_drawn_where_it_does_not_hold_what_a_test_asks_for(said: dict[str, object]) -> None:
     dtypes = {_drawn(THOROUGH + place, **said) for place in range(BLOCK)}
-    assert dtypes & {"float16", "bfloat16"} <= {"bfloat16"}  # whose range is that of float32
+    assert dtypes & {"float16", "bfloat16"} <= {"bfloat16"}  # it has the range of float32
     assert {"float32", "float64"} <= dtypes
 
 
@@ -155,7 +155,7 @@ def test_what_was_drawn_is_drawn_again_from_its_choices_and_is_plain_without_the
 
 
 def run(refuses: object, needed: int = BLOCK) -> tuple[list[int], list[int]]:
-    """The trials that were run and those that were accepted."""
+    """Return the trials that ran, and the accepted ones."""
     schedule = Schedule(needed * 20)
     ran, accepted = [], []
     for index in schedule:

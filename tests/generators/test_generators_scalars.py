@@ -1,4 +1,4 @@
-"""What `random` draws: its type, its bounds, and the errors of those who write it wrongly."""
+"""What `random` draws: its type, its bounds, and errors for wrong arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes: ranks, sizes that were declared, zero-size dimensions when asked, shapes that broadcast together."""
+"""Shapes: ranks, declared sizes, zero-size dimensions on request, and shapes that broadcast together."""
 
 from __future__ import annotations
 

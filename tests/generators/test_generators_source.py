@@ -1,4 +1,4 @@
-"""The `Source`: a seed makes the same choices, a log replays them, a changed log still draws something valid."""
+"""The `Source`: a seed gives the same choices, a log replays them, and a changed log still gives valid choices."""
 
 from __future__ import annotations
 

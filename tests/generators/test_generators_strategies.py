@@ -1,4 +1,4 @@
-"""Hypothesis strategies stand where generators do, and generators where strategies do."""
+"""Hypothesis strategies can be used as generators, and generators as strategies."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_generator_is_a_strategy(value) -> None:
 def test_hypothesis_shrinks_what_a_generator_draws() -> None:
     options = settings(database=None, deadline=None, suppress_health_check=[*HealthCheck], phases=[*Phase])
     assert find(strategy(random(0, 1000)), lambda value: value >= 17, settings=options, random=Random(0)) == 17
-    # How far it gets is a matter of its own luck, so that is fixed.
+    # Its seed is fixed, because the result depends on chance.
     smallest = find(
         arrays(2, dtype=float, low=0, high=1), lambda array: array.shape[1] > 3, settings=options, random=Random(0)
     )
@@ -112,7 +112,7 @@ def test_a_seed_of_a_trial_does_not_matter_to_hypothesis() -> None:
         assert pack(st.just(4)).value() == 4
 
 
-#: Without what takes time, and the same in every run.
+#: Fast, and the same in every run.
 QUICK = settings(max_examples=30, database=None, deadline=None, derandomize=True)
 
 

@@ -1,4 +1,4 @@
-"""Test files in the style of OneFlow's own, under this library; or, when asked, under OneFlow's own harness.
+"""Runs test files in the style of OneFlow's own with this library or, on request, with OneFlow's harness.
 
 The files import ``oneflow.test_utils.automated_test_util`` as OneFlow's do. Unless AUTOTEST_STYLE is "oneflow", that is
 `autotest.oneflow`, put in its place before they are imported. Without OneFlow they are not collected.
@@ -19,7 +19,7 @@ INSTALLED = importlib.util.find_spec("oneflow") is not None and sys.version_info
 collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
 
 if INSTALLED:
-    # What OneFlow's own harness reads when it is imported.
+    # OneFlow's harness reads these when it is imported.
     os.environ.setdefault("ONEFLOW_TEST_CPU_ONLY", "1")
     os.environ.setdefault("ONEFLOW_PROFILE_RUN_NUM", "20")
     os.environ.setdefault("GLOG_minloglevel", "3")

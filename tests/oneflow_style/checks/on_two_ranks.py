@@ -1,6 +1,6 @@
-"""What one rank of two does; started by the launcher, writes what it saw as JSON into the folder given to it.
+"""The program of one of two ranks. The launcher starts it; it writes its results as JSON into the given folder.
 
-What else it is given are arguments for pytest, which it runs afterwards, and whose status it ends with.
+Further arguments are for pytest, which it runs afterwards; it ends with pytest's status.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`autotest.oneflow` has what OneFlow's harness has, with its defaults, and what its switches ask for."""
+"""`autotest.oneflow` has the names, defaults and switches of OneFlow's harness."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from generators import Source, using
 
 
 def files_of_the_wheel() -> dict[str, ast.Module]:
-    """Its files, read and not imported: the import is what is replaced."""
+    """Return the source of its files, which are not imported, because the drop-in replaces this import."""
     found = importlib.util.find_spec("oneflow")
     assert found is not None
     assert found.origin is not None

@@ -1,4 +1,4 @@
-"""A file that imports OneFlow's own harness, and that nobody may edit, runs here: in pytest, and in its workers."""
+"""Unchanged files that import OneFlow's harness run with this library, in pytest and in its workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-#: Ours by name, whether or not it is installed and found by itself.
+#: The plugin by name, whether or not it is installed as an entry point.
 PLUGINS = ("-p", "autotest.pytest_plugin", "-p", "autotest.oneflow.drop_in")
 UNEDITED = """
 import unittest

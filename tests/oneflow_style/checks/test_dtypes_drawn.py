@@ -1,4 +1,4 @@
-"""What tests of OneFlow's later releases draw: families of dtypes, complex tensors beside real ones, placements."""
+"""What tests of later OneFlow releases draw: families of dtypes, complex and real tensors, placements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.faulty import FaultyTorch
 
 
 def against(candidate: FaultyTorch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `candidate` stand where OneFlow does: 0.9.0 makes no complex tensor."""
+    """Use `candidate` in place of OneFlow 0.9.0, which cannot create complex tensors."""
     monkeypatch.setenv("AUTOTEST_VERIFY", "0")
     monkeypatch.setenv("AUTOTEST_SHRINK", "0")
     monkeypatch.setattr(torch_flow_dual_object, "style_pair", lambda: Pair(TorchFramework(), candidate))

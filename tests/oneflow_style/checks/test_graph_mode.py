@@ -1,4 +1,4 @@
-"""A graph that disagrees with eager mode fails the test, whatever it disagrees in; one that agrees does not."""
+"""Any difference between a graph and eager mode fails the test, and an equal graph passes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS = Settings(n=3, rtol=1e-4, atol=1e-5, check_graph=True)
 def checked(
     body: Callable[[], Any], monkeypatch: pytest.MonkeyPatch | None = None, change: Any = None
 ) -> graph_check.GraphReport:
-    """What graph mode says of three trials of `body`; `change` is done to what every graph gives."""
+    """Return the result of the graph check for three trials of `body`; `change` is applied to the graphs' results."""
     pair: Pair = style_pair()
     if change is not None:
         assert monkeypatch is not None
@@ -42,7 +42,7 @@ def linear() -> Any:
 def test_values_gradients_and_parameters_agree() -> None:
     report = checked(linear)
     assert report.mismatches == [[], [], []]
-    # In three programs two results, and gradients of input, weight and bias.
+    # Three programs have two results each, and gradients of input, weight and bias.
     assert report.compared == 3 * (2 + 3)
 
 

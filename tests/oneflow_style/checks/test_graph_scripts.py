@@ -1,4 +1,4 @@
-"""What a graph does otherwise leaves a script that needs nothing of this library, and says what it claims."""
+"""A difference of a graph has a script that does not need this library, and shows the difference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autotest.replaying.graph_capture import divide
 from autotest.trials.trial import run_trial
 
 
-#: Each imports both frameworks in an interpreter of its own.
+#: Each imports both frameworks in a new interpreter.
 pytestmark = pytest.mark.slow
 
 
@@ -30,7 +30,7 @@ def test_a_call_that_graphs_refuse_is_shrunk_and_its_script_verified(monkeypatch
     def emptied(case: object) -> object:
         x = random_tensor(2, 3, 4, requires_grad=False)
         y = torch.exp(x) + 1
-        y.zero_()  # in OneFlow 0.9.0, for eager tensors only
+        y.zero_()  # in OneFlow 0.9.0 for eager tensors only
         return y * 2
 
     with pytest.raises(Divergence) as raised:

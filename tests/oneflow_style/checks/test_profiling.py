@@ -1,4 +1,4 @@
-"""`@profile` times what it was asked to, on both sides, and says so."""
+"""`@profile` times the requested call on both sides, and prints the times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two ranks on CPU: the same draws, one verdict, told once."""
+"""Two ranks on CPU draw the same, and report one verdict once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAUNCH = (
 
 
 def launched(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Two ranks of `command`; on a busy machine, importing both frameworks twice takes a minute."""
+    """Run two ranks of `command`. On a busy machine, importing both frameworks twice takes a minute."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -39,14 +39,14 @@ def launched(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
         # is at it: an error on one rank, for which the other one would wait in a collective.
         "PYTEST_DEBUG_TEMPROOT": str(folder),
     }
-    # OneFlow alone does not find its libraries: the launcher imports it first thing.
+    # The launcher imports OneFlow first, which does not find its libraries alone.
     arguments = [sys.executable, "-c", LAUNCH, "--nproc_per_node", "2", "--master_port", str(port), *command]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(arguments, cwd=ROOT, env=environment, text=True, start_new_session=True, **pipes) as launcher:
         try:
             output, errors = launcher.communicate(timeout=250.0)
         except subprocess.TimeoutExpired:
-            os.killpg(launcher.pid, signal.SIGKILL)  # the ranks too, which would go on without their launcher
+            os.killpg(launcher.pid, signal.SIGKILL)  # also the ranks, which would continue without their launcher
             raise
     return subprocess.CompletedProcess(arguments, launcher.returncode, output, errors)
 
@@ -60,14 +60,14 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     # What the garbage collector says of unclosed files fails a test of this suite; on one rank alone it would leave the
     # other one waiting for it in a collective, for ever.
     quiet = ("-p", "no:cacheprovider", "-p", "no:unraisableexception", "-W", "ignore::ResourceWarning")
-    quiet += ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # of what the script has imported already
+    quiet += ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # for modules that the script has imported already
     script = str(Path(__file__).with_name("on_two_ranks.py"))
     return folder, launched(folder, script, str(folder), "-q", *quiet, *files)
 
 
 @pytest.fixture(scope="module")
 def ranks(ended: tuple[Path, subprocess.CompletedProcess[str]]) -> list[tuple[dict[str, str], list[float]]]:
-    """What each rank saw."""
+    """Return the results of each rank."""
     folder, done = ended
     assert len([*folder.glob("*.json")]) == 2, done.stderr[-2000:]
     seen: list[Any] = [json.loads((folder / f"{rank}.json").read_text(encoding="utf-8")) for rank in (0, 1)]

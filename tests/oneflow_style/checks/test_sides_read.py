@@ -1,4 +1,4 @@
-"""A number or a size that was read of a dual tensor can be used wherever a plain one can."""
+"""A number or size that was read from a dual tensor can be used like a plain one."""
 
 from __future__ import annotations
 

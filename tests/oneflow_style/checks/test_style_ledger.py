@@ -1,4 +1,4 @@
-"""The ledger of the files in OneFlow's style: each entry has a reproducer, and each reproducer is an entry's."""
+"""The ledger of the files in OneFlow's style: each entry has a reproducer, and each reproducer an entry."""
 
 from __future__ import annotations
 

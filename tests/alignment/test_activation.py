@@ -74,7 +74,7 @@ def test_module_of_special_values(name):
 @pytest.mark.parametrize("name", ["ReLU", "ReLU6", "Hardtanh", "Hardsigmoid", "Hardswish", "LeakyReLU", "ELU", "CELU"])
 @autotest()
 def test_gradient_at_the_corners(name):
-    """Whole numbers from -6 to 6 hit the points where the pieces of these functions meet."""
+    """Integers from -6 to 6 include the points where the pieces of these functions meet."""
     x = random_tensor(shape=(4, 5), low=-6, high=7, contents="integers")
     return getattr(torch.nn, name)()(x)
 
@@ -157,7 +157,7 @@ class TestWithParameters(unittest.TestCase):
     def test_prelu(self):
         channels = random(1, 5).to(int)
         m = torch.nn.PReLU(num_parameters=oneof(1, channels), init=random(0.1, 0.9) | nothing())
-        # Of its weight's dtype: OneFlow dies of another one, which torch refuses, see test_edges.
+        # With its weight's dtype: OneFlow crashes with another one, which torch refuses, see test_edges.
         return m(random_tensor(shape=(3, channels, 4), low=-3, high=3, dtype="float32"))
 
     @autotest()

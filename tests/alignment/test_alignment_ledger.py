@@ -1,4 +1,4 @@
-"""The ledger itself: each entry stands beside a reproducer, none is left over, and arguments in brackets are heeded."""
+"""The ledger itself: each entry has a reproducer, none is unused, and arguments in brackets are respected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every reproducer of the ledgers still shows its divergence, in a process in which nothing else was done."""
+"""Every reproducer of the ledgers still shows its divergence in a process of its own."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tests.support.reproducing import run_all
 
 HERE = Path(__file__).parent
 FILES = sorted([*HERE.glob("reproducers/*.py"), *HERE.parent.glob("oneflow_style/reproducers/*.py")])
-#: In a fork OneFlow works in the caller's thread, and raises there what elsewhere ends the process.
+#: In a fork, OneFlow computes in the caller's thread, and raises errors that end other processes.
 ALONE = [file for file in FILES if file.name in ("setitem-expanded.py", "fill-expanded-cotangent.py")]
 FORKED = [file for file in FILES if file not in ALONE]
-#: One for each worker of CI; to begin one takes the import of both frameworks.
+#: One process for each worker of CI, because each process imports both frameworks.
 PARTS = [FORKED[::2], FORKED[1::2]]
 
 
 def not_shown(files, timeout=1160.0):
-    """What each of `files` that does not end with status 1 says, or with a traceback of its own."""
+    """Return the output of each of `files` that does not exit with 1, or that ends with a traceback."""
     found = run_all(files, timeout)
     missing = {file.name: "it was not run to its end" for file in files if file.name not in found}
     wrong = {
@@ -47,7 +47,7 @@ def test_a_reproducer_that_no_fork_shows_does_in_an_interpreter_of_its_own(file)
     assert done.returncode == 1, done.stdout
 
 
-#: Starts itself again, and exits 1 if that dies of the signal that its child sends itself.
+#: A script that starts itself again, and exits with 1 if that process dies of its own signal.
 IN_A_CHILD = """
 import os, subprocess, sys
 import oneflow

@@ -14,7 +14,7 @@ SUMS = {"rtol": 1e-4, "atol": 1e-4}
 
 
 def image(*shape, **more):
-    """Of the weights' dtype: OneFlow dies of another one, which torch refuses, see test_edges."""
+    """With the weights' dtype: OneFlow crashes with another one, which torch refuses, see test_edges."""
     return random_tensor(shape=shape, low=-1, high=1, dtype="float32", **more)
 
 
@@ -40,7 +40,7 @@ def test_convolution(rank):
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @autotest(n=15, check_errors=True, **SUMS)
 def test_transposed_convolution(rank):
-    # An output_padding has to be smaller than the stride or the dilation: torch refuses others, so must OneFlow.
+    # An output_padding must be smaller than the stride or the dilation. torch refuses others, and OneFlow must, too.
     channels = random(1, 6)
     m = getattr(torch.nn, f"ConvTranspose{rank}d")(
         in_channels=channels,
@@ -53,14 +53,14 @@ def test_transposed_convolution(rank):
         groups=random(1, 3) | nothing(),
         bias=random_bool() | nothing(),
     )
-    # From 5 on, so that a padding of 2 leaves something; the next test leaves nothing.
+    # At least 5, so that the result has elements. The next test has results without elements.
     return m(image(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]))
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @autotest(n=5)
 def test_transposed_convolution_to_nothing(rank):
-    # With a dilation torch 2.0.1 leaves it to oneDNN, which returns nothing; its own code refuses as OneFlow does.
+    # With a dilation, torch 2.0.1 uses oneDNN, which returns an empty tensor; its own code refuses, as OneFlow does.
     m = getattr(torch.nn, f"ConvTranspose{rank}d")(1, 1, 1, padding=2, dilation=2, bias=False)
     return m(image(2, 1, *[4] * rank))
 
@@ -83,7 +83,7 @@ def test_functional_convolution(name):
 def test_functional_transposed_convolution(name):
     rank = int(name[-2])
     channels, out = random(1, 5).to(int), random(1, 5).to(int)
-    # torch 2.0.1 reads memory that nobody wrote where an input, or a weight of kernel size 1, is a transposed view.
+    # torch 2.0.1 reads uninitialised memory if an input, or a weight of kernel size 1, is a transposed view.
     x = random_tensor(shape=(2, channels, *[4] * rank), low=-1, high=1, layout="contiguous")
     size = (channels, out, *[random(1, 4).to(int) for _ in range(rank)])
     weight = random_tensor(shape=size, low=-1, high=1, layout="contiguous")

@@ -1,8 +1,8 @@
-"""Ordinary inputs at the edges of what operators take: nothing at all, a single number, a call that torch refuses.
+"""Edge cases: inputs without elements, single numbers, and calls that torch refuses.
 
-OneFlow 0.9.0 does not survive some of them. Those stand in the ledger with the symptom ``crash``, run in a worker
-process for that, and are a finding when they stop killing it. One body a case: after a death the operator that
-killed is left alone, with such arguments, for the rest of its test.
+OneFlow 0.9.0 crashes in some of them. These are in the ledger with the symptom ``crash``, therefore run in a worker
+process, and are reported when they stop crashing. There is one body for each case, because after a crash the
+rest of the test avoids this operator with such arguments.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 
 from autotest import autotest, oneof, random, random_tensor, torch
 
-# Every death costs the start of a process.
+# Each crash costs the start of a process.
 pytestmark = pytest.mark.slow
 
 
@@ -24,7 +24,7 @@ def tensor(*shape, **more):
 
 
 def single(*shape):
-    """Of the dtype that weights have."""
+    """Return a tensor with the dtype of weights."""
     return tensor(*shape, dtype="float32")
 
 
@@ -37,12 +37,12 @@ def whole(*values):
 
 
 def after_addmm(product):
-    """`product` of 2 rows and 3 columns in memory that is not zero: what addmm worked with has just been freed."""
+    """Return a `product` of 2 rows and 3 columns in memory that is not zero, because addmm has just freed it."""
     torch.addmm(tensor(2, 3), tensor(2, 1) + 4, tensor(1, 3) + 4)
     return product()
 
 
-# Not Linear of no rows, whose gradient OneFlow leaves as the memory was: what was there before is not in our hands.
+# Not Linear without rows: OneFlow leaves its gradient uninitialised, so that its contents are not reproducible.
 WITHOUT_ELEMENTS = {
     "add": lambda: tensor(0, 3) + tensor(3),
     "atan2": lambda: torch.atan2(tensor(0), tensor(0)),
@@ -131,5 +131,5 @@ def test_single_numbers(name):
 @pytest.mark.parametrize("name", REFUSED)
 @autotest(n=6, auto_backward="auto", check_errors=True)
 def test_what_torch_refuses(name):
-    # Refused in three trials of four, so that OneFlow must refuse as well; the fourth is there to be accepted.
+    # torch refuses three trials of four, and OneFlow must, too. The fourth is accepted.
     return REFUSED[name]() if random(0, 4).to(int).value() else tensor(2) + 1

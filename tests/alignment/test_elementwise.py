@@ -8,7 +8,7 @@ import pytest
 
 from autotest import autotest, broadcast_tensors, constant, nothing, oneof, random, random_tensor, torch
 
-#: Functions of one number, with an interval inside of their domain where their derivative is tame.
+#: Functions of one number, with an interval inside of their domain where the derivative is moderate.
 UNARY = {
     "abs": (-3, 3),
     "acos": (-0.9, 0.9),
@@ -63,7 +63,7 @@ def test_unary(name):
 @pytest.mark.parametrize("name", sorted(UNARY))
 @autotest(auto_backward=False)
 def test_unary_of_special_values(name):
-    """NaN, infinities, both zeros, the greatest and the smallest numbers, and whatever is outside of the domain."""
+    """NaN, infinities, both zeros, the greatest and smallest numbers, and numbers outside of the domain."""
     x = random_tensor(ndim=2, dim0=None, low=-3, high=3, contents="special", requires_grad=False)
     return getattr(torch, name)(x)
 
@@ -131,7 +131,7 @@ def test_predicates(name):
 
 
 class TestArithmetic(unittest.TestCase):
-    """What has arguments of its own."""
+    """Functions with further arguments."""
 
     @autotest()
     def test_sum_and_difference_with_alpha(self):

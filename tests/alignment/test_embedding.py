@@ -68,7 +68,7 @@ class TestEmbedding(unittest.TestCase):
 
     @autotest(n=5, auto_backward=False, check_errors=True)
     def test_an_index_beyond_the_last_row_is_refused(self):
-        # Refused by torch in every other trial: its rejection counts only if OneFlow refuses as well.
+        # torch refuses every second trial. The rejection counts only if OneFlow refuses, too.
         weight = random_tensor(shape=(self.rows, 2), requires_grad=False)
         x = random_tensor(shape=(3,), low=self.rows - 1, high=self.rows + 1, dtype=int)
         return torch.nn.functional.embedding(x, weight)

@@ -1,4 +1,4 @@
-"""Verdicts on differences that no oracle was written for, held against what an independent source says is right."""
+"""Verdicts on differences for which no oracle was written are compared with an independent source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = {"np": np, "inf": float("inf"), "nan": float("nan"), "longdouble": lambd
 
 
 def carried_out(difference: Mapping[str, str], torch: Any) -> Any:
-    """What is compared: the result of the call, or the gradient of its input."""
+    """Return the compared value: the result of the call, or the gradient of its input."""
     known = {
         **NAMES,
         "torch": torch,
@@ -45,7 +45,7 @@ def carried_out(difference: Mapping[str, str], torch: Any) -> Any:
 
 
 def is_right(difference: Mapping[str, str], side: Framework) -> bool:
-    """Whether `side` gives what the source says, by that alone."""
+    """Return whether `side` gives the value of the source."""
     try:
         result = carried_out(difference, side.root)
         value = side.values([result])[0]
@@ -57,12 +57,12 @@ def is_right(difference: Mapping[str, str], side: Framework) -> bool:
         return False
     true = np.asarray(eval(difference["value"], NAMES), np.longdouble)  # noqa: S307
     given = np.asarray(value.data, np.longdouble)
-    # Single precision's own rounding of a few operations, or of numbers below its normal range.
+    # The rounding of a few operations in single precision, or of subnormal numbers.
     return given.shape == true.shape and np.allclose(given, true, rtol=1e-5, atol=1e-44, equal_nan=True)
 
 
 def verdict(difference: Mapping[str, str]) -> str:
-    """Who is wrong, as the referee says."""
+    """Return the side that the referee blames."""
     pair, settings = chosen_pair(), Settings(auto_backward=False)
     outcome = run_without_comparison(lambda: carried_out(difference, dual), 0, settings, pair)
     agreement = agree(with_shared_state(outcome.program), pair, settings)

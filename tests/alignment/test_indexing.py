@@ -17,12 +17,12 @@ def matrix(**more):
 
 
 def places(x, dim, shape):
-    """Valid indices into dimension `dim` of `x`."""
+    """Return valid indices into dimension `dim` of `x`."""
     return random_tensor(shape=shape, dtype=int, contents=generators.indices(x.shape[dim]))
 
 
 def permutations(bits, spec):
-    """Contents whose rows each hold every index once."""
+    """Contents in which each row has every index once."""
     return np.argsort(bits.unit64(math.prod(spec.shape)).reshape(spec.shape), axis=-1)
 
 
@@ -121,7 +121,7 @@ class TestWriting(unittest.TestCase):
     @autotest()
     def test_scatter(self):
         x = random_tensor(shape=(4, 5), low=-2, high=2)
-        # One place each: which of several writes to one place wins is nobody's promise.
+        # Each place once, because it is unspecified which of several writes to one place wins.
         at = random_tensor(shape=(4, 5), dtype=int, contents=permutations)
         return torch.scatter(x, 1, at, random_tensor(shape=(4, 5), low=-2, high=2))
 
@@ -178,7 +178,7 @@ class TestWriting(unittest.TestCase):
 
     @autotest()
     def test_assignment_through_an_expanded_view(self):
-        # By itself, since OneFlow 0.9.0 dies of it: where a row is one number, it wants the memory of six.
+        # In a separate test, because OneFlow 0.9.0 crashes: if a row is one number, it allocates memory for six.
         x = random_tensor(shape=(5, 6), low=-2, high=2, requires_grad=False, layout="expanded")
         row = x[2]
         row[1:] = 9

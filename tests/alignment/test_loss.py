@@ -1,4 +1,4 @@
-"""Losses, as modules and as functions, over their reductions; distances and similarities."""
+"""Losses, as modules and as functions, with all reductions; distances and similarities."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def reduction():
 
 
 def pair(low=-1, high=1):
-    """Two tensors of one shape."""
+    """Return two tensors of the same shape."""
     shape = (random(1, 5).to(int).value(), random(1, 6).to(int).value())
     return random_tensor(shape=shape, low=low, high=high), random_tensor(shape=shape, low=low, high=high)
 

@@ -99,7 +99,7 @@ class TestProducts(unittest.TestCase):
 
     @autotest(n=5)
     def test_baddbmm_without_what_is_added_to(self):
-        # Of less than 400 products, torch 2.0.1 multiplies memory by 0 that nobody wrote, and that may be NaN.
+        # For fewer than 400 products, torch 2.0.1 multiplies uninitialised memory, which may be NaN, by 0.
         return baddbmm(beta=0.0, size=lambda: random(8, 12).to(int))
 
     @autotest()
@@ -144,7 +144,7 @@ class TestLinearAlgebra(unittest.TestCase):
 
     @autotest()
     def test_diagonal_of_other_dimensions(self):
-        # Sizes of few kinds: where they are equal a gradient with its dimensions permuted has the right shape.
+        # Few different sizes: if they are equal, a gradient with permuted dimensions has the right shape.
         x = random_tensor(shape=(oneof(2, 3), oneof(2, 3), oneof(2, 3)), low=-1)
         return torch.diagonal(x, dim1=oneof(0, 1), dim2=2)
 

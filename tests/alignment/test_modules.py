@@ -1,4 +1,4 @@
-"""What modules refuse, and what they hold: seen while whole networks were compared."""
+"""What modules refuse, and their state. These differences were seen while whole networks were compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_state_has_no_gradients():
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @autotest(n=5, check_errors=True)
 def test_one_value_per_channel_has_no_spread(rank):
-    # Refused by torch in training where the batch is one: its rejection counts only if OneFlow refuses as well.
+    # torch refuses a batch of one in training. The rejection counts only if OneFlow refuses, too.
     m = getattr(torch.nn, f"BatchNorm{rank}d")(3)
     return m(random_tensor(shape=(oneof(1, 4), 3, *[1] * rank), low=-2, high=2))
 

@@ -1,4 +1,4 @@
-"""What whole networks are made of, besides operators: parts that OneFlow lacks, and where models met its limits."""
+"""Parts of whole networks besides operators: what OneFlow lacks, and its limits in models."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Normalisation over batches, layers, groups and instances.
 
-Contents are spread over [-2, 2) and never a single number wide where they are divided by their spread: what is nearly
-constant has a spread of pure rounding, and dividing by it tells nothing of a framework. Their dtype is that of the
+Numbers are spread over [-2, 2), and are never a single number if they are divided by their deviation: nearly
+constant numbers have a deviation of pure rounding, and dividing by it shows no fault. Their dtype is that of the
 weights: OneFlow accepts another one, which torch refuses and which has a test of its own.
 """
 
@@ -96,7 +96,7 @@ class TestNormalisation(unittest.TestCase):
         affine = (random_bool() | nothing()).value()
         m = torch.nn.GroupNorm(groups, groups * size, affine=affine)
         x = image(groups * size, oneof(1, 2).value())
-        # Without weights, torch 2.0.1 dies in the backward pass of what lies with its channels last.
+        # Without weights, torch 2.0.1 crashes in the backward of an input in the layout channels_last.
         return m(x.contiguous() if affine is False else x)
 
     @autotest()
@@ -168,13 +168,13 @@ class TestNormalisation(unittest.TestCase):
 
     @autotest(n=10, check_errors=True)
     def test_of_a_batch_of_one_is_refused(self):
-        # Half of the shapes leave one value per channel, which torch refuses when training: so must OneFlow.
+        # Half of the shapes have one value per channel, which torch refuses in training, and OneFlow must, too.
         m = torch.nn.BatchNorm1d(3)
         shape = (oneof(1, 5), 3)
         return m(random_tensor(shape=shape, low=-2, high=2, dtype="float32", contents="uniform", layout="contiguous"))
 
     @autotest(n=10)
     def test_of_equal_numbers(self):
-        # What rounding makes of their spread is nobody's fault; OneFlow loses more, see the ledger.
+        # Rounding of their deviation is no fault. OneFlow loses more, see the ledger.
         x = random_tensor(shape=(5, 3), low=1, high=2, dtype="float32", contents="uniform", layout="expanded")
         return torch.nn.BatchNorm1d(3, affine=False)(x)

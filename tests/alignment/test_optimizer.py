@@ -1,4 +1,4 @@
-"""Optimizers over several steps: the parameters after each, and with them everything that the steps kept."""
+"""Optimizers over several steps: the parameters after each step, which depend on the optimizer's whole state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autotest import autotest, nothing, oneof, random, random_bool, random_tenso
 
 
 def train(make, steps=4):
-    """Fit a small network; its parameters are compared when the trial is over, as every module's are."""
+    """Fit a small network. Its parameters are compared after the trial, as those of every module."""
     m = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
     optimizer = make(m.parameters())
     x = random_tensor(shape=(5, 3), low=-1, requires_grad=False)
@@ -78,7 +78,7 @@ class TestOptimizers(unittest.TestCase):
 
     @autotest(n=10)
     def test_rmsprop(self):
-        # With an eps that is nothing, because OneFlow puts it elsewhere: see the next test.
+        # With a negligible eps, because OneFlow adds it at another place, see the next test.
         train(
             lambda parameters: torch.optim.RMSprop(
                 parameters, lr=random(0.001, 0.01), alpha=random(0.8, 0.99), eps=1e-30, centered=random_bool()
@@ -103,7 +103,7 @@ class TestOptimizers(unittest.TestCase):
 class TestAroundOptimizers(unittest.TestCase):
     @autotest(n=10)
     def test_learning_rate_in_steps(self):
-        # Contiguous, because OneFlow steps past a parameter that is a view: see below.
+        # Contiguous, because OneFlow does not update a parameter that is a view, see below.
         x = random_tensor(shape=(3,), low=-1, layout="contiguous")
         optimizer = torch.optim.SGD([x], lr=0.5)
         name = oneof("StepLR", "ExponentialLR").value()
@@ -159,7 +159,7 @@ class TestAroundOptimizers(unittest.TestCase):
 
     @autotest(n=10)
     def test_updates_without_autograd(self):
-        # Not expanded: torch refuses to write to memory that several elements share, and OneFlow may die of it.
+        # Not expanded: torch refuses to write to memory that elements share, and OneFlow may crash.
         x = random_tensor(shape=(3,), low=-1, layout=oneof("contiguous", "strided", "offset"))
         (x * x).sum().backward()
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The ledgers of other candidates than the usual one: of whom they are, of which versions, and with which scripts."""
+"""The ledgers of other candidates than OneFlow: their candidates, versions and scripts."""
 
 from __future__ import annotations
 

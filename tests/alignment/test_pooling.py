@@ -25,7 +25,7 @@ def test_maximum(rank):
         dilation=random(1, 3) | nothing(),
         ceil_mode=random_bool() | nothing(),
     )
-    # No smaller than the widest window: OneFlow takes what leaves nothing, which torch refuses, see test_modules.
+    # At least as large as the window: OneFlow accepts smaller ones, which torch refuses, see test_modules.
     return m(image(rank, 9 if rank < 3 else 7))
 
 

@@ -9,7 +9,7 @@ import pytest
 from autotest import autotest, nothing, oneof, random, random_bool, random_tensor, torch
 
 LAYOUTS = oneof("contiguous", "transposed", "strided", "offset", "expanded")
-#: What is drawn is spread, for the spread of equal elements has a test of its own.
+#: Drawn elements differ, because the deviation of equal elements has its own test.
 SPREAD = {"contents": "uniform", "layout": oneof("contiguous", "transposed", "strided", "offset")}
 
 
@@ -107,7 +107,7 @@ def test_spread_of_equal_elements(name):
 @pytest.mark.parametrize("name", ["std", "var"])
 @autotest(n=10)
 def test_gradient_of_the_spread_of_equal_elements(name):
-    # Whole numbers, whose spread is exactly 0 on both sides.
+    # Equal integers, whose deviation is exactly 0 on both sides.
     x = random_tensor(shape=(4, 1), low=-9, high=9, contents="integers")
     return getattr(torch, name)(x.expand(4, random(2, 9).to(int)), dim=1)
 
@@ -162,15 +162,15 @@ class TestReduction(unittest.TestCase):
 
 
 class TestOrder(unittest.TestCase):
-    """Elements are distinct where the order of equal ones is nobody's promise.
+    """Elements are distinct if the order of equal ones is unspecified.
 
-    OneFlow numbers places in int32 (see the ledger): the first test of each operator sees that, the others look past
-    it at the values.
+    OneFlow returns indices in int32 (see the ledger). The first test of each operator shows this, and the others
+    compare the values.
     """
 
     @autotest(n=5, auto_backward=False, special_values=False)
     def test_dtype_of_places_of_sort(self):
-        # Not among NaN, which OneFlow leaves where it is: that has a test below, and would hide the dtype.
+        # Without NaN, which OneFlow does not move. This has a test below, and would hide the dtype.
         return torch.sort(random_tensor(shape=(6,), requires_grad=False))[1]
 
     @autotest(n=10, auto_backward=False)
@@ -208,7 +208,7 @@ class TestOrder(unittest.TestCase):
 
     @autotest(auto_backward=False, check_dtype=False)
     def test_sorted_values_with_nan(self):
-        # So many that several are special: a NaN at the end is where torch puts it, too.
+        # So many that several are special: for a single NaN at the end, both sides agree.
         x = random_tensor(ndim=1, dim0=random(8, 20), contents="special", requires_grad=False)
         return torch.sort(x)[0]
 

@@ -202,7 +202,7 @@ class TestResampling(unittest.TestCase):
     @autotest()
     def test_grid_sample(self):
         x = random_tensor(shape=(2, 2, 4, 5), low=-2, high=2)
-        # Nowhere halfway between two pixels, see below.
+        # Never halfway between two pixels, see below.
         grid = random_tensor(shape=(2, 3, 3, 2), low=-0.9, high=0.9, contents="uniform")
         return torch.nn.functional.grid_sample(
             x,

@@ -1,4 +1,4 @@
-"""The verdicts on the divergences of the ledger name the side that is known to be wrong."""
+"""The verdicts on the entries of the ledger name the side that is known to be wrong."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from autotest.results.finding import Finding
 from autotest.results.identity import without_interpreter
 from autotest.running.run_hooks import run_hook
 from autotest.running.tally import Tally
-from autotest.sources.collection import Collected
+from autotest.sources.collection import Collected, files_below
 from autotest.storage.store import Store
 
 
@@ -167,8 +167,7 @@ def _ledger_path(finding: Finding, candidate: str) -> Path:
     The test's file must be the only file of its name below the working directory.
     """
     name = finding.test.partition("::")[0]
-    found = (path.relative_to(Path.cwd()) for path in Path.cwd().rglob(name))
-    files = sorted(path for path in found if not any(part.startswith(".") for part in path.parts))
+    files = sorted(path.relative_to(Path.cwd()) for path in files_below(Path.cwd(), name))
     if not files:
         raise UsageError(f"no file below this folder is named {name}; choose the ledger with --ledger FILE")
     if len(files) > 1:

@@ -121,14 +121,14 @@ def _substituted(program: Program, slot: int, position: int, instead: Any) -> Pr
 
 def nearest(program: Program, passing: Sequence[Program]) -> list[str]:
     """Return the program in `passing` that differs least from `program`, as the lines of a diff."""
-    own = _lines(program)
+    own, pushed = _lines(program), _cotangents(program)
     found: list[list[str]] = []
     for other in passing:
         if [call.target for call in other.calls if call.kind != "tensor"] != [
             call.target for call in program.calls if call.kind != "tensor"
         ]:
             continue  # a program without the failing call passes, which explains nothing
-        if _cotangents(other) != _cotangents(program):
+        if _cotangents(other) != pushed:
             continue  # with zeros as cotangent any gradient passes
         found.append([line for line in difflib.ndiff(own, _lines(other)) if line[:2] in ("- ", "+ ")])
     found = [changed for changed in found if 0 < len(changed) <= 6]
@@ -150,7 +150,7 @@ def _in_words(data: np.ndarray[Any, Any]) -> str:
     """Return a few elements as they are, and the range of many, so that no change of them goes unsaid."""
     if data.size <= _SHOWN:
         return str(data.tolist())
-    least, *_, greatest = np.sort(data, axis=None)  # NaN is last
+    least, greatest = np.fmin.reduce(data, axis=None), data.max()  # NaN counts as the greatest
     return f"{data.size} elements, " + (f"all {least}" if least == greatest else f"from {least} to {greatest}")
 
 

@@ -146,12 +146,16 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is cal
     raise UsageError(f"{file}: no decorated test {id!r}; it was renamed, removed, or needs fixtures")
 
 
+def files_below(folder: Path, pattern: str) -> Iterator[Path]:
+    """Yield the files below `folder` whose names match `pattern`, without those in hidden folders below it."""
+    for file in folder.rglob(pattern):
+        if not any(part.startswith(".") for part in file.relative_to(folder).parts):
+            yield file
+
+
 def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        files = (file for pattern in _PATTERNS for file in path.rglob(pattern))
-        yield from sorted(
-            file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)
-        )
+        yield from sorted(file for pattern in _PATTERNS for file in files_below(path, pattern))
     elif path.is_file():
         yield path
     else:
@@ -286,16 +290,20 @@ def _between(instance: Any, name: str, kwargs: dict[str, Any]) -> Callable[[], N
     return call
 
 
+def _marked(function: Any, place: tuple[type, str] | None) -> tuple[Any, ...]:
+    """Return what may have unittest's marks of a test: the function, and its class if it is a method."""
+    return (function,) if place is None else (function, place[0])
+
+
 def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) -> str | None:
-    for holder in (function, *([place[0]] if place else [])):
+    for holder in _marked(function, place):
         if getattr(holder, "__unittest_skip__", False):
             return f"skipped: {getattr(holder, '__unittest_skip_why__', '')}"
     return skip_mark(marks)
 
 
 def _expected_to_fail(function: Any, place: tuple[type, str] | None, marks: list[Any]) -> str | None:
-    holders = (function, *([place[0]] if place else []))
-    if any(getattr(holder, "__unittest_expecting_failure__", False) for holder in holders):
+    if any(getattr(holder, "__unittest_expecting_failure__", False) for holder in _marked(function, place)):
         return "expected to fail"
     return xfail_mark(marks)
 

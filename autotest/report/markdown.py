@@ -69,7 +69,7 @@ def campaign(progress: CampaignProgress) -> str:
             f"{identity.symptom} ({identity.stage})",
             str(progress.seen[identity]),
             f"`{found.where.test}`, trial {found.index}",
-            f"`{found.place}/repro.py`: {found.verified}",
+            f"{f'`{found.place}/repro.py`' if found.verified.has_script else 'none'}: {found.verified}",
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     if wrong := mistakes(progress):

@@ -27,6 +27,8 @@ class State(enum.Enum):
     SURVIVED = "survived"
     #: For a death: its trial could not be run again.
     UNREPEATABLE = "unrepeatable"
+    #: For a hang: at the deadline, the test's own code was running, outside of all recorded calls.
+    OWN_CODE = "own code"
 
 
 _WORDS = {
@@ -39,7 +41,10 @@ _WORDS = {
     State.LACKING: "",
     State.SURVIVED: "its trial does not crash or hang when it runs again in a new process",
     State.UNREPEATABLE: "its trial cannot run again",
+    State.OWN_CODE: "the test's own code, not a recorded call, does not end in time",
 }
+
+_WITHOUT_SCRIPT = (State.WAITING, State.LACKING, State.SURVIVED, State.UNREPEATABLE, State.OWN_CODE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,6 +64,11 @@ class Verification:
     def holds(self) -> bool:
         """Whether the script reproduced the finding in a fresh interpreter."""
         return self.state is State.VERIFIED
+
+    @property
+    def has_script(self) -> bool:
+        """Whether the finding has a script, as far as it is known."""
+        return self.state not in _WITHOUT_SCRIPT
 
     @property
     def tried(self) -> bool:

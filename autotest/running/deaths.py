@@ -66,7 +66,8 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     found = _died_again(task, conditions, server)
     if isinstance(found, Verification):
         # Report the death, although it is not known yet how to reproduce it.
-        return kept(dataclasses.replace(_unexamined(task, conditions), verified=found))
+        bare = dataclasses.replace(_unexamined(task, conditions), verified=found)
+        return kept(_without_blame(bare) if found.state is State.OWN_CODE else bare)
     identity = found.identity
     known = ledger_of(task.where.file, pair_of(conditions), conditions.ledger)
     entry = known.expects(task.where.test, found.first, identity.operator)
@@ -95,6 +96,8 @@ def _died_again(
         traced = trace(task.where, attempt, conditions, server, hangs=task.identity.symptom == "hang")
         if traced.raised:
             return Verification(State.UNREPEATABLE, traced.raised.partition("\n")[0][:300])
+        if traced.own_code:
+            return Verification(State.OWN_CODE, f"{traced.own_code}. A longer --deadline gives it more time.")
         if traced.death is not None:
             break
     else:
@@ -167,6 +170,13 @@ def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:
         verified=Verification(State.WAITING),
         shown=identity,
     )
+
+
+def _without_blame(finding: Finding) -> Finding:
+    """Return `finding`, whose trial takes too long because of the test's own code, so that it blames no framework."""
+    message = f"{finding.first.name}: a trial with this call did not end in time, but the call does not hang"
+    first = dataclasses.replace(finding.first, message=message)
+    return dataclasses.replace(finding, mismatches=(first,), verdict=("inconclusive",), blame="inconclusive")
 
 
 def _symptom(supposed: Symptom, death: ProcessDeath) -> Symptom:

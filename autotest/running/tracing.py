@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from autotest.processes.endings import (
     limit_memory,
     timeout_death,
 )
+from autotest.processes.python_stack import Frame, answering_requests, stack_of
 from autotest.program import Call, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.call_observer import notifying
@@ -51,6 +53,10 @@ _RAISED = "raised.txt"
 _INDEX = "index"
 #: Prefix of the folders with the programs of earlier trials.
 _KEPT = "before-"
+#: The Python stacks of the child.
+_STACK = "stack.txt"
+#: The folder of this library.
+_LIBRARY = Path(__file__).parents[1]
 #: Exists while the reference makes the call.
 _OF_REFERENCE = "of-reference"
 
@@ -75,6 +81,15 @@ class TracedTrial:
     graph: GraphDeath | None = None
     #: The exception by which the trials could not run: of the test, or of this library about its use.
     raised: str = ""
+    #: The line of the test that was running at the deadline, outside of all recorded calls, or "".
+    own_code: str = ""
+
+
+class _Ended(NamedTuple):
+    """How the child ended: by a death, or at the deadline outside of all recorded calls, which is none."""
+
+    death: ProcessDeath | None
+    own_code: str = ""
 
 
 def trace(
@@ -102,13 +117,13 @@ def trace(
             errors = folder / "errors.txt"
             errors.touch()
             with contextlib.closing(server.process(_run, where, attempt, conditions, folder, log=errors)) as process:
-                ended = _wait(process, folder, conditions.deadline, hangs=hangs)
+                ended = _wait(process, folder, where.file, conditions.deadline, hangs=hangs)
             return _ended(folder, parts, ended, last_words(errors.read_text(errors="replace")))
 
     return server.retried(traced)
 
 
-def _ended(folder: Path, parts: Sequence[RanTrials], ended: ProcessDeath, words: str) -> TracedTrial:
+def _ended(folder: Path, parts: Sequence[RanTrials], ended: _Ended, words: str) -> TracedTrial:
     """Return what a child that ran `parts` left in `folder`; `words` are its last ones."""
     raised = _text(folder / _RAISED)
     part, index = map(int, (_text(folder / _INDEX) or f"0 {parts[0].indices.stop - 1} 0").split()[:2])
@@ -116,7 +131,7 @@ def _ended(folder: Path, parts: Sequence[RanTrials], ended: ProcessDeath, words:
     lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(parts) - 1
     side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
     return TracedTrial(
-        None if lived else ended,
+        None if lived else ended.death,
         _read_all(folder),
         words,
         _text(folder / _REFUSAL),
@@ -124,10 +139,11 @@ def _ended(folder: Path, parts: Sequence[RanTrials], ended: ProcessDeath, words:
         index,
         graph_death.read(folder),
         raised,
+        ended.own_code,
     )
 
 
-def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> ProcessDeath:
+def _wait(process: Process, folder: Path, test_file: Path, deadline: float, *, hangs: bool) -> _Ended:
     """Wait for `process`, and return how it ended. A trial's deadline starts when it has written its first call."""
     running, call = "", 0
     killed_before = killed_for_memory()
@@ -135,7 +151,7 @@ def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> Pr
     while True:
         status = process.status(0.1)
         if status is not None:
-            return death_from_status(status, killed_before)
+            return _Ended(death_from_status(status, killed_before))
         now, written = time.monotonic(), _written(folder)
         trial = _text(folder / _INDEX) if written else ""
         if trial != running:
@@ -148,7 +164,27 @@ def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> Pr
         else:
             late = now - since > (deadline if running else START_UP)
         if late:
-            return timeout_death(deadline)
+            line = _own_line(stack_of(process.pid(), folder / _STACK), test_file)
+            if not line:
+                return _Ended(timeout_death(deadline))
+            if now - since > deadline:
+                return _Ended(None, line)
+            called = now  # The next call, which may be the one that hangs, is not made yet.
+
+
+def _own_line(stack: Sequence[Frame], test_file: Path) -> str:
+    """Return the line of `test_file` that is running, or "" if it has called this library, which called a framework.
+
+    Args:
+        stack: the Python stack of the child, innermost frame first.
+        test_file: the file of the test.
+    """
+    for file, line, function in stack:
+        if file == test_file:
+            return f"{file.name}, line {line}, in {function}"
+        if file.is_relative_to(_LIBRARY):
+            return ""
+    return ""
 
 
 def _written(folder: Path) -> int:
@@ -255,11 +291,12 @@ def _run(
     """Run the trials in the child, and write to `folder` what they are doing."""
     writer = _Writer(folder)
     try:
-        *before, last = attempt.parts(where)
-        for number, part in enumerate(before):
-            with contextlib.suppress(Exception):  # an exception of another test
-                _run_part(number, part, attempt, conditions, writer)
-        _run_part(len(before), last, attempt, conditions, writer)
+        with answering_requests(folder / _STACK):
+            *before, last = attempt.parts(where)
+            for number, part in enumerate(before):
+                with contextlib.suppress(Exception):  # an exception of another test
+                    _run_part(number, part, attempt, conditions, writer)
+            _run_part(len(before), last, attempt, conditions, writer)
     except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
         (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
 

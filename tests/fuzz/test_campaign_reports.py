@@ -7,6 +7,8 @@ import dataclasses
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pytest
+
 from autotest.cli.display import Log
 from autotest.report import campaign, campaign_json, github, junit, markdown
 from autotest.results.campaign_map import campaign_map
@@ -198,3 +200,13 @@ def test_the_markdown_table_has_one_row_a_finding():
             "`kept/relu/repro.py`: verified in a fresh interpreter |"
         )
     ]
+
+
+@pytest.mark.parametrize("state", [State.SURVIVED, State.UNREPEATABLE, State.OWN_CODE, State.LACKING])
+def test_no_report_names_the_script_of_a_finding_that_has_none(state):
+    without = dataclasses.replace(FOUND, verified=Verification(state, "planted reason"))
+    made = progress(found={IDENTITY: without})
+    reports = [campaign.summary(made), markdown.campaign(made), *github.workflow_commands(made, Path("/repo"))]
+    for text in reports:
+        assert "repro.py" not in text
+        assert "planted reason" in text

@@ -239,6 +239,66 @@ def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkey
     assert traced.raised.startswith(raised)
 
 
+SLOW = """
+import time
+
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=5)
+def test_after_a_call():
+    torch.tanh(random_tensor(2))
+    time.sleep(600)
+
+
+@autotest(n=5)
+def test_before_a_call_that_hangs():
+    result = torch.tanh(random_tensor(2))
+    time.sleep(4)
+    return torch.atan(result)
+"""
+
+
+@pytest.fixture
+def traced_slow(tmp_path, monkeypatch):
+    """Return ``traced_slow(test, deadline)``, which traces a test of `SLOW` whose trial was seen to hang."""
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
+    file = tmp_path / "test_slow.py"
+    file.write_text(SLOW)
+
+    def run(test, deadline):
+        where = Where(file, f"test_slow.py::{test}", 0)
+        with contextlib.closing(Server()) as server:
+            conditions = Conditions(tmp_path, check_errors=True, deadline=deadline)
+            return trace(where, Attempt(range(1)), conditions, server, hangs=True)
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_code_of_the_test_that_does_not_end_in_time_is_no_hang_of_a_framework(traced_slow):
+    traced = traced_slow("test_after_a_call", 6.0)
+    assert traced.death is None
+    assert traced.own_code == "test_slow.py, line 10, in test_after_a_call"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_a_call_that_hangs_after_slow_code_of_the_test_is_a_hang(traced_slow):
+    traced = traced_slow("test_before_a_call_that_hangs", 60.0)
+    assert traced.death == timeout_death(60.0)
+    assert traced.program.calls[-1].target == "atan"
+
+
+def test_a_finding_says_which_line_of_the_test_did_not_end_in_time(settle, tmp_path):
+    found, _ = settle(TracedTrial(None, None, "", own_code="test_sinh.py, line 6, in test_sinh"))
+    assert found.verified.state is State.OWN_CODE
+    assert "the test's own code" in str(found.verified)
+    assert "test_sinh.py, line 6" in str(found.verified)
+    assert latest(tmp_path / "kept", found.key).finding.blame == "inconclusive"
+
+
 def test_a_program_that_is_no_data_leaves_no_earlier_program_behind(tmp_path):
     outcome = trial(lambda: torch.ones(2) + 1)
     recorder, writer = outcome.recorder, tracing._Writer(tmp_path)

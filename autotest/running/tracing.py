@@ -127,8 +127,9 @@ def _ended(folder: Path, parts: Sequence[RanTrials], ended: _Ended, words: str) 
     """Return what a child that ran `parts` left in `folder`; `words` are its last ones."""
     raised = _text(folder / _RAISED)
     part, index = map(int, (_text(folder / _INDEX) or f"0 {parts[0].indices.stop - 1} 0").split()[:2])
-    # A death in another test than before says nothing about the death to reproduce.
-    lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(parts) - 1
+    # The end of another test than before says nothing about the death to reproduce.
+    of_other = part < len(parts) - 1
+    lived = (folder / _SURVIVED).exists() or bool(raised) or of_other
     side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
     return TracedTrial(
         None if lived else ended.death,
@@ -139,7 +140,7 @@ def _ended(folder: Path, parts: Sequence[RanTrials], ended: _Ended, words: str) 
         index,
         graph_death.read(folder),
         raised,
-        ended.own_code,
+        "" if of_other else ended.own_code,
     )
 
 

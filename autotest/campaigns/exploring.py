@@ -43,6 +43,7 @@ from autotest.results.tasks import (
     Where,
     fatal_call,
 )
+from autotest.results.verification import State, Verification
 from autotest.running import deaths
 from autotest.sources import collection
 from autotest.sources.test_names import trial_seed
@@ -265,9 +266,9 @@ def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Findi
         return trial.diagnosed(context, task.index)
     # The finding is stored before it is examined further, because that runs the candidate again, which may crash.
     finding = trial.recorded(context, task.index)
-    if finding.program is not None and finding.first.symptom != "graph":
-        finding = scripted(finding, context)
-    return finding
+    if finding.first.symptom == "graph" and finding.program is not None:  # its script is a part of its diagnosis
+        return dataclasses.replace(finding, verified=Verification(State.WAITING))
+    return finding if finding.program is None else scripted(finding, context)
 
 
 def _stored(

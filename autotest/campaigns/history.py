@@ -152,6 +152,7 @@ class History:
                                 found.message,
                                 found.happens,
                                 found.blame,
+                                found.has_script,
                             ]
                         ),
                     ),
@@ -224,11 +225,11 @@ class History:
     def _found(self, campaign: str, base_seed: int) -> Iterator[tuple[FindingRecord, int]]:
         query = "select key, identity, file, test, trial, times, details from finding where campaign = ? order by found"
         for key, identity, file, test, trial, times, details in self._base.execute(query, (campaign,)):
-            place, verified, verdict, message, happens, blame = json.loads(details)
+            place, verified, verdict, message, *others = json.loads(details)  # fewer in rows of earlier versions
             where = Where(Path(file), test, base_seed)
             known = Identity(*json.loads(identity))
             state = Verification.from_data(verified)
-            yield FindingRecord(key, known, where, trial, place, state, verdict, message, "", happens, blame), times
+            yield FindingRecord(key, known, where, trial, place, state, verdict, message, "", *others), times
 
     def merge(self, other: Path) -> int:
         """Copy the campaigns of another history file, and return how many were new. Raises `UsageError`."""

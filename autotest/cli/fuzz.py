@@ -167,7 +167,7 @@ def _refresh_findings(progress: CampaignProgress) -> None:
     """Update findings for which a worker stored a script before it ran out of time."""
     for identity, found in progress.found.items():
         if found.verified.state is State.WAITING and (Path(found.place) / "repro.py").exists():
-            progress.found[identity] = dataclasses.replace(found, verified=Verification())
+            progress.found[identity] = dataclasses.replace(found, verified=Verification(), has_script=True)
 
 
 @contextlib.contextmanager

@@ -116,7 +116,7 @@ def _findings(progress: CampaignProgress, width: int) -> list[str]:
         script = f"{reproduce(found.place)}  ({state})"
         if found.verified.state is State.WAITING:
             script = f"{found.place}  (no script yet; the same command with --resume writes one)"
-        elif not found.verified.has_script:
+        elif not found.has_script:
             script = f"{found.place}  (no script: {found.verified})"
         happens = _wrapped(f"Happens: {found.happens}", width - 3) if found.happens else []
         lines = [*_message(found.message, width - 3), *_wrapped(found.verdict, width - 3), *happens, script]

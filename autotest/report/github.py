@@ -15,8 +15,7 @@ def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
         file = found.where.file
         shown = file.relative_to(root) if file.is_relative_to(root) else file
         title = _property(f"{identity.operator}: {identity.symptom} ({identity.stage})")
-        script = f"{found.place}/repro.py" if found.verified.has_script else "none"
-        message = f"{found.where.test}\n{found.message}\nReproducer: {script} ({found.verified})"
+        message = f"{found.where.test}\n{found.message}\nReproducer: {found.script} ({found.verified})"
         lines.append(f"::error file={_property(str(shown))},title={title}::{_data(message)}")
     lines += [
         f"::warning title=Broken test::{_data(test.where.test)}: {_data(test.broken)}" for test in progress.broken

@@ -64,13 +64,12 @@ def campaign(progress: CampaignProgress) -> str:
     if progress.found:
         lines += ["| operator | symptom | seen | test | reproducer |", "|---|---|---|---|---|"]
     for identity, found in progress.found.items():
-        script = f"`{found.place}/repro.py`" if found.verified.has_script else "none"
         cells = (
             f"`{identity.operator}`",
             f"{identity.symptom} ({identity.stage})",
             str(progress.seen[identity]),
             f"`{found.where.test}`, trial {found.index}",
-            f"{script}: {found.verified}",
+            f"`{found.script}`: {found.verified}",
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     if wrong := mistakes(progress):

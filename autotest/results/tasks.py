@@ -181,6 +181,13 @@ class FindingRecord:
     happens: str = ""
     #: Whose fault it is, as in `Finding.blame`; empty if that was not determined.
     blame: str = ""
+    #: Whether the folder contains its standalone script.
+    has_script: bool = True
+
+    @property
+    def script(self) -> str:
+        """The path of its standalone script, or "none"."""
+        return f"{self.place}/repro.py" if self.has_script else "none"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

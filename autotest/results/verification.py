@@ -11,7 +11,7 @@ class State(enum.Enum):
     """The state of the verification of a finding."""
 
     UNTRIED = "untried"
-    #: For a death: its trial was not run again yet.
+    #: The finding was stored before its diagnosis, which is not finished: for a death, its trial was not run again yet.
     WAITING = "waiting"
     #: The script reproduced the finding in a fresh interpreter.
     VERIFIED = "verified"
@@ -44,8 +44,6 @@ _WORDS = {
     State.OWN_CODE: "the test's own code, not a recorded call, does not end in time",
 }
 
-_WITHOUT_SCRIPT = (State.WAITING, State.LACKING, State.SURVIVED, State.UNREPEATABLE, State.OWN_CODE)
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verification:
@@ -64,11 +62,6 @@ class Verification:
     def holds(self) -> bool:
         """Whether the script reproduced the finding in a fresh interpreter."""
         return self.state is State.VERIFIED
-
-    @property
-    def has_script(self) -> bool:
-        """Whether the finding has a script, as far as it is known."""
-        return self.state not in _WITHOUT_SCRIPT
 
     @property
     def tried(self) -> bool:

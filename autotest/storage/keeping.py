@@ -45,6 +45,7 @@ def keep(finding: Finding, where: Where, directory: Path) -> FindingRecord:
         report=report(place, trouble),
         happens=", ".join(finding.happens),
         blame=finding.blame,
+        has_script=finding.script is not None,
     )
 
 

@@ -14,9 +14,12 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server
+from autotest.report import campaign
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Conditions, Diagnose, Explore, Where
 from autotest.trials import memory
 from tests.support.faulty import FaultyTorch, plus
+from tests.support.graph_torch import GraphTorch
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -147,3 +150,17 @@ def test_what_lacked_memory_has_no_more_of_it_while_that_is_judged(tmp_path, aga
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
     assert limits == ({64} if short else {64, 67})
+
+
+def test_a_campaign_that_ends_before_a_graph_is_diagnosed_names_no_script(tmp_path, against):
+    file = tmp_path / "test_relu.py"
+    file.write_text(SUITE.replace("n=5", "n=5, check_graph=True"))
+    against(GraphTorch({"relu": plus(1)}))
+    where = Where(file, "test_relu.py::test_relu", 0)
+    task = Diagnose(where, 0, thorough=False)
+    found = exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server())
+    progress = CampaignProgress(0, [TestProgress(where)], found={found.identity: found})
+    progress.seen[found.identity] = 1
+    assert found.identity.symptom == "graph"
+    assert found.script == "none"
+    assert "no script yet; the same command with --resume writes one" in campaign.summary(progress)

@@ -46,9 +46,8 @@ def history(tmp_path):
 def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_be_run(history):
     before = progress(tried=20)
     before.tests[0].returned = [range(3, 5)]
-    before.found[IDENTITY] = FindingRecord(
-        "relu-value-1", IDENTITY, WHERE, 4, "place", Verification(), "verdict", "message", "", "always", "candidate"
-    )
+    about = (Verification(), "verdict", "message", "", "always", "candidate")
+    before.found[IDENTITY] = FindingRecord("relu-1", IDENTITY, WHERE, 4, "place", *about, has_script=False)
     before.seen[IDENTITY] = 6
     campaign = history.begin(before, "1/1")
     history.save(campaign, before, {WHERE: [range(15, 20)]})

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,8 +75,9 @@ class DoublePrecision:
         """
         truths = {place: as_array(self.sides[0].get(self.wide_place(place))) for place in places}
         spreads = {place: Spread(truth) for place, truth in truths.items() if truth is not None}
+        slots = {self.wide_place(place)[0] for place in spreads}
         for run in range(RUNS):
-            found = self._run_moved(dtype, run, into)
+            found = self._run_moved(dtype, run, into, slots)
             for place, spread in spreads.items():
                 array = as_array(found.get(self.wide_place(place)))
                 if array is not None:
@@ -108,11 +109,11 @@ class DoublePrecision:
             together.append(other)
         return together
 
-    def _run_moved(self, dtype: str, run: int, into: int | None) -> dict[Place, Any]:
+    def _run_moved(self, dtype: str, run: int, into: int | None, slots: Collection[int]) -> dict[Place, Any]:
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         program = with_arrays(self.wide, perturbed(self.wide.arrays, roundoff, run))
         if into is None:
-            return results(program, self._pair.reference)
+            return results(program, self._pair.reference, slots=slots)
         slot = self._places[into]
         shapes = {
             ref.slot: value.data.shape
@@ -121,8 +122,9 @@ class DoublePrecision:
         }
         factors = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
         scaled, places = with_scaled_operands(program, slot, dict(zip(shapes, factors, strict=True)))
-        before = {new: old for old, new in places.items()}
-        return {(before[at], path): value for (at, path), value in results(scaled, self._pair.reference).items()}
+        before = {places[old]: old for old in slots}
+        found = results(scaled, self._pair.reference, slots=before)
+        return {(before[at], path): value for (at, path), value in found.items()}
 
     def measured(self, item: Mismatch, into: int | None = None) -> Measured | None:
         """Compare both sides with double precision at the place of `item`.
@@ -233,8 +235,9 @@ class DoublePrecision:
         arrays = perturbed_in_own_dtype(self.program.arrays, run)
         program = with_arrays(self.program, arrays)
         wide, places = widened(program)
-        own = as_array(results(program, framework).get(place))
-        true = as_array(results(wide, self._pair.reference).get((places[place[0]], place[1])))
+        at = places[place[0]], place[1]
+        own = as_array(results(program, framework, slots=place[:1]).get(place))
+        true = as_array(results(wide, self._pair.reference, slots=at[:1]).get(at))
         if own is None or true is None or own.shape != true.shape:
             return None
         return complex(own[index]), complex(true[index])

@@ -54,7 +54,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     if leaf is None or pushing is None:
         return None, False
     sides = (pair.reference, pair.candidate)
-    own = [results(wide, side).get(place) for side in sides]
+    own = [results(wide, side, slots=place[:1]).get(place) for side in sides]
     shape = wide.arrays[leaf].data.shape
     gradients = [_gradient(item, shape) for item in own]
     if any(item is None for item in gradients) or not wide.arrays[leaf].data.size:

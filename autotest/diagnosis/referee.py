@@ -153,7 +153,7 @@ def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[
     noise = []
     for side, at in ((pair.reference, 0), (pair.candidate, 1)):
         once = focus.read().get(place, (None, None))[at]
-        again = results(focus.program, side).get(place)
+        again = results(focus.program, side, slots=place[:1]).get(place)
         noise.append(_self_noise(once, again))
     numbers = first.statistics
     tolerated = 0.0 if numbers is None else numbers.atol + numbers.rtol * abs(_real(numbers.abs_expected))

@@ -38,7 +38,7 @@ def votes(focus: Agreement, place: Place, first: Mismatch, pair: Pair, settings:
         expected, actual = focus.read().get(place, (None, None))
         asked = [other for other in pair.others if other.holds_values or first.symptom not in ("value", "gradient")]
         alike = functools.partial(_alike, first, settings)
-        given = [results(focus.program, other).get(place) for other in asked]
+        given = [results(focus.program, other, slots=place[:1]).get(place) for other in asked]
         cast = [(other.name, _for(one, expected, actual, alike)) for other, one in zip(asked, given, strict=True)]
     return tuple(Vote(name, given) for name, given in cast if given is not None)
 

@@ -137,9 +137,14 @@ class TorchFramework(Namespace):
         asked: Callable[[], bool] = self.root.is_grad_enabled
         return asked
 
+    @functools.cached_property
+    def _read_modes(self) -> tuple[Callable[[], bool], Callable[[], Any], Callable[[], bool]]:
+        torch = self.root  # cached, because each replay reads the modes at its beginning and at its end
+        return torch.is_grad_enabled, torch.get_default_dtype, torch.are_deterministic_algorithms_enabled
+
     def modes(self) -> tuple[bool, Any, bool]:
-        torch = self.root
-        return torch.is_grad_enabled(), torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
+        records_gradients, default_dtype, is_deterministic = self._read_modes
+        return records_gradients(), default_dtype(), is_deterministic()
 
     def told(self) -> Mapping[str, Any]:
         torch = self.root

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
@@ -84,13 +84,33 @@ def _is_set_aside(program: Program, item: Mismatch, pair: Pair, settings: Settin
     return known in settings.set_aside or f"{known} {item.place} {item.operand}" in settings.set_aside
 
 
-def results(program: Program, framework: Framework, between_calls: BetweenCalls | None = None) -> dict[Place, Any]:
-    """Return the results of `program` on `framework` alone; empty if it raises. `between_calls` is as in `replay`."""
+def results(
+    program: Program,
+    framework: Framework,
+    between_calls: BetweenCalls | None = None,
+    *,
+    slots: Collection[int] | None = None,
+) -> dict[Place, Any]:
+    """Return the results of `program` on `framework` alone; empty if it raises.
+
+    Args:
+        program: the program to run.
+        framework: the framework to run it on.
+        between_calls: as in `replay`.
+        slots: the slots whose results are wanted; None for all. A long program takes longer to read than to run.
+    """
     replayed = _run(program, framework, between_calls)
     if replayed.error is not None:
         return {}
-    record = record_of(program, Pair(framework, framework), replayed, replayed)
-    return {place: pair[0] for place, pair in Agreement(program, record, []).read().items()}
+    pairings = pair_up(record_of(program, Pair(framework, framework), replayed, replayed)).pairings
+    if slots is not None:
+        pairings = [item for item in pairings if item.slot in slots]
+    frozen = freeze(framework, [item.expected for item in pairings])
+    return {
+        (item.slot, suffix): value
+        for item, one in zip(pairings, frozen, strict=True)
+        for suffix, value in _flat(item.suffix, one)
+    }
 
 
 def results_beside(program: Program, pair: Pair) -> dict[Place, Any]:

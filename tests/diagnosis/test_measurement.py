@@ -12,8 +12,9 @@ import torch
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.double_precision import RUNS, DoublePrecision
+from autotest.diagnosis.double_precision import RUNS, DoublePrecision, perturbed
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
+from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program
@@ -91,8 +92,8 @@ def test_great_numbers_are_no_excuse(dtype: str, value: float) -> None:
     pair = Pair(TorchFramework(), TorchFramework())
     double = DoublePrecision(Agreement(program, Record(pair), []), pair, Settings())
     assert np.isfinite(double.cancellation)
-    moved = [double._run_moved(dtype, run, None)[0, ""] for run in range(RUNS)]
-    assert all(np.isfinite(value.data).all() for value in moved)
+    moved = [perturbed(double.wide.arrays, ROUNDOFF[dtype], run) for run in range(RUNS)]
+    assert all(np.isfinite(array.data).all() for (array,) in moved)
 
 
 @pytest.mark.parametrize("left", [np.inf, np.nan])

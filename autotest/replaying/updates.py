@@ -204,11 +204,11 @@ class _OptimizerReplay:
                     scale = np.maximum(scale, 1e-6 * scale.max(initial=0.0)) + 1e-300
                     held = np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0)
                     theirs, rough = other[step][at], rounded[step][at]
-                    errors = np.nan_to_num(np.abs(update - theirs) / scale, nan=0.0)
+                    errors = _errors(update, theirs, scale)
                     rows.append((step, at, errors - 64 * _DOUBLE * held / scale))
                     tell = update != rough
                     exact.append(errors[tell])
-                    rounded_rates.append(np.nan_to_num(np.abs(rough - theirs) / scale, nan=0.0)[tell])
+                    rounded_rates.append(_errors(rough, theirs, scale)[tell])
                     changed = max(changed, float(np.nan_to_num(np.abs(update - rough) / scale).max(initial=0.0)))
         # A candidate in double precision is much closer to the reference than to a reference with single-precision
         # rates.
@@ -298,6 +298,14 @@ def _without_gradients(program: Program) -> Program:
         program,
         [dataclasses.replace(one, data=np.zeros_like(one.data)) if at in pushed else one for at, one in arrays],
     )
+
+
+def _errors(
+    own: np.ndarray[Any, Any], other: np.ndarray[Any, Any], scale: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    """Return ``|own - other| / scale``; infinite where only `other` is NaN, and 0 where `own` is not finite."""
+    errors = np.abs(own - other) / scale
+    return np.where(np.isfinite(own), np.where(np.isnan(errors), np.inf, errors), 0.0)
 
 
 def _relative_error(own: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:

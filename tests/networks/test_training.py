@@ -116,6 +116,33 @@ def test_an_update_of_only_one_side_is_a_wrong_update(rate: float, wrong: float)
     assert trial(body, other).update is not None
 
 
+def test_an_optimizer_that_gives_nan_for_a_gradient_of_zero_is_found_where_no_gradient_is_zero() -> None:
+    """It divides zero by zero, as Adam does if it adds its epsilon in the wrong place."""
+
+    def dividing_by_zero(original: Any) -> Any:
+        class Dividing(original):  # type: ignore[misc]
+            def step(self, closure: Any = None) -> Any:
+                done = super().step(closure)
+                for group in self.param_groups:
+                    for tensor in group["params"]:
+                        tensor.data += 0 * (tensor.grad / tensor.grad)
+                return done
+
+        return Dividing
+
+    def body() -> Any:
+        scale = torch.nn.Parameter(torch.ones(4))
+        optimizer = torch.optim.Adam([scale], lr=0.1)
+        (scale * random_tensor(shape=(4,), low=1, high=2)).sum().backward()
+        optimizer.step()
+        return scale
+
+    assert agrees(trial(body))
+    update = trial(body, FaultyTorch({"optim.Adam": dividing_by_zero})).update
+    assert update is not None
+    assert "with gradients up to 0" in update.description
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("model", ["mlp", "resnet", "encoder"])
 def test_ten_healthy_steps_raise_no_alarm(name: str, model: str) -> None:

@@ -30,6 +30,7 @@ def over_tolerance(expected: Any, actual: Any, tolerance: Tolerance) -> float:
         return 0.0 if np.array_equal(one, other) else float("inf")
     rtol, atol = limits(tolerance, expected, actual)
     with np.errstate(all="ignore"):
-        allowed = np.maximum(atol + rtol * np.abs(one).astype(np.float64), 1e-300)
-        ratios = distance(one, other.astype(one.dtype)) / allowed
-    return float(np.nan_to_num(ratios, nan=0.0, posinf=np.inf).max())
+        # NaN and infinity allow no error: `distance` is 0 where both sides have the same one, and infinite elsewhere.
+        size = np.where(np.isfinite(one), np.abs(one), 0.0).astype(np.float64)
+        ratios = distance(one, other.astype(one.dtype)) / np.maximum(atol + rtol * size, 1e-300)
+    return float(ratios.max())

@@ -149,6 +149,15 @@ def test_a_gradient_that_changes_from_run_to_run():
     assert checked(noisy, leaf(3), rule=Rule(nondet_tol=1e-3)).passed
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_a_gradient_that_is_a_number_in_one_run_only(odd):
+    runs = iter([0.0, odd])
+    noisy = with_backward(lambda x: x * x, lambda x, cotangent: 2 * x * cotangent + next(runs, 0.0))
+    (row,) = failed(checked(noisy, leaf(3)))
+    assert "another gradient the second time" in row.note
+    assert row.absolute == float("inf")
+
+
 class Cubes(torch.autograd.Function):
     """Return the cube of x with the right gradient and twice the right second derivative."""
 

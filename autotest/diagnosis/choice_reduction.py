@@ -66,7 +66,7 @@ def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[Choice]) -> Outc
 def _same(outcome: Outcome, failure: FailureSignature) -> bool:
     if not outcome.mismatches:
         return False
-    return failure.shown_by(Agreement(outcome.recorder.snapshot(), outcome.recorder, outcome.mismatches))
+    return failure.shown_by(Agreement(outcome.shown, outcome.recorder, outcome.mismatches))
 
 
 def _cost(choices: Sequence[Choice]) -> tuple[float, ...]:

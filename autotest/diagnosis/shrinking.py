@@ -19,6 +19,7 @@ from autotest.diagnosis.decisive_numbers import ProgramOutcome
 from autotest.diagnosis.operands import values_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
+from autotest.program.randomness import drops_in_a_defined_result
 from autotest.program.rewriting import widened, with_arrays
 from autotest.program.semantics import backward_arguments, in_place, pushes_gradients
 from autotest.replaying.agreement import Agreement, agree, results
@@ -163,6 +164,8 @@ class Shrinker:
             any(map(self._try, itertools.islice(plain, _PLAIN)))
         self._remove_spans()
         passes: tuple[reduction.Pass, ...] = (self._calls, arguments, shapes, reduction.kinds, reduction.contents)
+        if self.result.agreement.program.has_properties:
+            passes = (self._calls,)
         improved = True
         while improved:
             improved = False
@@ -252,6 +255,8 @@ class Shrinker:
         return "neither" if agreement.refused else "passes"
 
     def _runnable(self, program: Program) -> Program | None:
+        if drops_in_a_defined_result(program):
+            return None
         fitting = with_fitting_cotangents(program, self._pair.reference)
         return fitting if fitting is not None and self._judging.survives(fitting) else None
 

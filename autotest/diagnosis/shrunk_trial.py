@@ -102,7 +102,7 @@ class UnshrunkTrial:
                 smallest, final = shrunk.agreement, examine(shrunk.agreement, pair, settings)
         lines = [shrunk_line(self.finding.program, smallest.program, executions, shrunk.complete)]
         happens: tuple[str, ...] = ()
-        if time.monotonic() - begin < 2 * seconds:
+        if time.monotonic() - begin < 2 * seconds and not smallest.program.has_properties:
             happens = decisive_features(smallest.program, shrinker.values_of, shrinker.result_of)
             lines += explain(smallest, shrinker.passing_neighbours(), settings, shrinker.fails)
         smaller_finding = with_opinion(self.finding, smallest, final, pair)

@@ -146,6 +146,11 @@ class Program:
                 if not 0 <= ref.slot < position:
                     raise ValueError(f"call {position} ({call.target}) reads slot {ref.slot}, which is not written yet")
 
+    @property
+    def has_properties(self) -> bool:
+        """Whether calls compute properties of random results, which hold only for as many elements as there are."""
+        return any(call.note == PROPERTY for call in self.calls)
+
     def inputs(self) -> list[Call]:
         """Return the calls that make tensors of captured arrays, in order."""
         return [call for call in self.calls if call.kind == "tensor"]
@@ -244,6 +249,8 @@ _DIFFERENTIATING = frozenset(("autograd.grad", "autograd.backward"))
 
 #: The note of the views that give an input its memory layout.
 LAYOUT = "layout"
+#: The note of calls that compute what all random results of one call have in common.
+PROPERTY = "a property of what was drawn"
 
 
 def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> str:
@@ -252,6 +259,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
     - A module's call and an optimizer's step have the name of their class.
     - An input, a view that gives it its memory layout, and the gradient of a leaf made by a function have the name of
       the first call that computes with it.
+    - A property of a random result has the name of the call that drew it.
     - An attribute of an input has the name of the attribute.
     - The result of `autograd.grad`, or of a backward pass through it, has the name of the differentiated operator.
     - Any other value has the name of its own call.
@@ -268,6 +276,8 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
         own = "tensor" if call.kind == "tensor" else call.target
         known_by = next(_readers(calls, slot), _pushed_through(calls, slot))
         return own if known_by is None else operator_of(calls, known_by)
+    if call.note == PROPERTY and type(call.args[0]) is Ref:
+        return operator_of(calls, call.args[0].slot)
     if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
     if call.kind == "function" and call.target in _DIFFERENTIATING:

@@ -6,6 +6,8 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autotest.program.calls import Program
+
 
 class KnownContents(enum.Enum):
     """What is known about the contents of a call's result."""
@@ -88,6 +90,20 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         idle = name != "rrelu" and probability in (0, 1)  # It drops no elements, or all.
         return KnownContents.UNDEFINED if training and not idle else KnownContents.DEFINED
     return KnownContents.DEFINED
+
+
+def drops_in_a_defined_result(program: Program) -> bool:
+    """Return whether a function drops random elements in a result that `program` takes for defined.
+
+    A program becomes such a one if the argument is removed that prevented it, such as ``training=False``.
+    """
+    return any(
+        call.slot not in program.undefined
+        and call.target.rpartition(".")[2] in _MASKING
+        and contents_of(call.target, call.args, call.kwargs) is KnownContents.UNDEFINED
+        for call in program.calls
+        if call.kind in ("function", "method")
+    )
 
 
 def is_uninitialised(target: str) -> bool:

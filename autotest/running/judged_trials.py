@@ -70,6 +70,8 @@ class JudgedTrials:
     _examined: FailedTrial | None = None
     #: Whether a trial judged recently was large, so that `free_memory` has to collect garbage.
     _held_much: bool = False
+    #: The calls whose masks were compared, see `autotest.trials.masks_compared`.
+    _masks: set[object] = dataclasses.field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.needed = self.context.options.trials(self.test.settings.n)
@@ -133,10 +135,10 @@ class JudgedTrials:
     def judge_waiting(self) -> None:
         """Compare the waiting trials, and judge them."""
         waiting, self.waiting, self.held = self.waiting, [], 0
-        compare_outcomes([outcome for _, outcome in waiting], self.test.settings)
+        compare_outcomes([outcome for _, outcome in waiting], self.test.settings, self._masks)
         for planned, outcome in waiting:
             if outcome.pending is not None:  # it follows a trial in which the candidate hangs
-                compare_outcomes([outcome], self.test.settings)
+                compare_outcomes([outcome], self.test.settings, self._masks)
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
             if holds_large_arrays(outcome.recorder):

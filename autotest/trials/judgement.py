@@ -116,7 +116,7 @@ def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> LedgerEntry | Non
 
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
     """Return the ledger's entries for all mismatches of the trial, each once."""
-    program, pair = outcome.recorder.snapshot(), outcome.recorder.pair
+    program, pair = outcome.shown, outcome.recorder.pair
     found = (ledger.expects(test.id, item, operator_of_mismatch(program, item, pair)) for item in outcome.mismatches)
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
@@ -128,7 +128,5 @@ def naming_mismatch(outcome: Outcome) -> Mismatch:
 
 def identity_of_trial(outcome: Outcome) -> Identity:
     """Return the identity of the failure that a trial with mismatches shows."""
-    program = outcome.recorder.snapshot() if outcome.repaired_program is None else outcome.repaired_program
-    first = naming_mismatch(outcome)
-    pair = outcome.recorder.pair
+    program, pair, first = outcome.shown, outcome.recorder.pair, naming_mismatch(outcome)
     return identity_of(first, operator_of_mismatch(program, first, pair) or first.name, program, pair.candidate.name)

@@ -95,6 +95,11 @@ class Outcome:
         return self.recorder.program() if self.repaired_program is None else self.repaired_program
 
     @property
+    def shown(self) -> Program:
+        """The same program, also if it contains something that is not data; it names the mismatches."""
+        return self.recorder.snapshot() if self.repaired_program is None else self.repaired_program
+
+    @property
     def update(self) -> Update | None:
         """The optimizer step that differs for equal gradients, or None if no such step was found."""
         return None if self.updates is None else self.updates.wrong
@@ -254,10 +259,11 @@ def _returned(body: Callable[[], Any], pair: Pair) -> Any:
         raise error.with_traceback(traceback_of_test(error.__traceback__, between))  # noqa: B904 - it is the same one
 
 
-def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
+def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings, masks: set[object] | None = None) -> None:
     """Compare all outcomes that are not compared yet together: the second half of `run_trial`.
 
-    After a trial in which the candidate hangs, the remaining trials are not compared, because they may hang, too.
+    `masks` are the calls whose masks earlier trials of the test compared, see `compared_masks`; it is extended. After
+    a trial in which the candidate hangs, the remaining trials are not compared, because they may hang, too.
     """
     open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
     if not open_ones:
@@ -266,6 +272,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
         found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
     except CandidateDied:  # in one of the trials: each is replayed on its own
         found = list(_replayed_one_by_one(open_ones, settings))
+    masks = set() if masks is None else masks
     for outcome, mismatches in zip(open_ones, found, strict=False):
         outcome.pending = None
         outcome.mismatches = mark_special(outcome.recorder, mismatches, settings) if mismatches else []
@@ -279,6 +286,12 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings) -> None:
             behind = compared_behind_masks(outcome.recorder, outcome.mismatches, settings)
             if behind is not None:
                 outcome.mismatches, outcome.repaired_program = behind
+                continue
+            from autotest.trials.masks_compared import compared_masks
+
+            unlike = compared_masks(outcome.recorder, settings, masks) if not mismatches else None
+            if unlike is not None:
+                outcome.mismatches, outcome.repaired_program = unlike
                 continue
         # A trial with mismatches may have ended early, so that the gradients it would have compared are unknown.
         if not mismatches:

@@ -1,0 +1,144 @@
+"""Compares how both sides drop elements: the factors, how many elements are dropped, and what the gradient does.
+
+Each side of a dropout draws its own mask, so that the results cannot be compared. What all masks have in common can: an
+element is dropped or multiplied by one factor, a certain share of them is dropped, and the gradient is multiplied by
+the same mask. A program of the call alone computes these properties from many ones; its other results are undefined.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.base.errors import NotReplayable
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch, TensorValue
+from autotest.frameworks import warnings_ignored
+from autotest.program import Array, Call, CallKind, Operand, Program, Ref
+from autotest.program.calls import PROPERTY
+from autotest.program.isolation import isolated
+from autotest.program.rewriting import assembled, tensor_call
+from autotest.recording.drawn_result import Mask
+from autotest.recording.record import Record
+from autotest.recording.special_values import NUMERIC_SYMPTOMS
+from autotest.replaying.agreement import agree, results
+
+#: The number of rows of ones that are given to the call, unless they would have more elements than the second number.
+_ROWS: Final = 2048
+_ELEMENTS: Final = 1 << 16
+#: Properties are compared only if this many elements are expected to be dropped, and as many to be kept. With
+#: probability exp(-40), none is.
+_EXPECTED: Final = 40
+#: Number of standard deviations between the share of dropped elements in two runs that is taken for chance. The share
+#: of either run is normal, so more have a probability below 1e-15.
+_DEVIATIONS: Final = 12.0
+
+
+@np.errstate(all="ignore")
+@warnings_ignored()
+def compared_masks(record: Record, settings: Settings, done: set[object]) -> tuple[list[Mismatch], Program] | None:
+    """Compare the properties of the masks that a trial drew.
+
+    Args:
+        record: the record of the trial.
+        settings: the settings of the test.
+        done: the calls that earlier trials compared; those of this trial are added. Equal calls are compared once,
+            because that takes longer than a trial.
+
+    Returns:
+        The mismatches of the first call whose masks differ, and the program that shows them; None if there is none.
+    """
+    pair = record.pair
+    if not (settings.check_values and pair.reference.holds_values and pair.candidate.holds_values):
+        return None
+    for slot, drawn in record.drawn.items():
+        if type(drawn) is not Mask or drawn.in_place:
+            continue
+        key = _key(record, slot, drawn)
+        if key in done:
+            continue
+        done.add(key)
+        program = _program(record, slot, drawn)
+        if program is None:
+            continue
+        found = agree(program, pair, dataclasses.replace(settings, check_errors=False)).mismatches
+        if found and all(item.symptom in NUMERIC_SYMPTOMS for item in found):
+            return found, program
+    return None
+
+
+def _key(record: Record, slot: int, drawn: Mask) -> object:
+    """Return what distinguishes the call in `slot` from others that drop elements in another way."""
+    call = record.calls[slot]
+    origin = record.calls[call.args[0].slot] if call.args and type(call.args[0]) is Ref else call
+    plain = [item for item in (*call.args, *call.kwargs.values()) if type(item) is not Ref]
+    return call.target, repr(plain), origin.target, repr((origin.args, origin.kwargs)), drawn.factors.dtype
+
+
+def _program(record: Record, slot: int, drawn: Mask) -> Program | None:
+    """Return the program that computes the properties of the call in `slot`; None if it cannot be judged by them."""
+    shape = drawn.factors.data.shape
+    width = math.prod(shape[1:])
+    if not width or width > _ELEMENTS:
+        return None
+    ones = np.ones((min(_ROWS, _ELEMENTS // width), *shape[1:]), drawn.factors.data.dtype)
+    value = TensorValue(ones, drawn.factors.dtype, drawn.factors.device, False)
+    try:
+        alone, made = isolated(record.program(), slot, {drawn.operand.slot: value})
+    except NotReplayable:
+        return None
+    leaf = next((call for call in alone.inputs() if np.array_equal(alone.arrays[call.args[0].index].data, ones)), None)
+    shown = results(dataclasses.replace(alone, undefined=frozenset([made])), record.pair.reference, slots=[made])
+    factors = shown.get((made, ""))
+    if leaf is None or type(factors) is not TensorValue or factors.data.shape != ones.shape:
+        return None
+    units = _units(factors.data)
+    dropped = float(np.mean(units == 0))
+    if units.size * min(dropped, 1 - dropped) < _EXPECTED:
+        return None
+    slack = _DEVIATIONS * math.sqrt(2 * dropped * (1 - dropped) / units.size)
+    return _with_properties(alone, leaf.slot, made, (dropped - slack, dropped + slack))
+
+
+def _units(factors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return one factor for each part of a mask that is dropped as a whole, such as a channel."""
+    while factors.ndim > 1 and (factors == factors[..., :1]).all():
+        factors = factors[..., 0]
+    return factors
+
+
+def _with_properties(alone: Program, leaf: int, made: int, share: tuple[float, float]) -> Program:
+    """Return `alone` with calls that compute the properties of the result in `made` from the input in `leaf`."""
+    calls, arrays = [*alone.calls], [*alone.arrays]
+    calls[leaf] = calls[leaf]._replace(kwargs={**calls[leaf].kwargs, "requires_grad": True})
+    undefined = {made}
+
+    def add(kind: CallKind, target: str, *args: Operand, defined: bool = False) -> Ref:
+        calls.append(Call(kind, target, args, {}, len(calls), PROPERTY))
+        if not defined:
+            undefined.add(len(calls) - 1)
+        return Ref(len(calls) - 1)
+
+    mask = add("method", "detach", Ref(made))
+    factor = add("method", "max", mask, defined=True)
+    add("method", "min", mask, defined=True)
+    # Zero where an element is dropped, and where it is multiplied by the factor.
+    other = add("method", "abs", add("operator", "mul", mask, add("operator", "sub", mask, factor)))
+    add("method", "max", other, defined=True)
+    dropped = add("method", "mean", add("method", "float", add("operator", "eq", mask, 0)))
+    add("operator", "gt", dropped, share[0], defined=True)
+    add("operator", "lt", dropped, share[1], defined=True)
+    array = arrays[calls[leaf].args[0].index]
+    arrays.append(Array(np.ones_like(array.data), array.dtype))
+    device = str(calls[leaf].kwargs["device"])
+    calls.append(tensor_call(len(calls), len(arrays) - 1, array, requires_grad=False, device=device, note="cotangent"))
+    add("method", "backward", Ref(made), Ref(len(calls) - 1))
+    gradient = add("getattr", "grad", Ref(leaf))
+    add("method", "max", add("method", "abs", add("operator", "sub", gradient, mask)), defined=True)
+    return assembled(calls, tuple(arrays), undefined)[0]
+
+
+__all__ = ["compared_masks"]

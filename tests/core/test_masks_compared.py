@@ -1,0 +1,126 @@
+"""A dropout draws another mask on each side. What all masks have in common is compared nevertheless."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotest import Divergence, autotest, oneof, random, random_tensor, torch
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.trials.context import RunContext
+from autotest.trials.trial import Test as ATest
+from autotest.trials.trial import run_trial
+from tests.support.faulty import FaultyTorch
+from tests.support.running import agrees, pair_with, trial
+
+
+def dropping(wrong: Callable[..., Any]) -> FaultyTorch:
+    """Return a candidate whose dropout is ``wrong(dropout, x, p)`` while training."""
+
+    def fault(dropout: Any) -> Any:
+        def changed(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+            return wrong(dropout, x, p) if training else dropout(x, p, training)
+
+        return changed
+
+    return FaultyTorch({"nn.functional.dropout": fault})
+
+
+WRONG = {
+    "is not scaled": lambda dropout, x, p: dropout(x, p) * (1 - p),
+    "drops nothing": lambda dropout, x, p: x * 1,
+    "drops all": lambda dropout, x, p: x * 0,
+    "drops too few": lambda dropout, x, p: dropout(x, p / 2) * (1 - p / 2) / (1 - p),
+    "has two factors": lambda dropout, x, p: dropout(x, p) * (1 + (x.detach().cumsum(0) > 1000)),
+    "adds something": lambda dropout, x, p: dropout(x, p) + 0.1,
+    "passes the whole gradient": lambda dropout, x, p: dropout(x.detach(), p) + (x - x.detach()),
+    "passes no gradient": lambda dropout, x, p: dropout(x.detach(), p) + 0 * x,
+}
+
+
+def dropped() -> Any:
+    return torch.nn.functional.dropout(random_tensor(ndim=2), p=oneof(0.3, 0.5))
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_dropout_that_is_wrong_in_every_mask_is_found(wrong: str, against: Any, quick: Path) -> None:
+    against(dropping(WRONG[wrong]))
+    with pytest.raises(Divergence) as caught:
+        autotest(n=5)(dropped)()
+    assert caught.value.finding.identity.operator == "nn.functional.dropout"
+
+
+def test_the_script_of_such_a_finding_shows_it(against: Any, quick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOTEST_SHRINK", "5")
+    against(FaultyTorch({"nn.functional.dropout": planted}, origin="tests.core.test_masks_compared:unscaled"))
+    with pytest.raises(Divergence) as caught:
+        autotest(n=5)(dropped)()
+    script = quick / "failures" / caught.value.finding.identity.key / "repro.py"
+    for _ in range(3):  # with other random numbers each time
+        ended = subprocess.run([sys.executable, script], check=False, capture_output=True, text=True, timeout=120)
+        assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "a property of what was drawn" in script.read_text(encoding="utf-8")
+
+
+def planted(dropout: Any) -> Any:
+    return lambda x, p=0.5, training=True, inplace=False: dropout(x, p, training) * (1 - p)
+
+
+def unscaled() -> FaultyTorch:
+    return FaultyTorch({"nn.functional.dropout": planted})
+
+
+HEALTHY: dict[str, Callable[[], Any]] = {
+    "functional": dropped,
+    "rarely": lambda: torch.nn.functional.dropout(random_tensor(), p=0.01),
+    "nearly always": lambda: torch.nn.functional.dropout(random_tensor(ndim=1), p=0.97),
+    "below torch": lambda: torch.dropout(random_tensor(ndim=2), 0.4, True),
+    "channels": lambda: torch.nn.functional.dropout2d(random_tensor(ndim=4), p=0.5),
+    "few channels": lambda: torch.nn.functional.dropout3d(random_tensor(ndim=4, dim0=1), p=0.3),
+    "a module": lambda: torch.nn.Dropout(p=oneof(0.2, 0.5))(random_tensor(ndim=3)),
+    "a module of channels": lambda: torch.nn.Dropout1d()(random_tensor(ndim=3)),
+    "in a chain": lambda: torch.exp(torch.nn.functional.dropout(torch.tanh(random_tensor(ndim=2)))).sum(),
+    "of half precision": lambda: torch.nn.functional.dropout(random_tensor(ndim=2, dtype="bfloat16"), p=0.1),
+    "in place": lambda: torch.nn.functional.dropout(random_tensor(ndim=2) * 2, inplace=True),
+    "without a gradient": lambda: torch.nn.functional.dropout(random_tensor(ndim=2, requires_grad=False)),
+    "of a drawn share": lambda: torch.nn.functional.dropout(random_tensor(ndim=2), p=random(0.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("healthy", HEALTHY)
+def test_a_right_dropout_is_no_finding(healthy: str, against: Any, quick: Path) -> None:
+    against(FaultyTorch())
+    autotest(n=60)(HEALTHY[healthy])()
+
+
+def test_a_candidate_that_refuses_so_many_elements_is_no_finding() -> None:
+    def small_only(dropout: Any, x: Any, p: float) -> Any:
+        if x.numel() > 1000:
+            raise RuntimeError("too many")
+        return dropout(x, p)
+
+    assert agrees(trial(dropped, dropping(small_only)))
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
+def test_shrinking_does_not_make_a_dropout_random_that_was_not() -> None:
+    def ignores_training(dropout: Any) -> Any:
+        return lambda x, p=0.5, training=True, inplace=False: dropout(x, p, True)
+
+    def body() -> Any:
+        return torch.nn.functional.dropout(random_tensor(ndim=2), p=0.5, training=False)
+
+    pair = pair_with(FaultyTorch({"nn.functional.dropout": ignores_training}))
+    outcome = run_trial(body, 0, Settings(n=1), pair)
+    context = RunContext(pair, Options(verify=False, shrink=5.0))
+    finding = FailedTrial(ATest("file.py::test", body, Settings(n=1)), outcome, pair).diagnosed(context, 0)
+    assert finding.program is not None
+    (call,) = [call for call in finding.program.calls if call.target == "nn.functional.dropout"]
+    assert call.kwargs == {"training": False}

@@ -2,7 +2,7 @@
 
 Each side of a dropout draws its own mask, so that the results cannot be compared. What all masks have in common can: an
 element is dropped or multiplied by one factor, a certain share of them is dropped, and the gradient is multiplied by
-the same mask. A program of the call alone computes these properties from many ones; its other results are undefined.
+the same mask. Programs of the call alone compute these properties from many ones; their other results are undefined.
 """
 
 from __future__ import annotations
@@ -61,12 +61,10 @@ def compared_masks(record: Record, settings: Settings, done: set[object]) -> tup
         if key in done:
             continue
         done.add(key)
-        program = _program(record, slot, drawn)
-        if program is None:
-            continue
-        found = agree(program, pair, dataclasses.replace(settings, check_errors=False)).mismatches
-        if found and all(item.symptom in NUMERIC_SYMPTOMS for item in found):
-            return found, program
+        for program in _programs(record, slot, drawn):
+            found = agree(program, pair, dataclasses.replace(settings, check_errors=False)).mismatches
+            if found and all(item.symptom in NUMERIC_SYMPTOMS for item in found):
+                return found, program
     return None
 
 
@@ -78,29 +76,30 @@ def _key(record: Record, slot: int, drawn: Mask) -> object:
     return call.target, repr(plain), origin.target, repr((origin.args, origin.kwargs)), drawn.factors.dtype
 
 
-def _program(record: Record, slot: int, drawn: Mask) -> Program | None:
-    """Return the program that computes the properties of the call in `slot`; None if it cannot be judged by them."""
+def _programs(record: Record, slot: int, drawn: Mask) -> list[Program]:
+    """Return the programs that compute the properties of the call in `slot`; none if it cannot be judged by them."""
     shape = drawn.factors.data.shape
     width = math.prod(shape[1:])
     if not width or width > _ELEMENTS:
-        return None
+        return []
     ones = np.ones((min(_ROWS, _ELEMENTS // width), *shape[1:]), drawn.factors.data.dtype)
     value = TensorValue(ones, drawn.factors.dtype, drawn.factors.device, False)
     try:
         alone, made = isolated(record.program(), slot, {drawn.operand.slot: value})
     except NotReplayable:
-        return None
+        return []
     leaf = next((call for call in alone.inputs() if np.array_equal(alone.arrays[call.args[0].index].data, ones)), None)
     shown = results(dataclasses.replace(alone, undefined=frozenset([made])), record.pair.reference, slots=[made])
     factors = shown.get((made, ""))
     if leaf is None or type(factors) is not TensorValue or factors.data.shape != ones.shape:
-        return None
+        return []
     units = _units(factors.data)
     dropped = float(np.mean(units == 0))
     if units.size * min(dropped, 1 - dropped) < _EXPECTED:
-        return None
+        return []
     slack = _DEVIATIONS * math.sqrt(2 * dropped * (1 - dropped) / units.size)
-    return _with_properties(alone, leaf.slot, made, (dropped - slack, dropped + slack))
+    share = (dropped - slack, dropped + slack)
+    return [_Properties(alone, made).of_mask(share), _Properties(alone, made).of_gradient(leaf.slot)]
 
 
 def _units(factors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -110,35 +109,51 @@ def _units(factors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return factors
 
 
-def _with_properties(alone: Program, leaf: int, made: int, share: tuple[float, float]) -> Program:
-    """Return `alone` with calls that compute the properties of the result in `made` from the input in `leaf`."""
-    calls, arrays = [*alone.calls], [*alone.arrays]
-    calls[leaf] = calls[leaf]._replace(kwargs={**calls[leaf].kwargs, "requires_grad": True})
-    undefined = {made}
+class _Properties:
+    """Appends calls that compute properties of the result in `made` of the program `alone`."""
 
-    def add(kind: CallKind, target: str, *args: Operand, defined: bool = False) -> Ref:
-        calls.append(Call(kind, target, args, {}, len(calls), PROPERTY))
+    def __init__(self, alone: Program, made: int) -> None:
+        self._calls, self._arrays, self._undefined = [*alone.calls], [*alone.arrays], {made}
+        self._made = Ref(made)
+
+    def of_mask(self, share: tuple[float, float]) -> Program:
+        """Return the program of the factor, of elements with another factor, and of the share of dropped elements."""
+        mask = self._add("method", "detach", self._made)
+        factor = self._add("method", "max", mask, defined=True)
+        self._add("method", "min", mask, defined=True)
+        # Zero where an element is dropped, and where it is multiplied by the factor.
+        other = self._add("operator", "mul", mask, self._add("operator", "sub", mask, factor))
+        self._add("method", "max", self._add("method", "abs", other), defined=True)
+        dropped = self._add("operator", "eq", mask, 0)
+        dropped = self._add("method", "mean", self._add("method", "float", dropped))
+        self._add("operator", "gt", dropped, share[0], defined=True)
+        self._add("operator", "lt", dropped, share[1], defined=True)
+        return self._program()
+
+    def of_gradient(self, leaf: int) -> Program:
+        """Return the program of the difference of the mask and the gradient of the input in `leaf` for ones."""
+        created = self._calls[leaf]
+        self._calls[leaf] = created._replace(kwargs={**created.kwargs, "requires_grad": True})
+        array = self._arrays[created.args[0].index]
+        self._arrays.append(Array(np.ones_like(array.data), array.dtype))
+        at, device = len(self._calls), str(created.kwargs["device"])
+        self._calls.append(
+            tensor_call(at, len(self._arrays) - 1, array, requires_grad=False, device=device, note="cotangent")
+        )
+        self._add("method", "backward", self._made, Ref(at))
+        gradient = self._add("getattr", "grad", Ref(leaf))
+        difference = self._add("operator", "sub", gradient, self._add("method", "detach", self._made))
+        self._add("method", "max", self._add("method", "abs", difference), defined=True)
+        return self._program()
+
+    def _add(self, kind: CallKind, target: str, *args: Operand, defined: bool = False) -> Ref:
+        self._calls.append(Call(kind, target, args, {}, len(self._calls), PROPERTY))
         if not defined:
-            undefined.add(len(calls) - 1)
-        return Ref(len(calls) - 1)
+            self._undefined.add(len(self._calls) - 1)
+        return Ref(len(self._calls) - 1)
 
-    mask = add("method", "detach", Ref(made))
-    factor = add("method", "max", mask, defined=True)
-    add("method", "min", mask, defined=True)
-    # Zero where an element is dropped, and where it is multiplied by the factor.
-    other = add("method", "abs", add("operator", "mul", mask, add("operator", "sub", mask, factor)))
-    add("method", "max", other, defined=True)
-    dropped = add("method", "mean", add("method", "float", add("operator", "eq", mask, 0)))
-    add("operator", "gt", dropped, share[0], defined=True)
-    add("operator", "lt", dropped, share[1], defined=True)
-    array = arrays[calls[leaf].args[0].index]
-    arrays.append(Array(np.ones_like(array.data), array.dtype))
-    device = str(calls[leaf].kwargs["device"])
-    calls.append(tensor_call(len(calls), len(arrays) - 1, array, requires_grad=False, device=device, note="cotangent"))
-    add("method", "backward", Ref(made), Ref(len(calls) - 1))
-    gradient = add("getattr", "grad", Ref(leaf))
-    add("method", "max", add("method", "abs", add("operator", "sub", gradient, mask)), defined=True)
-    return assembled(calls, tuple(arrays), undefined)[0]
+    def _program(self) -> Program:
+        return assembled(self._calls, tuple(self._arrays), self._undefined)[0]
 
 
 __all__ = ["compared_masks"]

@@ -60,8 +60,10 @@ def compared_masks(record: Record, settings: Settings, done: set[object]) -> tup
         key = _key(record, slot, drawn)
         if key in done:
             continue
-        done.add(key)
-        for program in _programs(record, slot, drawn):
+        programs = _programs(record, slot, drawn)
+        if programs:  # else another trial may have enough elements
+            done.add(key)
+        for program in programs:
             found = agree(program, pair, dataclasses.replace(settings, check_errors=False)).mismatches
             if found and all(item.symptom in NUMERIC_SYMPTOMS for item in found):
                 return found, program

@@ -15,6 +15,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.trials.context import RunContext
+from autotest.trials.masks_compared import compared_masks
 from autotest.trials.trial import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
@@ -124,3 +125,20 @@ def test_shrinking_does_not_make_a_dropout_random_that_was_not() -> None:
     assert finding.program is not None
     (call,) = [call for call in finding.program.calls if call.target == "nn.functional.dropout"]
     assert call.kwargs == {"training": False}
+
+
+def test_equal_calls_are_compared_once() -> None:
+    record = trial(dropped, dropping(WRONG["is not scaled"])).recorder
+    done: set[object] = set()
+    assert compared_masks(record, Settings(), done) is not None
+    assert compared_masks(record, Settings(), done) is None
+    assert compared_masks(record, Settings(), set()) is not None
+
+
+def test_a_call_that_drops_too_little_to_judge_is_tried_again() -> None:
+    def rarely() -> Any:
+        return torch.nn.functional.dropout(random_tensor(ndim=2, dim1=1, contents="uniform"), p=0.001)
+
+    done: set[object] = set()
+    assert compared_masks(trial(rarely).recorder, Settings(), done) is None
+    assert not done

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -49,7 +50,7 @@ engine.close()
 def test_below_uv_run_ray_is_given_nothing_of_the_working_directory(tmp_path, importable_elsewhere):
     (tmp_path / "connected.py").write_text(CONNECTED)
     # A shell whose command line begins like that of uv, with the command as its child.
-    (tmp_path / "run").write_text(f"{sys.executable} connected.py\nexit $?\n")
+    (tmp_path / "run").write_text(f"{shlex.quote(sys.executable)} connected.py\nexit $?\n")
     ran = subprocess.run(["uv", "run"], executable="/bin/sh", cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "runtime environment: {}\n" in ran.stdout, ran.stderr
 

@@ -20,7 +20,7 @@ from autotest.frameworks import warnings_ignored
 from autotest.program import Array, Call, CallKind, Operand, Program, Ref
 from autotest.program.calls import PROPERTY
 from autotest.program.isolation import isolated
-from autotest.program.rewriting import assembled, tensor_call
+from autotest.program.rewriting import tensor_call
 from autotest.recording.drawn_result import Mask
 from autotest.recording.record import Record
 from autotest.recording.special_values import NUMERIC_SYMPTOMS
@@ -155,7 +155,7 @@ class _Properties:
         return Ref(len(self._calls) - 1)
 
     def _program(self) -> Program:
-        return assembled(self._calls, tuple(self._arrays), self._undefined)[0]
+        return Program(tuple(self._calls), tuple(self._arrays), frozenset(self._undefined))
 
 
 __all__ = ["compared_masks"]

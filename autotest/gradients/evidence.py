@@ -22,6 +22,8 @@ ULP = 2.0**-52
 ROUNDING = 4 * ULP
 #: A wrong derivative is off by more than this multiple of the error that the two quotients indicate.
 MARGIN = 4.0
+#: Number of points at which it is seen how much rounding of the inputs changes a derivative.
+NUDGES = 8
 #: Relative difference up to which two quotients agree. Near a pole, the shorter step gives one many times as large.
 CONVERGENCE_FACTOR = 0.1
 
@@ -91,6 +93,33 @@ def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
     return known & off, quotient
 
 
+def nudged(numbers: Real) -> list[Real]:
+    """Return `numbers` changed by about as much as rounding changes them, and by two to `NUDGES` times as much.
+
+    Zeros stay zeros, equal numbers stay equal, and all changes of a number are in one direction, so that they are on
+    the same side of a kink.
+    """
+    values, positions = np.unique(numbers, return_inverse=True)
+    drawn = np.random.default_rng(values.size)
+    along = (drawn.uniform(0.5, 1.0, values.size) * drawn.choice((-1.0, 1.0), values.size))[positions]
+    with np.errstate(all="ignore"):
+        return [numbers * (1 + times * ROUNDING * along) for times in range(1, NUDGES + 1)]
+
+
+def is_unstable(derivatives: Sequence[Real], gap: Real) -> Real:
+    """Return a mask of the derivatives that rounding of the inputs changes by more than their error `gap`.
+
+    Such a derivative, as of the QR decomposition of an almost singular matrix, is known to nobody.
+
+    Args:
+        derivatives: by autograd, at each of the `nudged` points.
+        gap: how far the derivative at the drawn point is from the difference quotient.
+    """
+    with np.errstate(all="ignore"):
+        mask: Real = MARGIN * np.ptp(np.stack(derivatives), axis=0) > gap
+    return mask
+
+
 def converged(wide: Real, quotient: Real, bound: Real) -> Real:
     """Return a mask of the quotients over two distances that agree as for a smooth function."""
     with np.errstate(all="ignore"):
@@ -113,4 +142,4 @@ def has_ties(numbers: Real, eps: float) -> bool:
     return bool((np.diff(ordered) <= 2 * eps).any())
 
 
-__all__ = ["Line", "converged", "has_neighbours", "has_ties", "magnitude_of", "refuted"]
+__all__ = ["Line", "converged", "has_neighbours", "has_ties", "is_unstable", "magnitude_of", "nudged", "refuted"]

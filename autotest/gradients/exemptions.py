@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autotest.gradients.evidence import Line, converged, has_neighbours, magnitude_of, refuted
+from autotest.gradients.evidence import Line, converged, has_neighbours, is_unstable, magnitude_of, nudged, refuted
 from autotest.gradients.function import FunctionOfInputs, Real, reals, slope
 from autotest.gradients.rule import Rule
 from autotest.results.gradient_rows import failing
@@ -75,7 +75,8 @@ class JacobianBlock:
             exempt: a mask of elements that are not to be checked.
         """
         function, rule = self.function, self.rule
-        found = failing(analytic, numeric, rule.atol, rule.rtol) & ~exempt
+        looked = failing(analytic, numeric, rule.atol, rule.rtol) & ~exempt
+        found = looked.copy()
         coarse = np.zeros_like(found)
         if not found.any():
             return found, coarse
@@ -94,7 +95,40 @@ class JacobianBlock:
                 coarse[k] &= found[k]
                 wrong = (wrong & ~coarse[k]) | (otherwise & found[k])
             found[k] &= ~wrong
+        proven = looked & ~found & ~coarse
+        if proven.any():
+            found |= self._unstable(proven, np.abs(analytic - numeric), numbers)
         return found & ~coarse, coarse
+
+    def _unstable(self, proven: Real, gap: Real, numbers: Real) -> Real:
+        """Return a mask of the derivatives that rounding of the input changes too much; see `is_unstable`.
+
+        Args:
+            proven: a mask of the derivatives that differences prove wrong. The search ends when one of them is stable.
+            gap: the error of each derivative.
+            numbers: the drawn contents of the input.
+        """
+        found = np.zeros(gap.shape, dtype=bool)
+        for j in np.flatnonzero(proven.any(axis=0)):
+            near = [self._gradient(int(j), gap.shape[1], point) for point in nudged(numbers)]
+            found[:, j] = proven[:, j] & is_unstable(near, gap[:, j])
+            if (proven[:, j] & ~found[:, j]).any():
+                break
+        return found
+
+    def _gradient(self, j: int, size: int, numbers: Real) -> Real:
+        """Return the gradient of element `j` of the output, which has `size`, with `numbers` in the input."""
+        function, i = self.function, self.input
+        unit = np.zeros(size)
+        unit[j] = 1.0
+        function.put(i, numbers)
+        try:
+            gradient = function.vjp(self.output, unit)[i]
+            if gradient is None:
+                return np.zeros(numbers.size)
+            return reals(function.framework.values([gradient])[0].data)
+        finally:
+            function.put(i, reals(function.arrays[i].data))
 
     def _line(self, numbers: Real, k: int) -> Callable[[float], Real]:
         def at(step: float) -> Real:
@@ -114,21 +148,8 @@ class JacobianBlock:
         numeric = slope(above[self.output], below[self.output], 2 * rule.eps)
         moved = reals(function.arrays[i].data)
         moved[k] += shift
-        function.put(i, moved)
-        try:
-            for j in columns:
-                unit = np.zeros(numeric.size)
-                unit[j] = 1.0
-                gradient = function.vjp(self.output, unit)[i]
-                own = 0.0
-                if gradient is not None:
-                    (value,) = function.framework.values([gradient])
-                    own = float(reals(value.data)[k])
-                if failing(np.array(own), numeric[j], rule.atol, rule.rtol):
-                    return False
-        finally:
-            function.put(i, reals(function.arrays[i].data))
-        return True
+        own = (self._gradient(int(j), numeric.size, moved)[k] for j in columns)
+        return not any(failing(one, numeric[j], rule.atol, rule.rtol) for one, j in zip(own, columns, strict=True))
 
     def _in_lower_precision(self, k: int, analytic: Real) -> tuple[Real, Real]:
         """Return masks of the derivatives by element `k` that coarse differences prove right, and wrong.

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
+from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, too_small, with_larger_inputs
-from autotest.gradients.programs import NotNumeric, check_program
+from autotest.gradients.programs import NotNumeric, SingularMatrix, check_program
 from autotest.gradients.rule import Rule
 from autotest.program import Program
 from autotest.program.paths import gradient_of
@@ -34,6 +35,8 @@ class NumericResult:
     small: list[str] = dataclasses.field(default_factory=list)
     #: Why the check could not be made; empty if it was.
     unchecked: str = ""
+    #: Why the drawn numbers do not allow a check; None if they do.
+    rejection: Rejection | None = None
 
 
 def check_numerically(program: Program, pair: Pair, settings: Settings) -> NumericResult:
@@ -48,6 +51,9 @@ def check_numerically(program: Program, pair: Pair, settings: Settings) -> Numer
     for side, framework in zip(sides[: 1 if same else 2], (pair.reference, pair.candidate), strict=False):
         try:
             found, places = _checked(program, framework, settings)
+        except SingularMatrix as error:
+            result.rejection = Rejection(error.operator, error.type, str(error))
+            continue
         except NotNumeric as error:
             result.unchecked = str(error)
             continue

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autotest.base.errors import AutotestError
+from autotest.comparison.rejection import first_line
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
 from autotest.gradients.checking import GradcheckResult, check, forward_rows
@@ -16,7 +17,7 @@ from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.gradients.redefined_gradients import ProgramRun, redefined
 from autotest.gradients.rule import Rule
-from autotest.program import Array, Call, Program, Ref, leaves, refs
+from autotest.program import Array, Call, Program, Ref, leaves, operator_of, refs
 from autotest.program.rewriting import widened
 from autotest.program.semantics import (
     OPERATIONS,
@@ -34,6 +35,19 @@ _TELLING = frozenset(("double", "to", "load_state_dict"))
 
 class NotNumeric(AutotestError):
     """Raised if the gradients of a program cannot be compared with differences; the message is the reason."""
+
+
+class SingularMatrix(NotNumeric):
+    """Raised if a matrix that was regular in the program's own precision, because of rounding, is singular in double.
+
+    Attributes:
+        operator: the operator that cannot compute with it.
+        type: the name of the framework's exception.
+    """
+
+    def __init__(self, operator: str, error: Exception) -> None:
+        super().__init__(f"in double precision: {first_line(error)}")
+        self.operator, self.type = operator, type(error).__name__
 
 
 @dataclasses.dataclass(slots=True)
@@ -63,6 +77,7 @@ def check_program(
 
     Raises:
         NotNumeric: the program computes with undefined contents, or cannot run in double precision on this framework.
+        SingularMatrix: it cannot run with the drawn numbers.
     """
     if not any(map(pushes_gradients, program.calls)):
         return GradcheckResult(), {}
@@ -92,6 +107,8 @@ def check_program(
             more = check(again, rule, (list(places), second))
             found.rows += more.rows
             found.warnings += more.warnings
+    except SingularMatrix:
+        raise
     except Exception as error:
         lines = str(error).strip().splitlines() or [""]
         said = f"{type(error).__name__}: {lines[-1][:200]}"
@@ -203,7 +220,12 @@ class ProgramFunction:
             elif call.slot in self.constants:
                 values.append(self._made(*self.constants[call.slot]))
             else:
-                value = run_call(call, self._framework, values, self._program.arrays)
+                try:
+                    value = run_call(call, self._framework, values, self._program.arrays)
+                except Exception as error:
+                    if first and type(error).__name__.endswith("LinAlgError"):  # of torch, NumPy and SciPy
+                        raise SingularMatrix(operator_of(self._calls, call.slot), error) from error
+                    raise
                 values.append(self._reusable_result(call, value) if first else value)
 
     def _reusable_result(self, call: Call, value: Any) -> Any:
@@ -311,4 +333,4 @@ def _without_value(array: Array) -> Array:
     return array if array.data.dtype.kind not in "fc" else Array(np.full_like(array.data, np.nan), array.dtype)
 
 
-__all__ = ["NotNumeric", "ProgramFunction", "VariedLeaf", "check_program", "differentiated"]
+__all__ = ["NotNumeric", "ProgramFunction", "SingularMatrix", "VariedLeaf", "check_program", "differentiated"]

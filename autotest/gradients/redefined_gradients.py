@@ -117,7 +117,8 @@ def _of_a_leaf(ran: ProgramRun, call: Call) -> Iterator[Operand]:
     They read one triangle, but their gradient is for both, as if these changed together.
     """
     for given in _first(ran, call):
-        if type(given) is Ref and ran.calls[given.slot].kind == "tensor":
+        value = ran.values[given.slot] if type(given) is Ref else None
+        if ran.framework.can_backpropagate(value) and ran.framework.invoke("getattr", "is_leaf", (value,), {}):
             yield given
 
 

@@ -341,6 +341,8 @@ def _check_numerically(outcome: Outcome, settings: Settings) -> None:
     except NotReplayable as error:
         found = NumericResult(unchecked=str(error))
     outcome.mismatches, outcome.numeric_pairs, outcome.too_small_inputs = found.mismatches, found.pairs, found.small
+    if found.rejection is not None and not found.mismatches:
+        outcome.rejection = found.rejection
     if found.unchecked and not (found.mismatches or settings.skip_grad):
         asked = f"check_grad={settings.check_grad!r} cannot be done: {found.unchecked}"
         outcome.complaint = outcome.complaint or asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch as real
 
-from autotest import Divergence, GradientNotCompared, UsageError, autotest, random_tensor, torch
+from autotest import Divergence, GradientNotCompared, TooFewAccepted, UsageError, autotest, random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
 from tests.gradients.test_gradcheck import PLANTED, Cubes, needs_oneflow
 from tests.support.faulty import FaultyTorch, with_gradient
@@ -164,6 +164,27 @@ def test_random_numbers_that_no_mask_stands_for_are_said_where_a_gradient_passes
 
     outcome = trial(body, check_grad="numeric")
     assert "cannot be done: it computes with unspecified contents" in outcome.complaint
+
+
+def regular_only_in_single_precision():
+    """Return the inverse of a matrix that is the identity in single precision, and all ones in double."""
+    big = torch.ones(2, 2) * 2.0**24
+    rounded_away = (big + 1) - big
+    matrix = random_tensor(shape=(2, 2), low=-1, high=1, dtype="float32") * 0 + torch.eye(2)
+    return torch.inverse(matrix + rounded_away * (1 - torch.eye(2)))
+
+
+def test_a_trial_whose_matrix_is_singular_only_in_double_precision_is_rejected(tmp_path):
+    outcome = trial(regular_only_in_single_precision, check_grad="numeric")
+    assert not outcome.complaint
+    assert outcome.rejection.target == "inverse"
+    assert outcome.rejection.text.startswith("in double precision: linalg.inv: ")
+    assert trial(regular_only_in_single_precision).rejection is None
+
+
+def test_a_test_of_such_trials_only_says_why_none_was_accepted(tmp_path):
+    with pytest.raises(TooFewAccepted, match=r"inverse: .*in double precision: "):
+        trials(regular_only_in_single_precision, tmp_path, check_grad="numeric")
 
 
 def test_a_numeric_mismatch_is_reported_with_its_table(tmp_path):

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from autotest.gradients.evidence import Line, has_neighbours, has_ties, magnitude_of, refuted
+from autotest.gradients.evidence import (
+    Line,
+    has_neighbours,
+    has_ties,
+    is_unstable,
+    magnitude_of,
+    nudged,
+    refuted,
+)
 from autotest.gradients.numeric_check import RULE
 
 
@@ -77,3 +87,16 @@ def test_a_value_that_rounding_of_the_inputs_may_change_wholly_accuses_nobody(co
         lambda step: np.array([-1.8e16]), 1.8e16, True, 3.1, np.array([conditioning])
     )  # an almost singular matrix
     assert refuted(np.array([3.6e16]), line, RULE)[0].tolist() == [wrong]
+
+
+def test_a_derivative_is_unstable_if_rounding_of_its_input_changes_it_by_its_error():
+    drawn = np.array([0.0, 1.0, -3e7, 1.0])
+    points = nudged(drawn)
+    for near, far in itertools.pairwise([drawn, *points]):
+        assert near[0] == far[0] == 0
+        assert far[1] == far[3]
+        assert (np.sign(far - near) == np.sign(points[0] - drawn)).all()
+        assert (far[1:] != near[1:]).all()
+    assert (np.abs(points[-1] - drawn) <= 1e-14 * np.abs(drawn)).all()
+    seen = [np.array([1e7, 2.0, 1.0]), np.array([-1e7, 2.0, 2.0])]
+    assert is_unstable(seen, np.array([0.1, 0.1, np.nan])).tolist() == [True, False, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+import torch as real
 
 from autotest import random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
@@ -53,3 +54,9 @@ def test_oneflow_takes_the_logarithm_of_a_target_in_single_precision():
     outcome = trial(body, OneFlowFramework(), check_grad="numeric")
     assert agrees(outcome)
     assert not outcome.complaint
+
+
+@pytest.mark.parametrize(("jitter", "passed"), [(1.0, True), (0.0, False)])
+def test_a_derivative_that_rounding_of_the_input_changes_is_not_accused(jitter, passed):
+    wrong = with_backward(lambda x: 2 * x, lambda x, c: (100 + jitter * 1e6 * real.sin(1e16 * x)) * c)
+    assert checked(wrong, leaf(5, 5, low=0.3, high=0.9), rule=CAUTIOUS).passed == passed

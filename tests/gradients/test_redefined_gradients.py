@@ -60,6 +60,10 @@ DEFINED = {
     ),
     "what is stored": (lambda: torch.relu(doubles(9)).to_sparse().to_dense(), 0),
     "one triangle": (lambda: torch.linalg.eigvalsh(doubles(3, 3)), 0),
+    "one triangle of strided memory": (
+        lambda: torch.linalg.eigvalsh(random_tensor(shape=(3, 3), low=-2, high=2, layout="strided")),
+        0,
+    ),
     "written twice": (lambda: torch.scatter(doubles(3, 3), 0, torch.tensor([[0, 1], [0, 2]]), doubles(2, 2)), 1),
     "rows written twice": (lambda: torch.index_copy(doubles(3, 3), 0, torch.tensor([0, 0]), doubles(2, 3)), 1),
     "places written twice": (lambda: torch.index_put(doubles(3), (torch.tensor([0, 0]),), doubles(2)), 1),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from autotest.aligning import running, validation
 from autotest.aligning.alone import differs_alone
-from autotest.aligning.comparing import StepComparison, compare_step
+from autotest.aligning.comparing import Differing, StepComparison, compare_step
 from autotest.aligning.matching import Match, NameMapping, match, module_names
 from autotest.aligning.port import Port
+from autotest.aligning.rounding import beyond_rounding
 from autotest.aligning.running import TrainingStep
 from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
@@ -53,6 +54,8 @@ class Alignment:
     network: ByLayer | None = None
     rounding: float = 0.0
     notes: tuple[str, ...] = ()
+    #: The values of the first step that has mismatches which differ.
+    differing: Differing = dataclasses.field(default_factory=dict, repr=False)
 
     @property
     def passed(self) -> bool:
@@ -144,20 +147,39 @@ def align(
 
 def _without_rounding(found: Alignment, wide: Port, training: running.Training, arrays: Sequence[Array]) -> Alignment:
     """Return the part of `found` that remains in double precision, with the models in `wide` and inputs `arrays`."""
+    initial = wide.in_double_precision()
     try:
         # `together`: rounding of single-precision rates would accumulate over the steps without any fault.
         again = _compared(wide, training, arrays, _WIDE, together=True)
     except UsageError:  # a layer that is not registered, such as one in a list, stays in single precision
         return found
-    if lacking := tuple(item for item in found.mismatches if item.statistics is None):
+    left = {item.name for item in again.mismatches}
+    if lacking := tuple(
+        item for item in found.mismatches if item.statistics is None and not _is_gone(item, found, left)
+    ):
         # Mismatches that no precision explains, such as a missing gradient.
         return found if again.mismatches else dataclasses.replace(found, mismatches=lacking)
     if not again.mismatches:
+        beyond = set() if initial is None else beyond_rounding(found.differing, initial, training, arrays, found.step)
+        if wrong := tuple(item for item in found.mismatches if item.name in beyond):
+            return dataclasses.replace(found, mismatches=wrong)
         network = None if found.network is None else dataclasses.replace(found.network, path="", alone=False)
         return dataclasses.replace(found, mismatches=(), network=network, rounding=_worst(found))
     # The first mismatch in single precision may be rounding, or a consequence of it, and hide the real one.
     same = again.step == found.step and found.mismatches[0].name in {one.name for one in again.mismatches}
     return found if same else again
+
+
+def _is_gone(item: Mismatch, found: Alignment, left: Collection[str]) -> bool:
+    """Return whether `item` is about a number that is not a tensor, and agrees in double precision; it may be rounding.
+
+    Args:
+        item: a mismatch of `found`.
+        found: the alignment in single precision.
+        left: the names of the mismatches in double precision.
+    """
+    own = next((pair[0] for (name, _), pair in found.differing.items() if name == item.name), None)
+    return type(own) in (float, complex) and item.name not in left
 
 
 def _compared(
@@ -173,7 +195,9 @@ def _compared(
         validation.check_returned(port.pair.sides[0], own)
         compared = compare_step(own, other, port, tolerance)
         network = _locate(compared, own, port, tolerance)
-        found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
+        found = dataclasses.replace(
+            found, mismatches=compared.mismatches, step=number, network=network, differing=compared.differing
+        )
         if compared.mismatches:
             break
         if together:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from autotest.aligning.matching import Match
 from autotest.aligning.port import Port
@@ -15,6 +16,9 @@ from autotest.comparison.ratio import over_tolerance
 from autotest.program.paths import gradient_of
 from autotest.results.layers import Layer
 
+#: The values that differ, the reference's and the candidate's, by their name and its number among equal names.
+Differing: TypeAlias = Mapping[tuple[str, int], tuple[Any, Any]]
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StepComparison:
@@ -22,6 +26,7 @@ class StepComparison:
 
     mismatches: tuple[Mismatch, ...]
     layers: tuple[Layer, ...]
+    differing: Differing
     #: Path of the module where the first mismatch begins, and the index of its call; "" if it begins in no module.
     path: str = ""
     call: int | None = None
@@ -35,8 +40,15 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
     matches, paths = port.matches.pairs, port.paths
     pairs = [*_paired(own.calls, other.calls, paths)]
 
+    differing: dict[tuple[str, int], tuple[Any, Any]] = {}
+    times: Counter[str] = Counter()
+
     def unlike(name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
-        return compare_values(name, expected, actual, Comparison(stage, tolerance, sides=port.pair.sides))
+        found = compare_values(name, expected, actual, Comparison(stage, tolerance, sides=port.pair.sides))
+        times[name] += 1
+        if found:
+            differing[name, times[name]] = expected, actual
+        return found
 
     forward: list[Mismatch] = []
     begins: tuple[str, int | None] | None = None
@@ -56,6 +68,11 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
         message = f"the model: expected {own.returned}, actual {other.returned}. {sides}"
         forward.append(Mismatch("the model", 0, "structure", "forward", "candidate", message))
         begins = begins or ("", len(pairs) - 1)
+    for place, value in own.plain.items():
+        if place in other.plain:
+            found = unlike(f"the model[output]{place}", "forward", value, other.plain[place])
+            forward += found
+            begins = begins or (("", len(pairs) - 1) if found else None)
     backward: list[Mismatch] = []
     for match in matches:
         if match.reference in own.gradients and match.candidate in other.gradients:
@@ -75,16 +92,18 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
     )
     mismatches = (*forward, *backward, *state)
     if not mismatches:
-        return StepComparison((), layers)
+        return StepComparison((), layers, differing)
     if begins is not None:
-        return StepComparison(mismatches, layers, *begins)
+        return StepComparison(mismatches, layers, differing, *begins)
     if backward:
         suspects = tuple(_suspects(pairs, own, other, matches, unlike))
-        return StepComparison(mismatches, layers, suspects[0].path if suspects else "", None, "backward", suspects)
+        path = suspects[0].path if suspects else ""
+        return StepComparison(mismatches, layers, differing, path, None, "backward", suspects)
     # A differing parameter is the optimizer's doing, so no module is named.
     name = state[0].name
     owner = name.rpartition(".")[0]
-    return StepComparison(mismatches, layers, owner if name not in own.gradients and owner in paths else "", None)
+    path = owner if name not in own.gradients and owner in paths else ""
+    return StepComparison(mismatches, layers, differing, path, None)
 
 
 def _paired(

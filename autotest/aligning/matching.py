@@ -79,7 +79,7 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
         if other in candidate and candidate[other] == wanted:
             pairs.append(Match(name, other, order))
             taken.add(other)
-        elif name in renamed and renamed[name] != name and other in candidate:
+        elif name in renamed and (renamed[name] != name or name in mapping) and other in candidate:
             raise UsageError(
                 f"mapping[{name!r}] is {other!r} of shape {candidate[other]}, where the reference has {wanted}: "
                 'write (name, "transpose") or (name, axes) if the axes are permuted'

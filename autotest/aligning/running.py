@@ -45,6 +45,8 @@ class TrainingStep:
     input_gradients: list[TensorValue | None]
     #: Description of the model's output: ``"a tuple of 2 (a tensor, a tensor)"``.
     returned: str = ""
+    #: The numbers, strings and other plain values in the model's output, by their place in it, such as ``['loss']``.
+    plain: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 class Training(NamedTuple):
@@ -83,9 +85,9 @@ def run(
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
-        returned = describe_structure(framework, output)
+        returned, plain = describe_structure(framework, output), dict(plain_values(framework, output))
         del tensors, output  # frees the graph before the other side runs and both are compared
-        yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned)
+        yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned, plain)
 
 
 class _ModuleCallRecorder:
@@ -216,3 +218,18 @@ def describe_structure(framework: Framework, value: Any) -> str:
     else:
         return "None" if value is None else f"a {kind}"
     return f"a {kind} ({', '.join(inside)})"
+
+
+def plain_values(framework: Framework, value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the plain values in `value`, such as numbers and strings, each after its place: ``("['loss']", 1.5)``."""
+    if isinstance(value, framework.tensor_types):
+        return
+    value = fields_of(value)
+    if isinstance(value, Mapping):
+        for key in value:
+            yield from plain_values(framework, value[key], f"{place}[{key!r}]")
+    elif isinstance(value, (tuple, list)):
+        for number, item in enumerate(value):
+            yield from plain_values(framework, item, f"{place}[{number}]")
+    elif isinstance(value, (bool, int, float, complex, str, bytes)):
+        yield place, value

@@ -193,6 +193,11 @@ def test_a_mapping_that_does_not_fit_is_refused_in_a_sentence(mapping: Any, mess
         autotest.align(Original(), Renamed(), X, mapping=mapping)
 
 
+def test_axes_of_a_parameter_of_the_same_name_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"'first.weight' of shape \(8, 6\), where the reference has \(6, 8\)"):
+        autotest.align(Original(), Original(), X, mapping={"first.weight": ("first.weight", "transpose")})
+
+
 def test_a_mapping_that_is_no_dictionary_is_refused_in_a_sentence() -> None:
     with pytest.raises(UsageError, match=r"expected a dictionary of the reference's names .*, got \['a', 'b'\]"):
         autotest.align(Original(), Original(), X, mapping=["a", "b"])  # type: ignore[arg-type]
@@ -270,17 +275,65 @@ def test_a_factory_or_an_input_that_does_not_fit_is_told_in_a_sentence(
     assert "Traceback" not in said
 
 
-def test_what_is_gone_in_double_precision_is_rounding() -> None:
+def rough(error: float) -> torch.nn.Module:
+    """Return a model whose results in single precision have the relative error `error`."""
+
     class Rough(Original):
         def forward(self, x: Any) -> Any:
-            y = super().forward(x)
-            return y * (1 + 1e-3) if y.dtype == torch.float32 else y
+            y = 1000 * super().forward(x)
+            return y * (1 + error) if y.dtype == torch.float32 else y
 
-    found = autotest.align(Original(), Rough(), X)
+    return Rough()
+
+
+def test_what_is_gone_in_double_precision_is_rounding() -> None:
+    class Cancelling(Original):
+        def forward(self, x: Any) -> Any:
+            return super().forward(x) + 1e5 - 1e5
+
+    found = autotest.align(Cancelling(), Original(), X)
     assert found.passed
     assert found.rounding > 1
     assert "none in double precision" in str(found)
-    assert not autotest.align(Original(), Rough(), X, rtol=1e-4, atol=1e-5).passed
+    assert not autotest.align(Cancelling(), Original(), X, rtol=1e-4, atol=1e-5).passed
+
+
+@pytest.mark.parametrize("error", [1e-3, 1.0, float("nan")])
+def test_what_is_gone_in_double_precision_but_larger_than_rounding_is_a_fault(error: float) -> None:
+    found = autotest.align(rough(0), rough(error), X)
+    assert not found.passed
+    assert found.mismatches[0].name == "the model[output]"
+
+
+def returning(*further: Any) -> torch.nn.Module:
+    """Return a model whose output also contains plain values."""
+
+    class Returning(Original):
+        def forward(self, x: Any) -> Any:
+            return {"logits": super().forward(x), "further": list(further)}
+
+    return Returning()
+
+
+@pytest.mark.parametrize(("one", "other"), [(3, 4), (1.5, 2.5), ("mean", "sum"), (True, False), (1.5, float("nan"))])
+def test_numbers_and_strings_in_the_output_are_compared(one: Any, other: Any) -> None:
+    assert autotest.align(returning(0, one), returning(0, one), X).passed
+    found = autotest.align(returning(0, one), returning(0, other), X)
+    assert [item.name for item in found.mismatches] == ["the model[output]['further'][1]"]
+
+
+def test_a_number_that_is_taken_of_a_tensor_may_be_off_by_rounding() -> None:
+    class Sum(Original):
+        def forward(self, x: Any, rounded: float = 0.0) -> Any:
+            y = super().forward(x)
+            return y, float((y + rounded - rounded).sum())
+
+    class Cancelling(Sum):
+        def forward(self, x: Any, rounded: float = 1e5) -> Any:
+            return super().forward(x, rounded)
+
+    assert autotest.align(Cancelling(), Sum(), X).passed
+    assert not autotest.align(Cancelling(), Sum(), X, rtol=1e-4, atol=1e-5).passed
 
 
 @pytest.mark.oneflow

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from generators.plan import BLOCK, LEVELS, NAMES, like, row
+from generators.plan import BLOCK, LEVELS, NAMES, has_ordinary_numbers, like, row
 from generators.source import Source, trial_of
 
 #: The number of alternatives, and their relative chances; None if they are equally likely.
@@ -42,6 +42,11 @@ _OF_THREE, _MOST_IN_THREES = 10.0, 4
 #: Worth of a new pair of a choice and "NaN or infinities among the numbers", which few trials have; and the level that
 #: stands for both of these.
 _OF_FEW, _AMONG_NOT_FINITE = 6.0, (-1, 0)
+#: Worth of the first row of a choice in which it can show a fault, and the level that stands for such rows. Special
+#: numbers and zeros hide what most operators compute, so each choice is also needed with ordinary numbers.
+_OF_ORDINARY, _AMONG_ORDINARY = 30.0, (-2, 0)
+#: Worth of the first such row in which two choices with the same alternatives take the same one: two equal axes.
+_OF_EQUAL = 5.0
 _VALUES = NAMES.index("values")
 _NOT_FINITE = frozenset(LEVELS[_VALUES].index(level) for level in ("nan", "infinite"))
 
@@ -112,6 +117,8 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
     if left is None:
         return None
     earlier = [_assigned(block, column[:length]) for length in range(1, len(column))]
+    #: The earlier choices with the same alternatives that have not taken the same one as this one.
+    unequal = {len(NAMES) + at for at, alternatives in enumerate(column[:-1]) if alternatives == column[-1]}
     had: Counter[tuple[int, _Beside]] = Counter()
     rows = [[*enumerate(row(block * BLOCK + place))] for place in range(BLOCK)]
     times = Counter(feature for features in rows for feature in features)
@@ -122,25 +129,31 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
         choices = [(len(features) + at, -1 if other is None else other[place]) for at, other in enumerate(earlier)]
         twos = [*itertools.combinations(choices[:_MOST_IN_THREES], 2)]
         alike = [_AMONG_NOT_FINITE] if features[_VALUES][1] in _NOT_FINITE else []
+        ordinary = [_AMONG_ORDINARY] if has_ordinary_numbers(block * BLOCK + place) else []
         worth: list[tuple[_Beside, float]] = [(beside, _OF_THREE) for beside in twos]
         worth += [(beside, _OF_FEW) for beside in alike]
+        worth += [(beside, _OF_ORDINARY) for beside in ordinary]
         worth += [(feature, 1 / times[feature] ** 2) for feature in features]
+        unlike = unequal if ordinary else set()
 
         def score(
             level: int,
             place: int = place,
             worth: list[tuple[_Beside, float]] = worth,
             choices: list[_Level] = choices,
+            unlike: set[int] = unlike,
         ) -> float:
             gain = sum(value for beside, value in worth if not had[level, beside])
             # Pairs of the test's own choices come before pairs with features that the test does not mention.
             gain += sum(_OF_CHOICES / (1 + had[level, beside]) for beside in choices)
+            gain += sum(_OF_EQUAL for one, other in choices if other == level and one in unlike)
             return gain + left[level] / BLOCK + (place * 7 + level * 3 + len(column)) % 5 * 1e-3
 
         chosen = max((level for level, quota in enumerate(left) if quota > 0), key=score)
         left[chosen] -= 1
         if block or place:  # the very first trial does not use the plan: its choices are random
             had.update((chosen, beside) for beside in [*(beside for beside, _ in worth), *choices])
+            unlike.difference_update(one for one, other in choices if other == chosen)
         dealt[place] = chosen
     return tuple(dealt)
 

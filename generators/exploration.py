@@ -43,6 +43,8 @@ _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "first": (0, 3), "other": 
 #: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0 the second
 #: array is. Many operators have a separate path for a single number, whatever its rank.
 _FIRST_SINGLE = 2
+#: The size of level ``seventeen`` that the first open dimension gets, and not the last one.
+MANY_ROWS = 33
 #: Index of the third array of a trial, requested with the same arguments as the first two.
 _THIRD = 2
 _HUGE_SIZES = frozenset(("long", "large"))
@@ -294,7 +296,9 @@ class Exploration:
             for axis in free:
                 sizes[axis] = source.integer(2, 5)
             past = (9, 8) if level == "nine" else (17, 33, 32)
-            sizes[free[-1]] = past[source.planned(self.turn("sizes") % len(past), len(past))]
+            turn = source.planned(self.turn("sizes") % len(past), len(past))
+            # Mostly long rows, which loops take in blocks, but also many rows.
+            sizes[free[0 if past[turn] == MANY_ROWS else -1]] = past[turn]
         else:
             # If numbers are to meet NaN and infinities of another array, there must be an element for each of them. In
             # one dimension the same holds for the kinds of tiny numbers.

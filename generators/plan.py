@@ -79,6 +79,9 @@ _COST_OF_USELESS: Final = 3.0
 _TRANSPOSED: Final = LEVELS[NAMES.index("layout")].index("transposed")
 _DOUBLE: Final = LEVELS[NAMES.index("dtype")].index("double")
 _SPECIAL: Final = ("nan", "infinite", "tiny", "huge")
+#: The level and turn of values at which all numbers are zero: a norm has a gradient of its own there, nonzero() finds
+#: nothing, and any() is false. At level ``zeros``, some numbers always differ from zero.
+ALL_ZERO: Final = ("signed", 3)
 #: Number of trials whose rows are cached. Most tests use the same few trials.
 _REMEMBERED: Final = 16 * BLOCK
 
@@ -132,6 +135,12 @@ def turns(index: int) -> tuple[int, ...]:
     """
     block, place = divmod(index, BLOCK)
     return _turns(like(block))[place]
+
+
+def has_ordinary_numbers(index: int) -> bool:
+    """Return whether most numbers of trial `index` are neither special nor zero, so that they hide no results."""
+    values = row(index).level("values")
+    return values not in (*_SPECIAL, "zeros") and (values, turns(index)[NAMES.index("values")]) != ALL_ZERO
 
 
 #: Number of blocks after which the rows repeat. The values drawn in the repeated rows are new.

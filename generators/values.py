@@ -24,15 +24,13 @@ from generators.dtypes import (
 from generators.entropy import Bits
 from generators.integer_values import FAR_TURN, put_in_disorder, whole_numbers
 from generators.mixing import FEW, mixed
+from generators.plan import ALL_ZERO
 
 #: Half the width of the default range of floats. It reaches past 1 on both sides, where many functions change their
 #: behaviour, and `exp` of all its numbers is finite.
 REACH = 4.0
 #: The same in a third of the arrays of level ``signed``: many functions have a separate, linear branch for this range.
 WIDER_REACH = 12.0
-#: The level and turn at which all numbers are zero: a norm has a gradient of its own there, nonzero() finds nothing,
-#: and any() is false. At level ``zeros``, some numbers always differ from zero.
-_ALL_ZERO = ("signed", 3)
 #: Range of numbers with relatively small differences: a variance computed from sums of squares is only rounding error,
 #: and `exp` is still finite. Level ``unit`` uses it instead of [0, 1) at turn `FAR_TURN`.
 FAR = (64.0, 65.0)
@@ -99,7 +97,7 @@ class LevelContents(Filling):
         elif dtype in COMPLEX:
             parts = self.fill(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(dtype)))
             return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
-        elif boundless and (self.level, self.turn) == _ALL_ZERO:
+        elif boundless and (self.level, self.turn) == ALL_ZERO:
             values = np.zeros(count, numpy_dtype(dtype))
         elif dtype in INTEGRAL:
             values = whole_numbers(bits, count, dtype, self.level, self.turn, self.whole_bounds(dtype))

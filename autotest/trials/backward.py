@@ -76,7 +76,12 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
     except TrialEnd:
         # A body that ran its own backward may have freed the graph, or its optimizer may have changed parameters that
         # the graph needs. Then its own backward is compared, without what this one accumulated before it failed.
-        if recorder.rejection is None or not pushed_by_body:
+        if recorder.rejection is None:
+            raise
+        if not pushed_by_body:
+            # The reference may have accumulated some gradients before it refused.
+            for framework, tensor, _ in _held_gradients(recorder):
+                framework.forget_gradient(tensor)
             raise
         recorder.rejection = None
         for framework, tensor, gradient in before:

@@ -195,12 +195,14 @@ def _run_once(run: _TrialRun) -> Outcome:
     reference, candidate = pair.reference, pair.candidate
     reference.seed(seed & 0xFFFFFFFF)
     modes, candidates_modes = reference.modes(), candidate.modes()
+    forward_done = False
     with generators.using(source), recording(recorder):
         try:
             returned = _returned(run.body, pair)
             if reference.modes() != modes:
                 check_modes_of_both_sides(recorder)
             tensors = returned_tensors(returned, recorder)
+            forward_done = True
             if settings.auto_backward:
                 outputs = tensors if returned is not None else list(unused_results(recorder))
                 if settings.check_grad == "intermediate":
@@ -215,7 +217,8 @@ def _run_once(run: _TrialRun) -> Outcome:
             candidate.restore(candidates_modes)
             if recorder.files:
                 files.remove(candidate)
-    if recorder.rejection is not None and not recorder.mismatches:
+    # If the reference refuses only the backward, what the body computed is compared nevertheless.
+    if recorder.rejection is not None and not (recorder.mismatches or forward_done):
         return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
     try:
         return uncompared_outcome(seed, recorder, source.choices, source.features)

@@ -166,6 +166,26 @@ def test_a_refusal_of_the_reference_rejects_the_trial_with_its_reason():
     assert "Sizes of tensors must match" in outcome.rejection.text
 
 
+def test_results_are_compared_where_the_reference_refuses_only_their_backward():
+    def body():
+        return torch.vander(random_tensor(shape=(3,), low=1, high=2))  # its backward is refused for two columns or more
+
+    refused = trial(body)
+    assert refused.rejection.target == "backward"
+    increasing = FaultyTorch({"vander": lambda vander: lambda x: vander(x, increasing=True)})
+    assert symptoms(trial(body, increasing)) == ["value"]
+
+
+def test_a_backward_that_is_refused_halfway_leaves_no_gradients():
+    def body():
+        x = random_tensor(shape=(3,), low=1, high=2)
+        return torch.vander(x), torch.exp(random_tensor(shape=(3,)))
+
+    refused = trial(body)
+    assert refused.mismatches == []
+    assert refused.rejection.target == "autograd.backward"
+
+
 def test_the_body_cannot_swallow_the_end_of_its_trial():
     def body():
         try:

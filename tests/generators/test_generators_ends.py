@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from generators import Schedule, Source, explored_array, oneof, random, random_bool, using
-from generators.plan import BLOCK, row
+from generators.plan import BLOCK, has_ordinary_numbers, row
 from generators.source import TRIAL_BITS
 
 TESTS = range(3)
@@ -90,6 +90,14 @@ def test_each_of_three_alternatives_meets_numbers_that_are_not_finite() -> None:
     chosen = trials(lambda: oneof(0, 1, 2).value())
     special = [index for index in range(BLOCK) if row(index).level("values") in ("nan", "infinite")]
     assert {chosen[index] for index in special} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("choices", range(1, 5))
+def test_the_ends_of_each_range_come_with_ordinary_numbers(choices: int) -> None:
+    drawn = trials(lambda: [random(0, 10).to(int).value() for _ in range(choices)])[1:]
+    ordinary = [numbers for index, numbers in enumerate(drawn, start=1) if has_ordinary_numbers(index)]
+    for position in range(choices):
+        assert {0, 9} <= {numbers[position] for numbers in ordinary}
 
 
 @pytest.mark.parametrize("test", TESTS)

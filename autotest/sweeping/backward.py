@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from autotest.frameworks import Framework
 from autotest.program import Array, Call, Operand, Program, Ref, refs
+from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
 from autotest.replaying.replay import Replayed, run_call
-
-#: Cotangents of the first elements of a result. They repeat with period 15; the length is a whole number of periods,
-#: so that `np.resize` continues the pattern for larger results.
-_STEPS: Final = (np.arange(15 * 256) * 7 % 15 - 7.5) / 8
 
 
 def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -> Program:
@@ -112,9 +108,5 @@ def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int,
 
 
 def cotangent(framework: Framework, tensor: Any) -> Array:
-    """Return a cotangent for `tensor`: varying values, so that a permuted gradient shows; exact in half precision."""
-    dtype, shape = framework.dtype_of(tensor), tuple(framework.shape(tensor))
-    carrier = "float32" if dtype == "bfloat16" else dtype
-    size = math.prod(shape)
-    steps = _STEPS[:size] if size <= _STEPS.size else np.resize(_STEPS, size)
-    return Array(steps.astype(carrier).reshape(shape), dtype)
+    """Return the fixed cotangent for `tensor`."""
+    return fixed_cotangent(framework.shape(tensor), framework.dtype_of(tensor))

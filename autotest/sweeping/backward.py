@@ -12,14 +12,15 @@ from autotest.program import Array, Call, Operand, Program, Ref, refs
 from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
-from autotest.replaying.replay import Replayed, run_call
+from autotest.replaying.replay import Replayed, replay, run_call
 
 
 def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -> Program:
     """Return `program` with a backward call from all of its results that carry a gradient on the reference.
 
     With `gaps`, the cotangents are not contiguous. `expected` is the reference's replay of `program`; the values of
-    the appended calls are added to it. If the reference implements no derivative, both stay unchanged.
+    the appended calls are added to it. If the reference implements no derivative, `program` stays unchanged, and is
+    replayed again.
     """
     framework = expected.framework
     calls, arrays = list(program.calls), list(program.arrays)
@@ -35,12 +36,16 @@ def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -
 
 
 def extended(program: Program, expected: Replayed, calls: Sequence[Call], arrays: Sequence[Array]) -> Program:
-    """Return `program` with the new `calls`, after running them on the reference; unchanged if it refuses them."""
+    """Return `program` with the new `calls`, after running them on the reference; unchanged if it refuses them.
+
+    `expected` is then another replay of `program`: the calls may have accumulated some gradients before one failed.
+    """
     values = list(expected.values)
     try:
         for call in calls[len(values) :]:
             values.append(run_call(call, expected.framework, values, tuple(arrays)))
     except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
+        expected.values = replay(program, expected.framework).values
         return program
     expected.values = values
     return Program(tuple(calls), tuple(arrays), program.undefined)

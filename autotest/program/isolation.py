@@ -6,10 +6,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from autotest.program.calls import Array, Call, Captured, Operand, Program, Ref, map_operand, refs
 from autotest.program.dtypes import is_differentiable
+from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.paths import item_path
 from autotest.program.rewriting import assembled, tensor_call
 from autotest.program.semantics import in_place, is_setting, reparametrizes
@@ -140,7 +139,7 @@ class _Excerpt:
     def push(self, root: Operand, result: Any, cotangents: Mapping[str, TensorValue | None]) -> None:
         """Append the call that propagates `cotangents` back through `root`, whose value is `result`."""
         pairs = [
-            (self._item(root, indices), cotangents.get(item_path(indices)) or _varied_cotangent(tensor))
+            (self._item(root, indices), cotangents.get(item_path(indices)) or _cotangent(tensor))
             for indices, tensor in _tensors(result)
             if tensor.requires_grad or (not indices and is_differentiable(tensor.dtype))
         ]
@@ -211,11 +210,5 @@ def _tensors(value: Any, indices: tuple[int, ...] = ()) -> Sequence[tuple[tuple[
     return []
 
 
-def _varied_cotangent(result: TensorValue) -> TensorValue:
-    """Return a cotangent for `result` with varied elements, which are exact in half precision.
-
-    They vary so that a permuted gradient is noticed.
-    """
-    steps = np.arange(result.data.size) * 7 % 15 - 7.5
-    data = np.asarray((steps / 8).reshape(result.data.shape), dtype=result.data.dtype)
-    return TensorValue(data, result.dtype, result.device, False)
+def _cotangent(result: TensorValue) -> TensorValue:
+    return TensorValue(fixed_cotangent(result.data.shape, result.dtype).data, result.dtype, result.device, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
-from autotest.program.semantics import in_place, is_holder, is_setting, makes_module, reparametrizes
+from autotest.program.semantics import in_place, is_holder, is_setting, makes_module, reparametrizes, written
 
 #: dtype -> the double-precision dtype that `widened` uses instead.
 WIDER: Mapping[str, str] = {
@@ -180,19 +180,26 @@ def needed(program: Program, slots: Iterable[int]) -> set[int]:
     These are the operands, and the calls that write into a needed value or change its state.
     """
     found = set(slots)
+    changes = [(call.slot, changed) for call in program.calls if (changed := _changed(call))]
     grown = True
     while grown:
         before = len(found)
         for call in reversed(program.calls):
             if call.slot in found:
                 found.update(ref.slot for ref in refs(call))
-        for call in program.calls:
-            writes = in_place(call) or is_setting(call) or reparametrizes(call)
-            writes = writes or call.kind in ("overwrite", "enter", "exit")
-            if writes and call.args and type(call.args[0]) is Ref and call.args[0].slot in found:
-                found.add(call.slot)
+        for slot, changed in changes:
+            if not changed.isdisjoint(found):
+                found.add(slot)
         grown = len(found) > before
     return found
+
+
+def _changed(call: Call) -> set[int]:
+    """Return the slots of the earlier values that `call` writes into or whose state it changes."""
+    changed = {ref.slot for ref in written(call)}
+    if is_setting(call) or reparametrizes(call) or call.kind in ("enter", "exit"):
+        changed.update(item.slot for item in call.args[:1] if type(item) is Ref)
+    return changed
 
 
 def widened(program: Program) -> tuple[Program, dict[int, int]]:

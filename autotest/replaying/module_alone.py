@@ -12,6 +12,7 @@ from autotest.comparison import TensorValue
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array
+from autotest.program.fixed_cotangents import fixed_cotangent
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,11 +69,8 @@ def call_module_alone(
 
 
 def cotangent(framework: Framework, tensor: Any) -> Array:
-    """Return numbers that differ between elements, so that a permuted gradient shows; exact in half precision."""
-    shape = framework.shape(tensor)
-    steps = np.arange(int(np.prod(shape))) * 7 % 15 - 7.5
-    dtype = framework.dtype_of(tensor)
-    return Array((steps / 8).reshape(shape).astype("float32" if dtype == "bfloat16" else dtype), dtype)
+    """Return the fixed cotangent for `tensor`."""
+    return fixed_cotangent(framework.shape(tensor), framework.dtype_of(tensor))
 
 
 def state_of(framework: Framework, module: Any) -> dict[str, TensorValue]:

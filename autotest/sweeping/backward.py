@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from autotest.frameworks import Framework
 from autotest.program import Array, Call, Operand, Program, Ref, refs
+from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
-from autotest.replaying.replay import Replayed, run_call
-
-#: Cotangents of the first elements of a result. They repeat with period 15; the length is a whole number of periods,
-#: so that `np.resize` continues the pattern for larger results.
-_STEPS: Final = (np.arange(15 * 256) * 7 % 15 - 7.5) / 8
+from autotest.replaying.replay import Replayed, replay, run_call
 
 
 def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -> Program:
     """Return `program` with a backward call from all of its results that carry a gradient on the reference.
 
     With `gaps`, the cotangents are not contiguous. `expected` is the reference's replay of `program`; the values of
-    the appended calls are added to it. If the reference implements no derivative, both stay unchanged.
+    the appended calls are added to it. If the reference implements no derivative, `program` stays unchanged, and is
+    replayed again.
     """
     framework = expected.framework
     calls, arrays = list(program.calls), list(program.arrays)
@@ -39,12 +36,16 @@ def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -
 
 
 def extended(program: Program, expected: Replayed, calls: Sequence[Call], arrays: Sequence[Array]) -> Program:
-    """Return `program` with the new `calls`, after running them on the reference; unchanged if it refuses them."""
+    """Return `program` with the new `calls`, after running them on the reference; unchanged if it refuses them.
+
+    `expected` is then another replay of `program`: the calls may have accumulated some gradients before one failed.
+    """
     values = list(expected.values)
     try:
         for call in calls[len(values) :]:
             values.append(run_call(call, expected.framework, values, tuple(arrays)))
     except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
+        expected.values = replay(program, expected.framework).values
         return program
     expected.values = values
     return Program(tuple(calls), tuple(arrays), program.undefined)
@@ -112,9 +113,5 @@ def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int,
 
 
 def cotangent(framework: Framework, tensor: Any) -> Array:
-    """Return a cotangent for `tensor`: varying values, so that a permuted gradient shows; exact in half precision."""
-    dtype, shape = framework.dtype_of(tensor), tuple(framework.shape(tensor))
-    carrier = "float32" if dtype == "bfloat16" else dtype
-    size = math.prod(shape)
-    steps = _STEPS[:size] if size <= _STEPS.size else np.resize(_STEPS, size)
-    return Array(steps.astype(carrier).reshape(shape), dtype)
+    """Return the fixed cotangent for `tensor`."""
+    return fixed_cotangent(framework.shape(tensor), framework.dtype_of(tensor))

@@ -32,6 +32,8 @@ _WITHOUT_DATABASES: Final = ("autotest.sweeping.worker",)
 
 #: Reason for samples left out because the sweep ran out of time.
 NO_TIME: Final = "no time for the rest of its samples"
+#: Beginning of the reason for a unit that was lost, because two workers ended before they began it.
+NOT_BEGUN: Final = "its workers ended before they began it"
 #: Called with a unit, the outcome of some of its samples, and whether these were the last.
 ReportCell = Callable[[Unit, Cell, bool], None]
 
@@ -186,7 +188,9 @@ class SweepEngine:
         verifying.verify(findings, self.server, self._jobs, verify)
 
     def _begin(self, unit: Unit) -> None:
-        if self._idle:
+        if unit.orphaned:
+            worker = self._fresh()  # idle workers and the spare may have ended as well
+        elif self._idle:
             worker = self._idle.pop()
         else:
             worker = self._spare or self._fresh()
@@ -227,7 +231,10 @@ class SweepEngine:
         report(worker.unit, part.cell, part.done)
         if part.done:
             del self._workers[worker.number]
-            self._idle.append(worker)
+            if worker.given_up:
+                worker.process.close()  # it answered just before it was killed
+            else:
+                self._idle.append(worker)
         return None
 
     def _waited(self, worker: _Worker) -> tuple[float, float]:
@@ -259,10 +266,12 @@ class SweepEngine:
         self._died_before = True
         position, unit, ended = worker_position.read(worker.position_path), worker.unit, self._ended(worker)
         worker.process.close()
+        if position.unit != unit.number:
+            return self._not_begun(unit, ended, report)
         endless = ended.hung and position.generating
         nothing = endless or position.running is Running.NOTHING
-        if position.unit != unit.number or nothing or was_counted(unit, position.sample):
-            # Not during a sample: while generating samples, or during the worker's own start.
+        if nothing or was_counted(unit, position.sample):
+            # Not during a sample, but while generating samples.
             why = f"its samples could not be made: {ended.how} {ended.words}".strip()
             if endless:
                 self._timeouts.record_slow_generation(unit)
@@ -275,6 +284,17 @@ class SweepEngine:
         if ended.hung:
             ended = self._timeouts.record_timeout(unit, ended, worker.given_up)
         return after_end(unit, worker.upto, position.sample, ended)
+
+    def _not_begun(self, unit: Unit, ended: Ended, report: ReportCell) -> Unit | None:
+        """Return a unit whose worker ended before it began, for another worker; count it as left out the second time.
+
+        The candidate's threads may end a worker that has no unit, which says nothing about its next one.
+        """
+        if not unit.orphaned:
+            return dataclasses.replace(unit, orphaned=True)
+        # It is never done, so its cell does not count as tested completely.
+        self._count_as_left_out(unit, f"{NOT_BEGUN}: {ended.how} {ended.words}".strip(), report, done=False)
+        return None
 
     def _ended(self, worker: _Worker) -> Ended:
         if worker.given_up:

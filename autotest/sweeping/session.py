@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from autotest.base.errors import UsageError
 from autotest.frameworks.samples import DatabaseEntry
+from autotest.report.plural import several, were
 from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.sources.selection import selection
-from autotest.sweeping.engine import NO_TIME, SweepEngine
+from autotest.sweeping.engine import NO_TIME, NOT_BEGUN, SweepEngine
 from autotest.sweeping.journal import Journal, name_of
 from autotest.sweeping.scheduling import UnitAgenda
 from autotest.sweeping.units import FOUND, Unit, in_first_pass, in_shard, units
@@ -129,6 +130,7 @@ class SweepSession:
         progress = Progress(len(self.units))
         # A cell passes only after all of its units have been judged.
         open_units = {unit.number: unit.key for unit in self.units}
+        lost: set[int] = set()
         agenda = self._agenda()
 
         def report(unit: Unit, cell: Cell, done: bool) -> None:
@@ -140,7 +142,10 @@ class SweepSession:
             row.cell.merge(cell)
             progress.samples += cell.samples
             progress.divergences += len(row.cell.divergences) - known
-            if done and open_units.pop(unit.number, None) is not None:
+            if any(why.startswith(NOT_BEGUN) for why in cell.left_out):
+                lost.add(unit.number)
+            # Of a unit that one group of machines lost, another group may report the end.
+            if done and unit.number not in lost and open_units.pop(unit.number, None) is not None:
                 progress.done += 1
             progress.seconds = time.monotonic() - began
             watch(progress)
@@ -151,20 +156,34 @@ class SweepSession:
         self.map.incomplete = "interrupted"
         try:
             engine.run(agenda, report, stop)
-            self.map.incomplete = f"no time for {len(open_units)} of {len(self.units)} units" if open_units else ""
+            self.map.incomplete = _incomplete(len(open_units.keys() - lost), len(lost & open_units.keys()), self.units)
         finally:
             self.unfinished = frozenset(open_units.values())
             self.map.seconds += time.monotonic() - began
 
     def again(self, engine: SweepEngine, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
-        """Judge the cells in `keys` once more, without changing the map, and return their outcomes."""
+        """Judge the cells in `keys` once more, without changing the map; return those that were judged completely."""
         found: dict[CellKey, Cell] = {}
+        open_units = {unit.number: unit for unit in self._all if unit.key in keys}
 
         def report(unit: Unit, cell: Cell, done: bool) -> None:
             found.setdefault(unit.key, Cell()).merge(cell)
+            if done:
+                open_units.pop(unit.number, None)
 
-        engine.run([unit for unit in self._all if unit.key in keys], report)
+        engine.run(list(open_units.values()), report)
+        # A cell with a lost unit may lack its failures.
+        for unit in open_units.values():
+            found.pop(unit.key, None)
         return found
+
+
+def _incomplete(late: int, lost: int, chosen: Sequence[Unit]) -> str:
+    """Return why the map is not complete, if there was no time for `late` units and `lost` could not be begun."""
+    of = f"of {several(len(chosen), 'unit')}"
+    why = [f"no time for {late} {of}"] if late else []
+    why += [f"{lost} {of} {were(lost)} not judged, because the workers ended before they began"] if lost else []
+    return "; ".join(why)
 
 
 def _turns(unit: Unit, done: Mapping[str, Sequence[Cell]]) -> Iterator[Unit]:

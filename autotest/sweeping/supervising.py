@@ -26,7 +26,8 @@ def supervised(
         heard = _size(log)
         pid, connection = _forked(unit, made, pair, position_file)
         upto, done = unit.start, False
-        with connection, contextlib.suppress(EOFError):
+        # `recv` raises another error if the child ended in the middle of a message.
+        with connection, contextlib.suppress(EOFError, OSError):
             while not done:
                 part: JudgedPart = connection.recv()
                 upto, done = part.upto, part.done

@@ -90,6 +90,8 @@ class Unit:
     deadly: Mapping[str, int] = dataclasses.field(default_factory=dict)
     #: Whether no fork may judge it, because one has hung: a fork lacks the framework's threads.
     unforked: bool = False
+    #: Whether a worker ended before it began the unit. Only a fresh one gets it then.
+    orphaned: bool = False
 
     @property
     def in_forks(self) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
+import os
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,41 @@ def test_a_fork_that_gives_no_answer_is_no_finding_and_the_worker_itself_judges_
     assert _worked(
         dataclasses.replace(first, start=0, ended={99: Ended(Running.CANDIDATE, "", "")}), tmp_path
     ).divergences
+
+
+class _TornPipe:
+    """The writing end of a pipe whose process ends in the middle of its first message."""
+
+    def __init__(self, end: Any) -> None:
+        self.close = end.close
+        self._end = end
+
+    def send(self, part: JudgedPart) -> None:
+        os.write(self._end.fileno(), (1000).to_bytes(4, "big") + b"torn")
+        os._exit(3)
+
+
+def test_a_child_that_ends_in_the_middle_of_a_message_costs_no_more_than_its_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torn: list[_TornPipe] = []
+
+    def pipe(*, duplex: bool) -> tuple[Any, Any]:
+        reading, writing = multiprocessing.Pipe(duplex=duplex)
+        if torn:
+            return reading, writing
+        torn.append(_TornPipe(writing))
+        return reading, torn[0]
+
+    monkeypatch.setattr("autotest.sweeping.supervising.Pipe", pipe)
+    unit = _samples_of_relu()
+    worker_position.create(tmp_path / "trail")
+    made = [*samples(unit, databases()[unit.database])][:3]
+    cell = Cell()
+    for part in supervised(unit, made, Pair(TORCH, TORCH), PositionFile(tmp_path / "trail"), tmp_path / "log"):
+        cell.merge(part.cell)
+    assert cell.samples == len(made)
+    assert cell.accepted >= len(made) - 1
 
 
 def _samples_of_relu() -> Unit:

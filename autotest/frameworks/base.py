@@ -40,6 +40,8 @@ class Framework(Operations, abc.ABC):
         module_types: the neural-network module classes.
         fragile: whether ordinary edge cases may crash the process. They are then tried in another process first.
         translates: whether the adapter translates torch's names. A name without a translation is absent, not a finding.
+        initialises_modules: whether a new module has initial values of the framework's own, and not only those that are
+            loaded into it.
         asynchronous: whether a call returns before it has run. It then pays to start the next trial meanwhile.
         imported: whether this process has imported the framework through this adapter.
         forkable: whether a process that has used the framework can be forked, for eager calls inside `around_trials`.
@@ -52,6 +54,7 @@ class Framework(Operations, abc.ABC):
     alias: str
     fragile: bool = False
     translates: bool = False
+    initialises_modules: bool = False
     asynchronous: bool = False
     imported: bool = False
     forkable: bool = False

@@ -32,6 +32,7 @@ class OneFlowFramework(Namespace):
     asynchronous = True
     #: As measured with 0.9.0. Only graphs do not work in a forked child: they wait for threads that it does not have.
     forkable = True
+    initialises_modules = True
 
     def __init__(self, name: str = "oneflow", alias: str = "oneflow") -> None:
         super().__init__(name, "oneflow", alias)

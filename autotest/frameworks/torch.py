@@ -28,6 +28,7 @@ class TorchFramework(Namespace):
     #: A forked child that uses OpenMP's threads hangs, because they do not survive the fork. `around_trials` prevents
     #: this by allowing one thread.
     forkable = True
+    initialises_modules = True
 
     def __init__(self, name: str = "torch", module: str = "torch", alias: str = "pytorch") -> None:
         super().__init__(name, module, alias)

@@ -15,7 +15,7 @@ from autotest.program.dtypes import is_differentiable
 from autotest.recording import mistakes, operators, refusals
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
-from autotest.recording.external_values import import_value, synchronize_module
+from autotest.recording.external_values import import_value, random_state_before, synchronize_module
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.not_copyable import NotCopyable
 from autotest.recording.outside_trials import compare_plain_results, pair_outside_trials
@@ -169,12 +169,13 @@ class Symbol(DualObject):
         if kwargs or not self._path:
             mistakes.check_call(self._path, kwargs)
         pair = recorder.pair
+        random_state = random_state_before(pair, self._path)
         slot = recorder.call("function", self._path, args, kwargs)
         if isinstance(recorder.expected[slot], pair.reference.module_types) and (
             # A class initialises parameters, and spectral_norm draws numbers for the module it is given.
             isinstance(pair.resolve(self._path).expected, type) or self._path.endswith(".spectral_norm")
         ):
-            synchronize_module(recorder, slot)
+            synchronize_module(recorder, slot, random_state)
         return wrap(recorder, slot)
 
     def __enter__(self) -> NoReturn:

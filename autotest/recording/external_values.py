@@ -5,16 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from autotest.comparison import Mismatch
-from autotest.frameworks import Framework
+from autotest.frameworks import Framework, Pair
 from autotest.frameworks.states import difference
 from autotest.program import Array, Captured, Operand, Ref, map_operand
 from autotest.recording.record import Record
 from autotest.recording.recorder import Recorder
 
 
-def synchronize_module(record: Recorder, slot: int) -> None:
-    """Give the candidate's new module the initial parameters and buffers of the reference's."""
+def random_state_before(pair: Pair, path: str) -> bytes:
+    """Return the reference's random state if `path` is that of a class; empty if it is not."""
+    return pair.reference.random_state() if path.rpartition(".")[2][:1].isupper() else b""
+
+
+def synchronize_module(record: Recorder, slot: int, random_state: bytes) -> None:
+    """Give the candidate's new module those initial parameters and buffers of the reference's that were drawn.
+
+    The others, such as the ones of a batch norm, are the candidate's own, so that wrong ones show in what it computes.
+
+    Args:
+        record: the record of the trial.
+        slot: the slot of the new module.
+        random_state: the reference's before it made the module; empty if all its values count as drawn.
+    """
     reference, candidate = record.pair.reference, record.pair.candidate
     expected, actual = record.expected[slot], record.actual[slot]
     if reference.draws(expected):
@@ -30,11 +45,21 @@ def synchronize_module(record: Recorder, slot: int) -> None:
     if not fresh:
         return
     state: dict[str, Array] = {}
+    compared = bool(random_state) and candidate.initialises_modules
+    none_drawn = compared and reference.random_state() == random_state
     for name, value in zip(fresh, reference.values([own[name] for name in fresh]), strict=True):
-        state[name] = value.as_array()
+        if not (none_drawn or (compared and _is_constant(value.data))):
+            state[name] = value.as_array()
+    if not state:
+        return
     candidate.load_state(actual, state)
     operands = {name: record.capture(array) for name, array in state.items()}
     record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
+
+
+def _is_constant(data: np.ndarray[Any, Any]) -> bool:
+    """Return whether all of several numbers are equal, which drawn ones are not."""
+    return data.size > 1 and bool((data == data.flat[0]).all())
 
 
 def unlike_state(record: Record, slot: int) -> Mismatch | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from autotest.base.errors import TrialEnd, as_test_mistake, is_test_mistake
 from autotest.program import refs
 from autotest.recording.dual import DualObject, Method, Value
-from autotest.recording.external_values import synchronize_module
+from autotest.recording.external_values import random_state_before, synchronize_module
 from autotest.recording.function import PATH as FUNCTION
 from autotest.recording.function import Function
 from autotest.recording.gradient_hooks import hooks_on
@@ -57,12 +57,13 @@ class Network(Module, metaclass=_Built):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         recorder = self._recorder_now()
+        random_state = random_state_before(recorder.pair, self._dual_path)
         slot = recorder.call("function", self._dual_path, args, kwargs)
         recorder.calls[slot] = recorder.calls[slot]._replace(note=f"class {type(self).__name__}")
         Value.__init__(self, recorder, slot)
         self._dual_register(recorder)
         if self._dual_path != _PLAIN_MODULE:
-            synchronize_module(recorder, slot)
+            synchronize_module(recorder, slot, random_state)
 
     def _dual_register(self, recorder: Recorder) -> None:
         recorder.modules.duals[id(self._expected)] = self

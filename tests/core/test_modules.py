@@ -235,3 +235,56 @@ def test_an_adopted_modules_gradients_do_not_pile_up_over_trials(against):
 def test_a_fault_inside_of_a_module_is_named_after_the_module():
     outcome = trial(lambda: torch.nn.Sequential(linear(3, 4))(x(2, 3)), FaultyTorch(tensors={"linear": plus(1.0)}))
     assert outcome.mismatches[0].symptom == "value"
+
+
+def initially(name, change):
+    """Return a candidate whose class ``nn.<name>`` makes modules that are passed to `change` before their first use."""
+
+    def fault(original):
+        class Changed(original):
+            def __init__(self, *args, **kwargs):
+                super().__init__(*args, **kwargs)
+                with real.no_grad():
+                    change(self)
+
+        Changed.__name__ = original.__name__
+        return Changed
+
+    return FaultyTorch({f"nn.{name}": fault})
+
+
+INITIALLY_WRONG = {
+    "weight of a norm": ("LayerNorm", lambda m: m.weight.fill_(0.5), lambda: torch.nn.LayerNorm(3)(x(2, 3))),
+    "buffer": ("BatchNorm1d", lambda m: m.running_var.zero_(), lambda: torch.nn.BatchNorm1d(3).eval()(x(2, 3))),
+    "drawn argument": ("PReLU", lambda m: m.weight.fill_(0.25), lambda: torch.nn.PReLU(init=0.5)(-x(2, 3))),
+    "bias beside drawn weights": (
+        "MultiheadAttention",
+        lambda m: m.in_proj_bias.add_(1),
+        lambda: torch.nn.MultiheadAttention(4, 2)(x(3, 2, 4), x(3, 2, 4), x(3, 2, 4))[0],
+    ),
+    "only read": ("GroupNorm", lambda m: m.bias.add_(1), lambda: torch.nn.GroupNorm(1, 3).bias),
+}
+
+
+@pytest.mark.parametrize("name", INITIALLY_WRONG)
+def test_initial_values_that_are_not_drawn_are_compared(name):
+    kind, change, body = INITIALLY_WRONG[name]
+    assert agrees(trial(body))
+    outcome = trial(body, initially(kind, change))
+    assert "value" in [mismatch.symptom for mismatch in outcome.mismatches]
+
+
+def test_initial_values_that_are_drawn_are_the_references():
+    body = lambda: torch.nn.Linear(1, 1)(x(2, 1))  # noqa: E731 - one number each, as of a constant
+    assert agrees(trial(body, initially("Linear", lambda m: m.bias.add_(1))))
+
+
+def test_a_class_of_the_test_has_initial_values_of_its_own():
+    def body():
+        class Norm(torch.nn.LayerNorm):
+            pass
+
+        return Norm(3)(x(2, 3))
+
+    assert agrees(trial(body))
+    assert trial(body, initially("LayerNorm", lambda m: m.weight.fill_(0.5))).mismatches

@@ -189,7 +189,7 @@ def _observed(about: ScriptSubject, name: str) -> tuple[str, Call]:
     """Return the expression for the observed `name`, and the call that made the value."""
     own = naming.names(about.program)
     slot = next(slot for slot, known in own.items() if known == naming.root(name))
-    return naming.expression(name, own), about.program.calls[slot]
+    return naming.expression(name, about.program), about.program.calls[slot]
 
 
 def _is_plain(call: Call) -> bool:
@@ -207,7 +207,7 @@ def differing_fact(about: ScriptSubject, name: str, symptom: str) -> str | None:
     reference = f"expected = {fact.format(namespace=about.root)}"
     own = fact.format(namespace=about.fields["namespace"])
     check = _FACT.format(fact=own, what=_CALLED[symptom], **about.fields)
-    expression = naming.expression(name, naming.names(about.program))
+    expression = naming.expression(name, about.program)
     return script(about, expression, about.imports_then(reference) + check)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autotest.base.errors import NotReplayable
-from autotest.emission import literals, naming
+from autotest.emission import literals, members, naming
 from autotest.emission.checker import Runs
 from autotest.emission.code import Printer, indented
 from autotest.emission.compact import READ
@@ -147,11 +147,12 @@ def graph_script(
     if any(0 in array.data.shape for array in program.arrays):
         raise NotReplayable("graphs may abort when they are given a tensor without elements")
     ordered = sorted(compared, key=lambda one: is_gradient(one.name))
-    expressions = [naming.expression(one.name, own) for one in ordered]
+    expressions = [naming.expression(one.name, program) for one in ordered]
     results = [text for text in expressions if not is_gradient(text)]
     gradients = [text for text in expressions if is_gradient(text)]
     given = [own[slot] for slot in division.tensors]
     held = [own[slot] for slot in division.modules]
+    known = members.holders(program)
     printer = Printer(_without_grad(program), side.namespace, [*expressions, *given, *held])
     statements = printer.statements()
     lines = {item.slot: item.lines for item in statements}
@@ -159,7 +160,10 @@ def graph_script(
     leaves = [f"{own[slot]}.requires_grad_()" for slot in division.leaves if gradients]
     inner = [
         *(f"{own[slot]} = {own[module]}" for slot, module in division.aliases.items()),
-        *(f"{own[slot]} = {own[module]}.{name}" for slot, (module, name) in division.members.items()),
+        *(
+            f"{own[slot]} = {members.inside(own[module], f'.{name}', module, known)}"
+            for slot, (module, name) in division.members.items()
+        ),
         *_constants(program, division, own, lines),
         *(line for slot in division.inside for line in lines.get(slot, ())),
     ]

@@ -19,6 +19,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import naming
+from autotest.emission.quoting import string
 from autotest.program import Captured, File, Program, Ref, Root, captured
 
 #: Number of elements above which an array is written as bytes, unless all its elements are the same.
@@ -85,12 +86,6 @@ def plain(value: Any) -> str:
         raise NotReplayable(f"{item!r} is not a plain value")
 
     return literal(value, refuse)
-
-
-def string(text: str) -> str:
-    """Return the literal of `text`, in double quotes if that needs no more escapes."""
-    quoted = repr(text)
-    return quoted if '"' in quoted or "\\'" in quoted else f'"{quoted[1:-1]}"'
 
 
 def index(value: Any, leaf: LeafText) -> str:

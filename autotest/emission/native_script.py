@@ -129,7 +129,7 @@ def script(
     fact = _FACTS.get(asked.symptom)
     if fact is None or program.undefined or (asked.symptom in ("value", "gradient") and asked.statistics is None):
         return None
-    expression = naming.expression(asked.name, naming.names(program))
+    expression = naming.expression(asked.name, program)
     found = compact.function_body(program, "torch", expression, fact.format(expression), large=True)
     if found is None:
         return None

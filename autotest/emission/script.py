@@ -151,7 +151,13 @@ def _returned(pairs: Sequence[tuple[str, str]], depth: int) -> list[str]:
     line = f"{indent}return {{{', '.join(items)}}}"
     if len(line) <= 96:
         return [line]
-    text = textwrap.fill(", ".join(item.replace(" ", "\0") for item in items) + ",", 92 - len(indent))
+    # Names are texts: a line may only end after an item.
+    text = textwrap.fill(
+        ", ".join(item.replace(" ", "\0") for item in items) + ",",
+        92 - len(indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     rows = [f"{indent}    {row}" for row in text.replace("\0", " ").split("\n")]
     return [f"{indent}return {{", *rows, f"{indent}}}"]
 

@@ -138,3 +138,13 @@ def test_scripts_write_such_members_and_show_their_difference(tmp_path):
     done = subprocess.run([sys.executable, "-c", RUNNER, *paths], capture_output=True, text=True, check=False)
     printed = [line.partition(": ")[0] for line in done.stdout.splitlines()]
     assert printed == ["DIFFERS", "1"] * len(paths), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["w" * 120, "w" * 40 + "-" + "w" * 40, "w " * 60])
+def test_long_names_are_broken_nowhere(build, name):
+    holder = build.function("nn.Module")
+    build.method("add_module", holder, name, linear(build))
+    observed = [f"m0.{name}.weight", f"m0.{name}.bias"]
+    text = reproducer(ScriptSubject(build.program(), SIDES, "member", []), Criterion(observed=observed))
+    compile(text, "script", "exec")
+    assert all(text.count(f'"{key}": ') == 1 for key in observed)

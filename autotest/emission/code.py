@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import keyword
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -128,8 +128,7 @@ class Printer:
     # -- operands ---------------------------------------------------------------------------------------
 
     def text(self, operand: Any) -> str:
-        if type(operand) is OrderedDict:
-            self.imports.add("collections")
+        self.imports |= literals.modules_of(operand)
         return literals.literal(operand, self._leaf)
 
     def _leaf(self, item: Ref | Root | Captured | File) -> str:

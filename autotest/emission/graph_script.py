@@ -184,7 +184,8 @@ def graph_script(
         check = READ + (_CHILD + (_DIES_IN_SOME_RUNS if dies.often else _DIES)).format(
             processes=dies.processes, calls=dies.calls, mode=side.mode
         )
-    modules = printer.imports | ({"os", "subprocess"} if dies else set())
+    modules = printer.imports | literals.modules_of([*division.constants.values()])
+    modules |= {"os", "subprocess"} if dies else set()
     data = literals.definitions(program).values()
     return "\n".join(
         [

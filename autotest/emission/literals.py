@@ -75,6 +75,14 @@ def literal(value: Any, leaf: LeafText) -> str:
     )
 
 
+def modules_of(value: Any) -> set[str]:
+    """Return the modules of the standard library that the text of `literal` for `value` needs."""
+    if isinstance(value, dict):
+        inside: set[str] = set().union(*map(modules_of, value.values()))
+        return inside | {"collections"} if type(value) is OrderedDict else inside
+    return set().union(*map(modules_of, value)) if isinstance(value, (list, tuple)) else set()
+
+
 def plain(value: Any) -> str:
     """Return a Python expression for `value`, which contains no references to a program.
 

@@ -10,6 +10,7 @@ from typing import Any
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, members, naming
 from autotest.emission.checker import Runs
+from autotest.emission.closeness import CLOSE
 from autotest.emission.code import Printer, indented
 from autotest.emission.compact import READ
 from autotest.emission.header import script_header
@@ -23,7 +24,7 @@ def both(eager, graphed, rtol, atol, values):
     if eager is None or graphed is None or eager.shape != graphed.shape or eager.dtype != graphed.dtype:
         return eager is graphed
     numbers = [np.array(side.detach().cpu().tolist()) for side in (graphed, eager)]
-    return not values or np.allclose(*numbers, rtol, atol, equal_nan=True)
+    return not values or close(*numbers, rtol, atol).all()
 
 
 if __name__ == "__main__":
@@ -179,7 +180,7 @@ def graph_script(
         forward, called = [], parameters
     if dies is None:
         limits = [(one.rtol, one.atol, one.values) for one in ordered]
-        check = _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
+        check = CLOSE + "\n" + _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
     else:
         check = READ + (_CHILD + (_DIES_IN_SOME_RUNS if dies.often else _DIES)).format(
             processes=dies.processes, calls=dies.calls, mode=side.mode

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import compact, naming
+from autotest.emission.closeness import closeness_of
 from autotest.emission.script_subject import docstring, quotable
 from autotest.program import Program
-from autotest.program.dtypes import is_differentiable
 
 
 class NativeCode(NamedTuple):
@@ -154,6 +154,7 @@ def script(
         child = _OTHER.format(python=repr(asked.python), candidate=names["candidate"]) + child
     check = _REFUSES if asked.symptom in ("exception", "crash") else _VALUES
     refuses = check is _REFUSES
+    definition, same = _same(asked)
     modules = {"sys", *found.modules, *(("json", "subprocess") if in_child else ("json",) if refuses else ())}
     return "\n".join(
         [
@@ -163,7 +164,7 @@ def script(
             "",
             *found.definitions(),
             *functions,
-            (_READ if in_child or refuses else "") + child + check.format(same=_same(asked), **names),
+            definition + (_READ if in_child or refuses else "") + child + check.format(same=same, **names),
         ]
     )
 
@@ -182,14 +183,13 @@ def _word(imports: str) -> str:
     return imports.splitlines()[0].split()[-1].replace(".", "_")
 
 
-def _same(asked: ScriptRequest) -> str:
+def _same(asked: ScriptRequest) -> tuple[str, str]:
+    """Return the condition under which a script finds no difference, after the definition that the condition needs."""
     found = asked.statistics
     if asked.symptom not in ("value", "gradient") or found is None:
-        return "expected == actual"
-    close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
-    plain = "np.array_equal(expected, actual)"
-    floating = is_differentiable(found.dtype)
-    return f"np.shape(expected) == np.shape(actual) and {close if floating else plain}"
+        return "", "expected == actual"
+    closeness = closeness_of(found)
+    return closeness.definition, f"np.shape(expected) == np.shape(actual) and {closeness.whole}"
 
 
 __all__ = ["NativeCode", "ScriptRequest", "script", "without_place"]

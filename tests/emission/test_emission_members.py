@@ -12,6 +12,7 @@ import pytest
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import Script, compact, reproducer
 from autotest.emission.checker import Criterion
+from autotest.emission.graph_script import ComparedResult, Division, graph_script
 from autotest.emission.naming import expression, root
 from autotest.emission.script_subject import ScriptSubject
 from tests.emission.conftest import Builder
@@ -148,3 +149,15 @@ def test_long_names_are_broken_nowhere(build, name):
     text = reproducer(ScriptSubject(build.program(), SIDES, "member", []), Criterion(observed=observed))
     compile(text, "script", "exec")
     assert all(text.count(f'"{key}": ') == 1 for key in observed)
+
+
+def test_the_code_of_a_graph_reads_them_the_same_way(build):
+    holder = sequential(build)
+    weight = build.method("get_parameter", holder, "a-b.weight")
+    build.function("relu", weight)
+    graph = Script("torch", ("import torch",), "torch", graph="class Replay: ...", mode="graph")
+    division = Division(range(weight.slot), [], [], [holder.slot], {weight.slot: (0, "a-b.weight")}, {}, {}, [8], [])
+    about = ScriptSubject(build.program(), (graph, graph), "graph", [])
+    text = graph_script(about, division, [ComparedResult("v8", 1e-4, 1e-5)])
+    compile(text, "script", "exec")
+    assert '    v7 = getattr(m0, "a-b").weight\n    v8 = torch.relu(v7)\n' in text

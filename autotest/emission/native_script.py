@@ -47,8 +47,11 @@ _FACTS = {
 }
 
 #: Source of a function that reads a value: a lazy value is computed only when it is read, and may raise only then.
+#: JSON has no complex numbers, so these become their parts.
 _READ = """\
 def read(value):
+    if isinstance(value, complex):
+        return {"parts": [value.real, value.imag]}
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 """
@@ -63,6 +66,9 @@ if sys.argv[1:] == ["child"]:
         print(json.dumps({{"raises": f"{{type(error).__name__}}: {{error}}"}}))
     sys.exit()
 
+def restored(found):
+    return complex(*found["parts"]) if "parts" in found else found
+
 def elsewhere():
     # The result of {actual} in {place}.
     run = subprocess.run([{python}, __file__, "child"], stdout=subprocess.PIPE, text=True)
@@ -70,7 +76,7 @@ def elsewhere():
         raise RuntimeError(f"ends by signal {{-run.returncode}}")
     if run.returncode:
         sys.exit(print("cannot tell:", run.stdout.strip()) or 2)
-    came = json.loads(run.stdout.strip().splitlines()[-1])
+    came = json.loads(run.stdout.strip().splitlines()[-1], object_hook=restored)
     if "raises" in came:
         raise RuntimeError(came["raises"])
     return came["gives"]
@@ -90,9 +96,10 @@ _VALUES = """\
 try:
     expected = {expected}()
     actual = {actual}()
+    same = {same}
 except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
-if {same}:
+if same:
     sys.exit(print("same"))
 print(" ".join(f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())[:1000])
 sys.exit(1)

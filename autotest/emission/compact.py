@@ -16,12 +16,15 @@ from autotest.emission.script_subject import ScriptSubject, docstring
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.semantics import OPERATIONS, assigns_items, in_place, is_backward
 
+#: A candidate that raises now is another difference, which is told as such.
 _COMPARES = """\
-actual = np.array({actual})
+try:
+    actual = np.array({actual})
+except Exception as error:
+    sys.exit(print(*f"DIFFERS: {candidate} raises {{type(error).__name__}}: {{error}}".split()) or 1)
 if expected.shape == actual.shape and {same}:
     sys.exit(print("same"))
-{first}print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
-sys.exit(1)
+{first}sys.exit(print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split()) or 1)
 """
 
 #: Number of elements above which a script prints only the first differing element.
@@ -33,11 +36,13 @@ if expected.shape == actual.shape:
 """
 
 _FACT = """\
-actual = {fact}
+try:
+    actual = {fact}
+except Exception as error:
+    sys.exit(print(*f"DIFFERS: {candidate} raises {{type(error).__name__}}: {{error}}".split()) or 1)
 if expected == actual:
     sys.exit(print("same"))
-print(*f"DIFFERS: {reference} {what} {{expected}}, {candidate} {{actual}}".split())
-sys.exit(1)
+sys.exit(print(*f"DIFFERS: {reference} {what} {{expected}}, {candidate} {{actual}}".split()) or 1)
 """
 
 #: Symptom of the finding -> the expression of the script that is compared.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance
+from autotest.emission.closeness import CLOSE
 
 
 class Runs(NamedTuple):
@@ -53,6 +54,7 @@ _VALUES = '''\
 {tolerance}
 
 
+{close}
 def observe(value):
     """Return what is compared of `value`, as plain data."""
 {containers}{dicts}{module}    if not hasattr(value, "requires_grad"):
@@ -73,7 +75,7 @@ def differences(name, expected, actual, dtype="float32"):
     else:
         e, a = np.asarray(expected), np.asarray(actual)
         rtol, atol = {limits}
-        equal = np.isclose(a, e, rtol, atol, equal_nan=True) if e.dtype.kind in "fc" else np.asarray(a == e)
+        equal = close(a, e, rtol, atol) if e.dtype.kind in "fc" else np.asarray(a == e)
         for at in np.argwhere(~equal)[:1].tolist():
             many = f"{{(~equal).sum()}} of {{e.size}} differ, at {{at}}: " if at else ""
             yield f"{{name}}: {{many}}expected {{e[tuple(at)]}}, actual {{a[tuple(at)]}}"
@@ -280,6 +282,7 @@ def values(
     keys = f"[key for key in {{**expected, **actual}} if key not in ({', '.join(skipped)},)]" if skipped else _KEYS
     return _VALUES.format(
         tolerance=table,
+        close=CLOSE,
         limits=limits,
         keys=keys,
         module=_MODULE if modules else "",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import keyword
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from autotest.base.errors import NotReplayable
-from autotest.emission import literals, naming
+from autotest.emission import literals, members, naming
+from autotest.emission.quoting import string
 from autotest.emission.shared_memory import SHARES
 from autotest.program import Call, Captured, File, Program, Ref, Root, leaves, refs
 
@@ -127,8 +128,7 @@ class Printer:
     # -- operands ---------------------------------------------------------------------------------------
 
     def text(self, operand: Any) -> str:
-        if type(operand) is OrderedDict:
-            self.imports.add("collections")
+        self.imports |= literals.modules_of(operand)
         return literals.literal(operand, self._leaf)
 
     def _leaf(self, item: Ref | Root | Captured | File) -> str:
@@ -139,7 +139,7 @@ class Printer:
             return f"{self._namespace}.{item.path}" if item.path else self._namespace
         if type(item) is File:
             # The folder is a local variable of the function around the statements, so each side has its own.
-            return f"folder.name + {literals.string('/' + item.name)}" if self._data else literals.string(item.name)
+            return f"folder.name + {string('/' + item.name)}" if self._data else string(item.name)
         assert type(item) is Captured
         if self._data:
             return self._constants[item.index]
@@ -147,7 +147,7 @@ class Printer:
 
     def _shape(self, item: Captured) -> str:
         array = self._program.arrays[item.index]
-        return f"{array.data.shape}, {literals.string(array.dtype)}"
+        return f"{array.data.shape}, {string(array.dtype)}"
 
     def _term(self, operand: Any) -> str:
         """Return the text of an operand of an operator, in parentheses if it would bind wrongly without them."""
@@ -260,7 +260,7 @@ class Printer:
     def _attribute(self, owner: Any, name: str, function: str, *value: Any) -> str:
         values = [self.text(item) for item in value]
         if not name.isidentifier() or keyword.iskeyword(name):
-            return f"{function}({', '.join([self.text(owner), literals.string(name), *values])})"
+            return f"{function}({', '.join([self.text(owner), string(name), *values])})"
         return f"{self._owner(owner)}.{name}" + (f" = {values[0]}" if values else "")
 
     def _operator(self, call: Call) -> tuple[str, list[str] | None]:
@@ -280,10 +280,12 @@ class Printer:
 
     def _written(self, call: Call) -> list[str]:
         """Return statements that overwrite contents in place, without recording gradients, as the adapters do."""
-        place = self._owner(call.args[0])
+        owner: Any = call.args[0]
         state: Any = call.args[1]
+        place = self._owner(owner)
         if call.kind == "load_state":
-            pairs = [(naming.path(place, name), item) for name, item in state.items()]
+            known = members.holders(self._program)
+            pairs = [(members.inside(place, f".{name}", owner.slot, known), item) for name, item in state.items()]
         else:
             pairs = [(place, state)]
         writes = [f"    {place}.copy_({self._fresh(item)})" for place, item in pairs]

@@ -9,19 +9,22 @@ from typing import NamedTuple
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
+from autotest.emission.closeness import closeness_of
 from autotest.emission.code import IN_PLACE, Printer, indented
 from autotest.emission.script import PACKED
 from autotest.emission.script_subject import ScriptSubject, docstring
 from autotest.program import Call, Program, Ref, refs
-from autotest.program.dtypes import is_complex, is_differentiable
 from autotest.program.semantics import OPERATIONS, assigns_items, in_place, is_backward
 
+#: A candidate that raises now is another difference, which is told as such.
 _COMPARES = """\
-actual = np.array({actual})
+try:
+    actual = np.array({actual})
+except Exception as error:
+    sys.exit(print(*f"DIFFERS: {candidate} raises {{type(error).__name__}}: {{error}}".split()) or 1)
 if expected.shape == actual.shape and {same}:
     sys.exit(print("same"))
-{first}print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
-sys.exit(1)
+{first}sys.exit(print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split()) or 1)
 """
 
 #: Number of elements above which a script prints only the first differing element.
@@ -33,17 +36,14 @@ if expected.shape == actual.shape:
 """
 
 _FACT = """\
-actual = {fact}
+try:
+    actual = {fact}
+except Exception as error:
+    sys.exit(print(*f"DIFFERS: {candidate} raises {{type(error).__name__}}: {{error}}".split()) or 1)
 if expected == actual:
     sys.exit(print("same"))
-print(*f"DIFFERS: {reference} {what} {{expected}}, {candidate} {{actual}}".split())
-sys.exit(1)
+sys.exit(print(*f"DIFFERS: {reference} {what} {{expected}}, {candidate} {{actual}}".split()) or 1)
 """
-
-#: Additional check for complex numbers: `numpy.allclose` treats a NaN real part like a NaN imaginary part.
-_ALIKE_PARTS = (
-    " and all(\n    np.array_equal(np.isnan(part(actual)), np.isnan(part(expected))) for part in (np.real, np.imag)\n)"
-)
 
 #: Symptom of the finding -> the expression of the script that is compared.
 _FACTS = {
@@ -158,18 +158,12 @@ def differing_tensor(about: ScriptSubject, name: str, found: Statistics) -> str 
     if call.kind == "getattr" and not plain:
         return None
     read = "run({})" if plain else "program({}).tolist()"
-    same = "np.array_equal(expected, actual)"
-    close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
-    if is_complex(found.dtype):
-        close += _ALIKE_PARTS
     actual = read.format(about.fields["namespace"])
-    each = "expected == actual"
-    if is_differentiable(found.dtype):
-        same, each = close, f"np.isclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
-    first = _FIRST.format(each=each) if found.total > _MOST_PRINTED else ""
-    check = _COMPARES.format(same=same, first=first, actual=actual, **about.fields)
+    closeness = closeness_of(found)
+    first = _FIRST.format(each=closeness.each) if found.total > _MOST_PRINTED else ""
+    check = _COMPARES.format(same=closeness.whole, first=first, actual=actual, **about.fields)
     reference = f"expected = np.array({read.format(about.root)})"
-    opening = (_RUN if plain else "") + about.imports_then(reference)
+    opening = closeness.definition + (_RUN if plain else "") + about.imports_then(reference)
     return script(about, expression, opening + check)
 
 
@@ -189,7 +183,7 @@ def _observed(about: ScriptSubject, name: str) -> tuple[str, Call]:
     """Return the expression for the observed `name`, and the call that made the value."""
     own = naming.names(about.program)
     slot = next(slot for slot, known in own.items() if known == naming.root(name))
-    return naming.expression(name, own), about.program.calls[slot]
+    return naming.expression(name, about.program), about.program.calls[slot]
 
 
 def _is_plain(call: Call) -> bool:
@@ -207,7 +201,7 @@ def differing_fact(about: ScriptSubject, name: str, symptom: str) -> str | None:
     reference = f"expected = {fact.format(namespace=about.root)}"
     own = fact.format(namespace=about.fields["namespace"])
     check = _FACT.format(fact=own, what=_CALLED[symptom], **about.fields)
-    expression = naming.expression(name, naming.names(about.program))
+    expression = naming.expression(name, about.program)
     return script(about, expression, about.imports_then(reference) + check)
 
 

@@ -152,7 +152,7 @@ def derivative_script(
     """
     own = naming.names(about.program)
     name = own[leaf[0]] + leaf[1]
-    gradient = naming.expression(gradient_of(name), own)
+    gradient = naming.expression(gradient_of(name), about.program)
     returned = [gradient, *(_listed(own, slots) for slots in (results, cotangents))]
     shown = [gradient, *(own[slot] for slot in (*results, *cotangents))]
     return _script(about, shown, returned, _CHECK, {"name": name})

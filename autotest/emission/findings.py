@@ -46,7 +46,7 @@ def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = Non
         own = names.get(mismatch.slot)
         if mismatch.symptom == "structure" and own is not None and roles[mismatch.slot] is Role.MODULE:
             observed.append(own)  # a member that one side lacks cannot be read by name
-        elif naming.is_observable(mismatch.name, names):
+        elif naming.is_observable(mismatch.name, program):
             observed.append(mismatch.name)
         elif own is not None and roles[mismatch.slot] is not Role.CONTEXT:
             observed.append(own)  # the whole module or result, if its parts could not be paired
@@ -92,7 +92,7 @@ def _compact(finding: Finding, about: ScriptSubject, runs: Runs | None) -> str |
         return compact.unlike_module(about)
     if first.symptom in ("exception", "accepted") and first.slot == len(program.calls) - 1:
         return (compact.refusing_candidate if first.symptom == "exception" else compact.accepting_candidate)(about)
-    if not naming.is_observable(first.name, naming.names(program)):
+    if not naming.is_observable(first.name, program):
         return None
     lacking = first.symptom == "gradient" and first.detail == "one-sided"
     # For containers of the same type and length, the long form shows which items differ.

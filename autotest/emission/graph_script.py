@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autotest.base.errors import NotReplayable
-from autotest.emission import literals, naming
+from autotest.emission import literals, members, naming
 from autotest.emission.checker import Runs
+from autotest.emission.closeness import CLOSE
 from autotest.emission.code import Printer, indented
 from autotest.emission.compact import READ
 from autotest.emission.header import script_header
@@ -23,7 +24,7 @@ def both(eager, graphed, rtol, atol, values):
     if eager is None or graphed is None or eager.shape != graphed.shape or eager.dtype != graphed.dtype:
         return eager is graphed
     numbers = [np.array(side.detach().cpu().tolist()) for side in (graphed, eager)]
-    return not values or np.allclose(*numbers, rtol, atol, equal_nan=True)
+    return not values or close(*numbers, rtol, atol).all()
 
 
 if __name__ == "__main__":
@@ -147,11 +148,12 @@ def graph_script(
     if any(0 in array.data.shape for array in program.arrays):
         raise NotReplayable("graphs may abort when they are given a tensor without elements")
     ordered = sorted(compared, key=lambda one: is_gradient(one.name))
-    expressions = [naming.expression(one.name, own) for one in ordered]
+    expressions = [naming.expression(one.name, program) for one in ordered]
     results = [text for text in expressions if not is_gradient(text)]
     gradients = [text for text in expressions if is_gradient(text)]
     given = [own[slot] for slot in division.tensors]
     held = [own[slot] for slot in division.modules]
+    known = members.holders(program)
     printer = Printer(_without_grad(program), side.namespace, [*expressions, *given, *held])
     statements = printer.statements()
     lines = {item.slot: item.lines for item in statements}
@@ -159,7 +161,10 @@ def graph_script(
     leaves = [f"{own[slot]}.requires_grad_()" for slot in division.leaves if gradients]
     inner = [
         *(f"{own[slot]} = {own[module]}" for slot, module in division.aliases.items()),
-        *(f"{own[slot]} = {own[module]}.{name}" for slot, (module, name) in division.members.items()),
+        *(
+            f"{own[slot]} = {members.inside(own[module], f'.{name}', module, known)}"
+            for slot, (module, name) in division.members.items()
+        ),
         *_constants(program, division, own, lines),
         *(line for slot in division.inside for line in lines.get(slot, ())),
     ]
@@ -175,12 +180,13 @@ def graph_script(
         forward, called = [], parameters
     if dies is None:
         limits = [(one.rtol, one.atol, one.values) for one in ordered]
-        check = _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
+        check = CLOSE + "\n" + _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
     else:
         check = READ + (_CHILD + (_DIES_IN_SOME_RUNS if dies.often else _DIES)).format(
             processes=dies.processes, calls=dies.calls, mode=side.mode
         )
-    modules = printer.imports | ({"os", "subprocess"} if dies else set())
+    modules = printer.imports | literals.modules_of([*division.constants.values()])
+    modules |= {"os", "subprocess"} if dies else set()
     data = literals.definitions(program).values()
     return "\n".join(
         [

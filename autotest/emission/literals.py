@@ -19,6 +19,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import naming
+from autotest.emission.quoting import string
 from autotest.program import Captured, File, Program, Ref, Root, captured
 
 #: Number of elements above which an array is written as bytes, unless all its elements are the same.
@@ -74,6 +75,14 @@ def literal(value: Any, leaf: LeafText) -> str:
     )
 
 
+def modules_of(value: Any) -> set[str]:
+    """Return the modules of the standard library that the text of `literal` for `value` needs."""
+    if isinstance(value, dict):
+        inside: set[str] = set().union(*map(modules_of, value.values()))
+        return inside | {"collections"} if type(value) is OrderedDict else inside
+    return set().union(*map(modules_of, value)) if isinstance(value, (list, tuple)) else set()
+
+
 def plain(value: Any) -> str:
     """Return a Python expression for `value`, which contains no references to a program.
 
@@ -85,12 +94,6 @@ def plain(value: Any) -> str:
         raise NotReplayable(f"{item!r} is not a plain value")
 
     return literal(value, refuse)
-
-
-def string(text: str) -> str:
-    """Return the literal of `text`, in double quotes if that needs no more escapes."""
-    quoted = repr(text)
-    return quoted if '"' in quoted or "\\'" in quoted else f'"{quoted[1:-1]}"'
 
 
 def index(value: Any, leaf: LeafText) -> str:

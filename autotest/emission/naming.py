@@ -20,6 +20,7 @@ import enum
 import itertools
 import re
 
+from autotest.emission import members
 from autotest.program import Call, Captured, Program, captured, refs
 from autotest.program.paths import gradient_of
 from autotest.program.semantics import assigns_items, is_backward, is_class, makes_optimizer, pushes_gradients
@@ -116,22 +117,17 @@ def observables(program: Program) -> list[tuple[str, str]]:
     return found
 
 
-def expression(name: str, own: dict[int, str]) -> str:
-    """Return the Python expression for an observed `name` such as ``m2.0.weight.grad`` or ``v3[1]``.
-
-    A number in a module's path is the index of a child in its container, and becomes an index in the expression.
-
-    Args:
-        name: the observed name.
-        own: the names of the program, as `names` returns them.
+def expression(name: str, program: Program) -> str:
+    """Return the Python expression for an observed `name` of `program` such as ``m2.0.weight.grad`` or ``v3[1]``.
 
     Raises:
         ValueError: the name does not begin with a name of the program, or is no expression.
     """
+    slots = {own: slot for slot, own in names(program).items()}
     head = re.match(r"[a-z]+\d+", name)
-    if head is None or head.group() not in own.values():
-        raise ValueError(f"observed name {name!r}: expected it to begin with one of {', '.join(own.values()) or '-'}")
-    text = head.group() + _indexed(name[head.end() :])
+    if head is None or head.group() not in slots:
+        raise ValueError(f"observed name {name!r}: expected it to begin with one of {', '.join(slots) or '-'}")
+    text = members.inside(head.group(), name[head.end() :], slots[head.group()], members.holders(program))
     try:
         ast.parse(text, mode="eval")
     except SyntaxError:
@@ -141,19 +137,13 @@ def expression(name: str, own: dict[int, str]) -> str:
 
 def path(owner: str, name: str) -> str:
     """Return the Python expression for the member `name` of module `owner`, such as ``m2`` and ``0.weight``."""
-    return owner + _indexed(f".{name}")
+    return members.inside(owner, f".{name}")
 
 
-def _indexed(steps: str) -> str:
-    """Return `steps` with numbers written as indices, except numbers in the keys of a dict."""
-    parts = re.split(r"""(\['[^']*'\]|\["[^"]*"\])""", steps)
-    return "".join(part if at % 2 else re.sub(r"\.(\d+)(?=[.\[]|$)", r"[\1]", part) for at, part in enumerate(parts))
-
-
-def is_observable(name: str, own: dict[int, str]) -> bool:
+def is_observable(name: str, program: Program) -> bool:
     """Whether `expression` accepts `name`."""
     try:
-        expression(name, own)
+        expression(name, program)
     except ValueError:
         return False
     return True
@@ -161,5 +151,5 @@ def is_observable(name: str, own: dict[int, str]) -> bool:
 
 def root(text: str) -> str:
     """Return the program's name at the start of an observed name or expression."""
-    head = re.match(r"[a-z]+\d+", text)
-    return head.group() if head else text
+    head = re.match(r"(?:getattr\()*([a-z]+\d+)", text)
+    return head[1] if head else text

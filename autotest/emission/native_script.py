@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import compact, naming
+from autotest.emission.closeness import closeness_of
 from autotest.emission.script_subject import docstring, quotable
 from autotest.program import Program
-from autotest.program.dtypes import is_differentiable
 
 
 class NativeCode(NamedTuple):
@@ -47,8 +47,11 @@ _FACTS = {
 }
 
 #: Source of a function that reads a value: a lazy value is computed only when it is read, and may raise only then.
+#: JSON has no complex numbers, so these become their parts.
 _READ = """\
 def read(value):
+    if isinstance(value, complex):
+        return {"parts": [value.real, value.imag]}
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 """
@@ -63,6 +66,9 @@ if sys.argv[1:] == ["child"]:
         print(json.dumps({{"raises": f"{{type(error).__name__}}: {{error}}"}}))
     sys.exit()
 
+def restored(found):
+    return complex(*found["parts"]) if "parts" in found else found
+
 def elsewhere():
     # The result of {actual} in {place}.
     run = subprocess.run([{python}, __file__, "child"], stdout=subprocess.PIPE, text=True)
@@ -70,7 +76,7 @@ def elsewhere():
         raise RuntimeError(f"ends by signal {{-run.returncode}}")
     if run.returncode:
         sys.exit(print("cannot tell:", run.stdout.strip()) or 2)
-    came = json.loads(run.stdout.strip().splitlines()[-1])
+    came = json.loads(run.stdout.strip().splitlines()[-1], object_hook=restored)
     if "raises" in came:
         raise RuntimeError(came["raises"])
     return came["gives"]
@@ -90,9 +96,10 @@ _VALUES = """\
 try:
     expected = {expected}()
     actual = {actual}()
+    same = {same}
 except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
-if {same}:
+if same:
     sys.exit(print("same"))
 print(" ".join(f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())[:1000])
 sys.exit(1)
@@ -129,7 +136,7 @@ def script(
     fact = _FACTS.get(asked.symptom)
     if fact is None or program.undefined or (asked.symptom in ("value", "gradient") and asked.statistics is None):
         return None
-    expression = naming.expression(asked.name, naming.names(program))
+    expression = naming.expression(asked.name, program)
     found = compact.function_body(program, "torch", expression, fact.format(expression), large=True)
     if found is None:
         return None
@@ -154,6 +161,7 @@ def script(
         child = _OTHER.format(python=repr(asked.python), candidate=names["candidate"]) + child
     check = _REFUSES if asked.symptom in ("exception", "crash") else _VALUES
     refuses = check is _REFUSES
+    definition, same = _same(asked)
     modules = {"sys", *found.modules, *(("json", "subprocess") if in_child else ("json",) if refuses else ())}
     return "\n".join(
         [
@@ -163,7 +171,7 @@ def script(
             "",
             *found.definitions(),
             *functions,
-            (_READ if in_child or refuses else "") + child + check.format(same=_same(asked), **names),
+            definition + (_READ if in_child or refuses else "") + child + check.format(same=same, **names),
         ]
     )
 
@@ -182,14 +190,13 @@ def _word(imports: str) -> str:
     return imports.splitlines()[0].split()[-1].replace(".", "_")
 
 
-def _same(asked: ScriptRequest) -> str:
+def _same(asked: ScriptRequest) -> tuple[str, str]:
+    """Return the condition under which a script finds no difference, after the definition that the condition needs."""
     found = asked.statistics
     if asked.symptom not in ("value", "gradient") or found is None:
-        return "expected == actual"
-    close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
-    plain = "np.array_equal(expected, actual)"
-    floating = is_differentiable(found.dtype)
-    return f"np.shape(expected) == np.shape(actual) and {close if floating else plain}"
+        return "", "expected == actual"
+    closeness = closeness_of(found)
+    return closeness.definition, f"np.shape(expected) == np.shape(actual) and {closeness.whole}"
 
 
 __all__ = ["NativeCode", "ScriptRequest", "script", "without_place"]

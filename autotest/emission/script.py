@@ -10,6 +10,7 @@ from autotest.emission import checker, forked, literals, naming
 from autotest.emission.checker import ONCE, Criterion, Runs
 from autotest.emission.code import Printer, indented
 from autotest.emission.naming import Role
+from autotest.emission.quoting import string
 from autotest.emission.script_subject import Script, ScriptSubject, imported_once, quotable
 from autotest.program import Program
 from autotest.program.paths import is_gradient
@@ -131,7 +132,7 @@ def _observed(program: Program, wanted: Sequence[str] | None) -> list[tuple[str,
     if wanted is None:
         chosen = naming.observables(program)
     else:
-        chosen = [(name, naming.expression(name, own)) for name in dict.fromkeys(wanted)]
+        chosen = [(name, naming.expression(name, program)) for name in dict.fromkeys(wanted)]
     found: list[tuple[str, str]] = []
     for name, expression in chosen:
         if expression in undefined:
@@ -146,11 +147,17 @@ def _observed(program: Program, wanted: Sequence[str] | None) -> list[tuple[str,
 
 def _returned(pairs: Sequence[tuple[str, str]], depth: int) -> list[str]:
     indent = "    " * depth
-    items = [f"{literals.string(name)}: {expression}" for name, expression in pairs]
+    items = [f"{string(name)}: {expression}" for name, expression in pairs]
     line = f"{indent}return {{{', '.join(items)}}}"
     if len(line) <= 96:
         return [line]
-    text = textwrap.fill(", ".join(item.replace(" ", "\0") for item in items) + ",", 92 - len(indent))
+    # Names are texts: a line may only end after an item.
+    text = textwrap.fill(
+        ", ".join(item.replace(" ", "\0") for item in items) + ",",
+        92 - len(indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     rows = [f"{indent}    {row}" for row in text.replace("\0", " ").split("\n")]
     return [f"{indent}return {{", *rows, f"{indent}}}"]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import runpy
 import socket
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from autotest.base.errors import StoreUnwritable
+from autotest.emission.script_output import differences, raised_instead, runs_that_died
 from autotest.processes.client import Process, Server, ServerLost
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
@@ -22,17 +25,21 @@ from autotest.storage.keeping import keep
 
 #: Seconds for one script. A script may import both frameworks again, to crash in a process of its own.
 _LONGEST: Final = 120.0
+#: Number of characters of a script's output that are kept.
+_MOST: Final = 10_000
 
 
 def run_script(connection: Connection, server: socket.socket, path: str) -> None:
-    """Run one script as the interpreter would, and send its exit status."""
+    """Run one script as the interpreter would, and send its exit status and its output."""
     sys.argv = [path]
     status: object = 0
+    printed = io.StringIO()
     try:
-        runpy.run_path(path, run_name="__main__")
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(path, run_name="__main__")
     except SystemExit as error:
         status = error.code
-    connection.send(status if isinstance(status, int) else 0 if status is None else 2)
+    connection.send((status if isinstance(status, int) else 0 if status is None else 2, printed.getvalue()[-_MOST:]))
 
 
 def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds: float) -> None:
@@ -59,7 +66,7 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
                     running[finding.number] = finding, server.process(run_script, str(path)), time.monotonic()
                 wait([process.connection for _, process, _ in running.values()], timeout=0.5)
                 for number, (finding, process, began) in list(running.items()):
-                    verified = _said(process, time.monotonic() - began)
+                    verified = _said(finding, process, time.monotonic() - began)
                     if verified is not None:
                         finding.verified = verified
                         process.close()
@@ -69,16 +76,22 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
                 process.close()
 
 
-def _said(process: Process, seconds: float) -> Verification | None:
-    """Return the outcome of a script; None while it runs."""
+def _said(finding: SweepFinding, process: Process, seconds: float) -> Verification | None:
+    """Return the outcome of the script of `finding`; None while it runs."""
     if process.connection.poll():
         try:
-            status = process.connection.recv()
+            status, output = process.connection.recv()
         except (EOFError, OSError):
             return Verification(State.UNCLEAR, "the script ended its process")
-        if status == 1:
-            return Verification(State.VERIFIED)
-        return Verification(State.MISSED) if status == 0 else Verification(State.UNCLEAR, f"exit status {status}")
+        if status == 0:
+            return Verification(State.MISSED)
+        # A script also exits with 1 if the candidate raises where the finding is another difference.
+        other = raised_instead(output, finding.finding) if finding.finding is not None else ""
+        if status == 1 and other:
+            return Verification(State.MISSED, f"the script shows something else: {other[:200]}")
+        if status == 1 and any(differences(output)):
+            return Verification(State.VERIFIED, runs_that_died(output))
+        return Verification(State.UNCLEAR, f"exit status {status}")
     try:
         ended = process.status() is not None
     except ServerLost:

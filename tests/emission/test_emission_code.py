@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -210,3 +211,12 @@ def test_captured_arrays_outside_of_tensors_are_written_too():
     )
     assert program_text(program) == 'torch.from_numpy(array((2,), "float32"))'
     assert "torch.from_numpy(A0)" in body(program)
+
+
+@pytest.mark.parametrize("operand", [OrderedDict(a=1), [OrderedDict(a=1)], {"k": (2, OrderedDict(a=1))}])
+def test_an_ordered_dict_is_imported_at_any_depth(build, operand):
+    build.function("made", operand)
+    build.call("getattr", "shape", build.function("made", kept=operand))
+    text = reproducer(ScriptSubject(build.program(), (TORCH, TORCH), "t", ()), Criterion())
+    assert text.count('collections.OrderedDict({"a": 1})') == 2
+    assert "import collections\n" in text

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autotest.comparison.elementwise import differing, statistics
-from autotest.emission import compact, forked
+from autotest.emission import compact, forked, hidden_differences
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.script import Criterion, reproducer
 from autotest.emission.script_subject import ScriptSubject
@@ -54,6 +54,28 @@ def test_one_tensor(tmp_path, program, found, fault, status, output):
     assert done[0] == status
     assert done[1].startswith(output)
     assert done[1].count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda about, found: compact.differing_tensor(about, "v1", found),
+        lambda about, found: compact.differing_plain(about, "v2"),
+        lambda about, found: compact.differing_fact(about, "v1", "shape"),
+    ],
+    ids=["tensor", "plain", "fact"],
+)
+def test_a_candidate_that_raises_now_is_told_and_is_no_traceback(tmp_path, build, found, written):
+    build.function("numel", build.function("relu", build.tensor([1.0])))
+    text = written(ScriptSubject(build.program(), toys(tmp_path, "toy", "raises"), "relu", []), found)
+
+    assert run(tmp_path, text) == (1, "DIFFERS: raises raises RuntimeError: no such kernel\n")
+
+
+def test_a_repeated_program_that_raises_tells_nothing(tmp_path, program):
+    about = ScriptSubject(program, toys(tmp_path, "toy", "raises"), "relu", [])
+
+    assert run(tmp_path, hidden_differences.nondeterministic(about, "v1")) == (2, "cannot tell: no such kernel\n")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
@@ -181,7 +203,7 @@ def test_complex_numbers_of_which_each_part_may_be_no_number(tmp_path, build, fa
         ScriptSubject(build.program(), toys(tmp_path, "toy", fault), "turned", []), "v1", found
     )
 
-    assert len(text.splitlines()) < 25
+    assert len(text.splitlines()) < 35
     status, said = run(tmp_path, text)
     assert status == (output != "same\n")
     assert said.startswith(output)

@@ -40,6 +40,12 @@ def test_observables_are_inputs_with_their_gradients_and_results(relu_gradient):
     assert observables(relu_gradient) == [("x0", "x0"), ("x0.grad", "x0.grad"), ("v1", "v1")]
 
 
+def with_a_network(build):
+    """Return a program whose slot 2 is a Sequential that holds another."""
+    build.function("nn.Sequential", build.function("nn.Sequential", build.function("nn.Linear", 2, 2)))
+    return build.program()
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -47,18 +53,19 @@ def test_observables_are_inputs_with_their_gradients_and_results(relu_gradient):
         ("m2.0.weight", "m2[0].weight"),
         ("m2.block.12.bias.grad", "m2.block[12].bias.grad"),
         ("m2[1]", "m2[1]"),
+        ("m2.weight.stride()", "m2.weight.stride()"),
         ('m2["key"][0]', 'm2["key"][0]'),
         ("m2['body.0.weight'].0", "m2['body.0.weight'][0]"),
     ],
 )
-def test_observed_names_become_expressions(name, text):
-    assert expression(name, {2: "m2"}) == text
+def test_observed_names_become_expressions(build, name, text):
+    assert expression(name, with_a_network(build)) == text
 
 
 @pytest.mark.parametrize("name", ["m3.weight", "relu", "m2..grad", "m2)"])
-def test_a_name_that_is_none_of_the_program_is_refused(name):
+def test_a_name_that_is_none_of_the_program_is_refused(build, name):
     with pytest.raises(ValueError, match="observed name"):
-        expression(name, {2: "m2"})
+        expression(name, with_a_network(build))
 
 
 def test_an_empty_program_has_no_names():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
@@ -158,6 +159,32 @@ def test_the_script_stands_alone(tmp_path, python, terms, symptom, status, says)
     command = [sys.executable, tmp_path / "repro.py"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (ended.returncode, says in ended.stdout) == (status, True), ended.stdout + ended.stderr
+
+
+COMPLEX = SIMPLE.calls[0], SIMPLE.calls[1]._replace(target="turned")
+#: What the other framework gives for ``x * 1j``, and whether that differs.
+TURNED = [("", False), (" + 0.5", True), (" + complex(0, other.nan)", True)]
+
+
+@pytest.mark.parametrize("child", [{"dies": True}, {"python": sys.executable}], ids=["dies", "elsewhere"])
+@pytest.mark.parametrize(("more", "differs"), TURNED)
+def test_complex_numbers_come_out_of_another_process(tmp_path, child, more, differs):
+    (tmp_path / "torch.py").write_text(TORCH_OF_A_FEW_LINES + "def turned(x): return x * 1j\n")
+    found = asked().statistics
+    terms = RIGHT._replace(lines=(f"v1 = other.arange(1.0, 7.0).reshape(2, 3) * 1j{more}",))
+    request = asked(statistics=dataclasses.replace(found, dtype="complex64"), **child)
+    (tmp_path / "repro.py").write_text(script(Program(COMPLEX, SIMPLE.arrays), "torch", "other", terms, request))
+    ended = subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout[:8]) == (int(differs), "DIFFERS:" if differs else "same\n"), ended.stderr
+
+
+@pytest.mark.usefixtures("few_lines")
+def test_values_that_cannot_be_compared_tell_nothing(tmp_path):
+    terms = RIGHT._replace(lines=("v1 = other.array([['word'] * 3] * 2)",))
+    (tmp_path / "repro.py").write_text(script(SIMPLE, "torch", "other", terms, asked()))
+    ended = subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (2, "")
+    assert ended.stdout.startswith("cannot tell: ")
 
 
 def test_torch_of_another_interpreter_runs_the_same_function(tmp_path):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from autotest.comparison import Mismatch
 from autotest.diagnosis.verification import verify
 from autotest.emission.script_output import differences, runs_that_died, shows
+from autotest.processes.client import Server
 from autotest.results.finding import Finding
+from autotest.results.sweep_findings import SweepFinding
 from autotest.results.verification import State
+from autotest.sweeping import verifying
 
 
 def finding(symptom, message="", name="v1"):
@@ -63,3 +68,31 @@ def test_a_script_whose_candidate_raises_verifies_no_finding_about_values():
     assert found.state is State.MISSED
     assert found.detail == "the script shows something else: oneflow raises RuntimeError: no grad_fn"
     assert verify(script, finding=finding("exception", "relu: oneflow raised RuntimeError")).holds
+
+
+#: Scripts of a sweep's finding about a gradient, and how each is verified.
+SCRIPTS = [
+    ("print('DIFFERS: torch gives 1.0, oneflow 2.0'); sys.exit(1)", State.VERIFIED, ""),
+    ("print('same')", State.MISSED, ""),
+    (
+        "print('DIFFERS: oneflow raises RuntimeError: no grad_fn'); sys.exit(1)",
+        State.MISSED,
+        "the script shows something else: oneflow raises RuntimeError: no grad_fn",
+    ),
+    ("1 / 0", State.UNCLEAR, "the script ended its process"),
+    ("sys.exit(1)", State.UNCLEAR, "exit status 1"),
+    ("sys.exit(print('cannot tell: no such framework') or 2)", State.UNCLEAR, "exit status 2"),
+    ("sys.exit('words')", State.UNCLEAR, "exit status 2"),
+]
+
+
+def test_a_sweep_verifies_only_scripts_that_show_the_difference_of_their_finding():
+    found = [
+        SweepFinding(at, "relu", "gradient", "", "", "", [], 1, 1, None, script="import sys; " + script)
+        for at, (script, _, _) in enumerate(SCRIPTS)
+    ]
+    for one in found:
+        one.finding = finding("gradient", name="x0.grad")
+    with contextlib.closing(Server((verifying.__name__,), ahead=False)) as server:
+        verifying.verify(found, server, 1, 60.0)
+    assert [(one.verified.state, one.verified.detail) for one in found] == [tuple(wanted) for _, *wanted in SCRIPTS]

@@ -65,8 +65,9 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
     names = _names([name for name, free in zip(use.carrying, exempt, strict=True) if not free])
     if use.pushed:
         return (
-            "it ran backward, but no gradient was compared: at the end of the trial no input and no parameter has "
-            "one, and the test returned none"
+            f"it ran backward through {names or _names(use.carrying)}, but no gradient was compared: at the end of the "
+            "trial no input and no parameter has one, and the test returned none. Keep or return them. If these "
+            "arguments have none, write requires_grad=False, or mark the test @skip_grad_check(reason=...)"
         )
     if not auto_backward:
         why = "auto_backward=False, and the test did not call backward"

@@ -339,7 +339,8 @@ def wrap(recorder: Recorder, slot: int) -> Any:
     kind = type(expected)
     reference = recorder.pair.reference
     if kind in reference.tensor_types:
-        return Value(recorder, slot)
+        hooks = recorder.modules.gradient_hooks
+        return Value(recorder, slot if hooks is None else hooks.continued.get(id(expected), slot))
     if kind in _PLAIN:
         if current() is not recorder:
             compare_plain_results(recorder, slot)

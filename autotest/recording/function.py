@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from autotest.base.errors import UsageError
 from autotest.recording.dual import Value, torch
-from autotest.recording.gradient_hooks import Push, PushedGradient, gradient_hooks_of
+from autotest.recording.gradient_hooks import GradientHook, cut_at, gradient_hooks_of, unhooked
+from autotest.recording.push import Push, PushedGradient
 from autotest.recording.recorder import Recorder, current
 
 PATH = "autograd.Function"
@@ -74,15 +75,15 @@ class Function:
         for one in result if several else (result,):
             floating = isinstance(one, Value) and one.is_floating_point()
             if floating and not any(one is other for other in context._constant):
-                # Makes the result a leaf. The part of the graph before it is replaced by this function's backward.
-                cut = one.detach().requires_grad_()
-                hooks.cut.add(id(cut._expected))
-                made.append(cut)
+                # The part of the graph before the result is replaced by this function's backward.
+                made.append(cut_at(recorder, one))
             else:
                 made.append(one)
-        outputs = [one for one in made if isinstance(one, Value) and id(one._expected) in hooks.cut]
+        results = tuple(unhooked(recorder, one) for one in made)
+        outputs = [one for one in results if isinstance(one, Value) and id(one._expected) in hooks.cut]
         if outputs:
-            hooks.all.append(_Application(cls, context, args, tuple(made), outputs))
+            inputs = [unhooked(recorder, one) for one in args]
+            hooks.all.append(_Application(cls, context, inputs, results, outputs))
         return tuple(made) if several else made[0]
 
 
@@ -92,7 +93,7 @@ def _differentiable(recorder: Recorder, value: Value) -> bool:
 
 
 @dataclasses.dataclass(slots=True)
-class _Application:
+class _Application(GradientHook):
     """One application of a custom function. Each backward that reaches it runs its `backward`."""
 
     function: type[Function]
@@ -107,7 +108,8 @@ class _Application:
 
     @property
     def order_key(self) -> tuple[int, int]:
-        return max(one._slot for one in self.outputs), 0
+        # After the hooks of every output.
+        return min(one._slot for one in self.outputs), 0
 
     def run(self, push: Push) -> Iterable[PushedGradient]:
         given = push.gradients(self.results)
@@ -129,6 +131,9 @@ class _Application:
             )
         rows = zip(self.inputs, gradients, self.context.needs_input_grad, strict=True)
         return [(one, gradient) for one, gradient, needed in rows if needed and gradient is not None]
+
+    def carried(self, recorder: Recorder, slots: Mapping[int, int]) -> None:
+        return None
 
 
 __all__ = ["PATH", "Context", "Function"]

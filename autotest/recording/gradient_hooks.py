@@ -1,20 +1,19 @@
-"""Runs gradient hooks, and the backward of custom autograd functions, before each backward, by recorded calls."""
+"""Runs gradient hooks, and the backward of custom autograd functions, before each backward, by recorded calls.
+
+The graph is cut at each tensor that a hook watches: later calls read a leaf with the same contents. So the gradient
+that a hook returns is itself pushed into the tensor before the cut, and none has to be taken back.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
-from autotest.recording.dual import Value, torch, wrap
-from autotest.recording.reached_inputs import reached_inputs
+from autotest.recording.changed_gradients import leaving, returning
+from autotest.recording.dual import Value, torch
+from autotest.recording.push import Push, PushedGradient, RecorderCall
 from autotest.recording.recorder import Recorder
-
-#: Arguments of ``Recorder.call``: kind, target, positional arguments, keyword arguments, and the owner of a method.
-RecorderCall: TypeAlias = tuple[Any, str, Sequence[Any], Mapping[str, Any], Any]
-#: A tensor, and the cotangent that is pushed into it.
-PushedGradient: TypeAlias = tuple[Value, Value]
 
 #: The calls that push gradients, by kind and target, and the names of their parameters in order.
 _PARAMETERS = {
@@ -26,6 +25,8 @@ _PARAMETERS = {
         "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused",
     ),
 }  # fmt: skip
+_COTANGENTS = ("gradient", "grad_tensors", "grad_variables", "grad_outputs")
+_ROOTS = frozenset((*_COTANGENTS, "tensors", "outputs", "only_inputs"))
 
 
 class GradientHook(Protocol):
@@ -33,14 +34,20 @@ class GradientHook(Protocol):
 
     @property
     def order_key(self) -> tuple[int, int]:
-        """Sort key: hooks run in descending order, the last part of the forward first."""
+        """Sort key: hooks run in descending order, the last part of the forward first, of equals the last one."""
 
     @property
     def tensors(self) -> Sequence[Any]:
         """The tensors whose gradients the hook reads; it may read others, too."""
 
     def run(self, push: Push) -> Iterable[PushedGradient]:
-        """Return what to push in addition, so that the backward continues with the changed gradients."""
+        """Return what to push in addition, so that the backward continues before the cut."""
+
+    def carried(self, recorder: Recorder, slots: Mapping[int, int]) -> GradientHook | None:
+        """Return the same hook for a record that imported its tensor, or None if the record does not need it.
+
+        `slots` contains, by the id of the reference's tensor, the slots of the imported values.
+        """
 
 
 @dataclasses.dataclass(slots=True)
@@ -48,8 +55,10 @@ class GradientHooks:
     """The gradient hooks of one record."""
 
     all: list[GradientHook] = dataclasses.field(default_factory=list)
-    #: ids of tensors that are leaves only because the backward of a custom function continues before them.
+    #: ids of tensors that are leaves only because the graph is cut before them.
     cut: set[int] = dataclasses.field(default_factory=set)
+    #: id of a tensor with hooks -> the slot of the leaf that later calls read instead.
+    continued: dict[int, int] = dataclasses.field(default_factory=dict)
     busy: bool = False
 
     def with_hooks(self, recorder: Recorder, asked: RecorderCall) -> RecorderCall:
@@ -61,25 +70,35 @@ class GradientHooks:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         self.busy = True
         try:
-            asked_for = [one for hook in self.all for one in hook.tensors if _is_leaf(recorder, one)]
-            push = Push(recorder, _roots(recorder, given, owner), asked_for, bool(given.get("create_graph")))
+            asked_for = [one for hook in self.all for one in hook.tensors if is_leaf(recorder, one)]
+            graph, returns = bool(given.get("create_graph")), target == "autograd.grad"
+            roots = _roots(recorder, given, owner)
+            push = Push(recorder, roots, asked_for, create_graph=graph, returns=returns)
             before = len(push.roots)
-            for hook in sorted(self.all, key=lambda one: one.order_key, reverse=True):
+            order = sorted(enumerate(self.all), key=lambda one: (one[1].order_key, one[0]), reverse=True)
+            for _, hook in order:
                 push.add(hook.run(push))
+            pushing = asked if len(push.roots) == before else _pushing(push, target, given)
+            if returns:
+                return returning(push, pushing, _listed(given["inputs"]))
+            return leaving(push, pushing, _listed(given.get("inputs")))
         finally:
             self.busy = False
-        if len(push.roots) == before:
-            return asked
-        outputs, cotangents = (list(side) for side in zip(*push.roots, strict=True))
-        rest = {name: value for name, value in given.items() if name not in _ROOTS}
-        if target == "autograd.grad":
-            inputs = rest.pop("inputs")
-            return "function", target, (outputs, inputs, cotangents), rest, None
-        return "function", "autograd.backward", (outputs, cotangents), rest, None
+
+    def carry_to(self, recorder: Recorder, slots: Mapping[int, int]) -> None:
+        """Put the hooks on tensors into the record of `recorder`, which imported the tensors into `slots`."""
+        carried = [hook.carried(recorder, slots) for hook in self.all]
+        gradient_hooks_of(recorder).all += [hook for hook in carried if hook is not None]
 
 
-_COTANGENTS = ("gradient", "grad_tensors", "grad_variables", "grad_outputs")
-_ROOTS = frozenset((*_COTANGENTS, "tensors", "outputs", "only_inputs"))
+def _pushing(push: Push, target: str, given: Mapping[str, Any]) -> RecorderCall:
+    """Return the call that pushes all roots, with the other arguments `given` to the call of `target`."""
+    outputs, cotangents = (list(side) for side in zip(*push.roots, strict=True))
+    rest = {name: value for name, value in given.items() if name not in _ROOTS}
+    if target == "autograd.grad":
+        inputs = rest.pop("inputs")
+        return "function", target, (outputs, inputs, cotangents), rest, None
+    return "function", "autograd.backward", (outputs, cotangents), rest, None
 
 
 def _roots(recorder: Recorder, given: Mapping[str, Any], owner: Any) -> list[PushedGradient]:
@@ -100,145 +119,8 @@ def _listed(value: Any) -> list[Any]:
     return [*value]
 
 
-class Push:
-    """One backward while hooks run: the tensors, and the cotangents that are pushed into them."""
-
-    def __init__(
-        self, recorder: Recorder, roots: list[PushedGradient], leaves: list[Value], create_graph: bool
-    ) -> None:
-        self._recorder, self.roots, self._leaves, self._create_graph = recorder, roots, leaves, create_graph
-
-    def add(self, roots: Iterable[PushedGradient]) -> None:
-        """Push `roots`, too."""
-        self.roots = [*self.roots, *roots]
-
-    def gradients(self, tensors: Sequence[Any], roots: Sequence[PushedGradient] | None = None) -> list[Any]:
-        """Return the gradients of `tensors` from `roots` (default: all roots), None for a tensor without one."""
-        roots = self.roots if roots is None else roots
-        # OneFlow 0.9.0 keeps the gradient of a leaf that is not requested, and adds it to the next result for that
-        # leaf. So all leaves are requested.
-        unasked = [leaf for leaf in self._leaves if all(one is not leaf for one in tensors)]
-        tensors = [*tensors, *unasked]
-        outputs, cotangents = [one for one, _ in roots], [one for _, one in roots]
-        found: list[Any] = [None] * (len(tensors) - len(unasked))
-        can = [at for at, one in enumerate(tensors) if self.passes(one)]
-        if not can or not roots:
-            return found
-        # OneFlow refuses inputs that the outputs do not depend on, so the reference finds these first.
-        live = [[one._sides()[0] for one in some] for some in (outputs, [tensors[at] for at in can], cotangents)]
-        can = [at for at, reached in zip(can, reached_inputs(self._recorder, *live), strict=True) if reached]
-        if not can:
-            return found
-        named = {"retain_graph": True, **({"create_graph": True} if self._create_graph else {})}
-        given = (outputs, [tensors[at] for at in can], cotangents)
-        taken = Value(self._recorder, self._recorder.call("function", "autograd.grad", given, named))
-        for number, at in enumerate(can):
-            if at >= len(found):
-                break
-            found[at] = wrap(self._recorder, self._recorder.operate("getitem", (taken, number)))
-        return found
-
-    def passes(self, tensor: Any) -> bool:
-        """Return whether a backward continues from `tensor`."""
-        return isinstance(tensor, Value) and self._recorder.pair.reference.can_backpropagate(tensor._expected)
-
-    def quietly(self) -> Any:
-        """Return the context in which hooks run. It records gradients only if a graph of them is requested."""
-        return contextlib.nullcontext() if self._create_graph else torch.no_grad()
-
-
-@dataclasses.dataclass(slots=True)
-class TensorHooks:
-    """Hooks of one tensor: ``hook(gradient)`` returns another gradient, or None."""
-
-    tensor: Value
-    is_leaf: bool
-    hooks: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
-
-    @property
-    def tensors(self) -> Sequence[Any]:
-        return [self.tensor]
-
-    @property
-    def order_key(self) -> tuple[int, int]:
-        # The gradient of a leaf is complete only after all other hooks have run, whatever its slot is.
-        return (-1, 0) if self.is_leaf else (self.tensor._slot, 2)
-
-    def run(self, push: Push) -> Iterable[PushedGradient]:
-        (gradient,) = push.gradients([self.tensor]) if self.hooks else [None]
-        if gradient is None:
-            return []
-        now = gradient
-        with push.quietly():
-            for hook, _ in [*self.hooks.values()]:
-                changed = hook(now)
-                now = now if changed is None else changed
-            return [] if now is gradient else [(self.tensor, now - gradient)]
-
-
-@dataclasses.dataclass(slots=True)
-class ModuleHooks:
-    """Backward hooks around one call of a module.
-
-    `before` hooks get the gradients of the outputs; `after` hooks get those of the inputs and of the outputs.
-    """
-
-    module: Any
-    inputs: Sequence[Any]
-    outputs: Sequence[Value]
-    before: Sequence[Callable[..., Any]]
-    after: Sequence[Callable[..., Any]]
-
-    @property
-    def tensors(self) -> Sequence[Any]:
-        return self.inputs
-
-    @property
-    def order_key(self) -> tuple[int, int]:
-        return max(one._slot for one in self.outputs), 1
-
-    def run(self, push: Push) -> Iterable[PushedGradient]:
-        given = tuple(push.gradients(self.outputs))
-        if all(one is None for one in given):
-            return []
-        added: list[PushedGradient] = []
-        with push.quietly():
-            for hook in self.before:
-                changed = hook(self.module, given)
-                if changed is not None:
-                    new = changed if isinstance(changed, tuple) else (changed,)
-                    added += _differences(push, self.outputs, given, new)
-                    given = new
-        if not self.after:
-            return added
-        pushed = [(one, gradient) for one, gradient in zip(self.outputs, given, strict=True) if gradient is not None]
-        passed = tuple(push.gradients(self.inputs, pushed))
-        with push.quietly():
-            for hook in self.after:
-                changed = hook(self.module, passed, given)
-                if changed is not None:
-                    new = changed if isinstance(changed, tuple) else (changed,)
-                    added += _differences(push, self.inputs, passed, new)
-                    passed = new
-        return added
-
-
-def _differences(
-    push: Push, tensors: Sequence[Any], old: Sequence[Any], new: Sequence[Any]
-) -> Iterator[PushedGradient]:
-    """Yield what to push so that the gradients `old` of `tensors` become `new`; None is no gradient."""
-    for one, before, after in zip(tensors, old, new, strict=True):
-        if after is before:
-            continue
-        if after is None:
-            yield one, -before
-        elif before is not None:
-            yield one, after - before
-        elif push.passes(one):  # torch drops what a hook returns for any other tensor
-            yield one, after
-
-
-def _is_leaf(recorder: Recorder, tensor: Any) -> bool:
+def is_leaf(recorder: Recorder, tensor: Any) -> bool:
+    """Return whether `tensor` requires a gradient and is at the end of the graph, maybe because the graph is cut."""
     reference = recorder.pair.reference
     can = isinstance(tensor, Value) and reference.can_backpropagate(tensor._expected)
     return can and bool(reference.invoke("getattr", "is_leaf", [tensor._expected], {}))
@@ -252,32 +134,16 @@ def gradient_hooks_of(recorder: Recorder) -> GradientHooks:
     return hooks
 
 
-def hooks_on(recorder: Recorder, tensor: Value) -> TensorHooks:
-    """Return the hooks on `tensor`, to which more can be added."""
-    hooks = gradient_hooks_of(recorder)
-    for hook in hooks.all:
-        if isinstance(hook, TensorHooks) and hook.tensor._expected is tensor._expected:
-            return hook
-    tensor._lower(recorder)
-    made = TensorHooks(tensor, _is_leaf(recorder, tensor) and id(tensor._expected) not in hooks.cut)
-    hooks.all.append(made)
-    return made
+def unhooked(recorder: Recorder, value: Any) -> Any:
+    """Return another dual object for the same tensor: a hook that is registered later moves the body's own object."""
+    return Value(recorder, value._lower(recorder)[2].slot) if isinstance(value, Value) else value
 
 
-def tensors_in(value: Any) -> list[Any]:
-    """Return the tensors in the nested arguments or results of a module, in order, with other leaves as they are."""
-    if isinstance(value, (tuple, list)) or (isinstance(value, Value) and isinstance(value._expected, (tuple, list))):
-        return [item for part in value for item in tensors_in(part)]
-    return [value]
+def cut_at(recorder: Recorder, tensor: Value) -> Value:
+    """Return a leaf with the contents of `tensor`. The hook that asks for it pushes gradients into `tensor` itself."""
+    cut: Value = tensor.detach().requires_grad_()
+    gradient_hooks_of(recorder).cut.add(id(cut._expected))
+    return cut
 
 
-__all__ = [
-    "GradientHooks",
-    "ModuleHooks",
-    "Push",
-    "PushedGradient",
-    "TensorHooks",
-    "gradient_hooks_of",
-    "hooks_on",
-    "tensors_in",
-]
+__all__ = ["GradientHook", "GradientHooks", "cut_at", "gradient_hooks_of", "is_leaf", "unhooked"]

@@ -19,6 +19,11 @@ class Hooks:
     before_backward: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
     after_backward: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
 
+    @property
+    def around_backward(self) -> bool:
+        """Whether there is a hook around the module's backward."""
+        return bool(self.before_backward or self.after_backward)
+
     def copied(self) -> Hooks:
         """Return a copy with the same functions, for a copy of the module."""
         return Hooks(dict(self.before), dict(self.after), dict(self.before_backward), dict(self.after_backward))

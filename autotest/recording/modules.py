@@ -9,8 +9,8 @@ from autotest.base.errors import is_test_mistake
 from autotest.frameworks import Framework
 from autotest.program import Operand, Scope
 from autotest.recording.dual import Value, wrap
-from autotest.recording.gradient_hooks import ModuleHooks, gradient_hooks_of, tensors_in
 from autotest.recording.mistakes import calls_by_itself
+from autotest.recording.module_hooks import AroundCall
 from autotest.recording.module_table import Hooks, ModuleTable
 from autotest.recording.recorder import Recorder, current
 
@@ -142,7 +142,7 @@ class Module(Value):
             table.scopes = dict(self._dual_places(Scope(self._dual_name())))
         recorder.scope = table.scopes.get(id(self._expected), scope)
         try:
-            return self._dual_hooked(table.hooks.get(id(self._expected)), args, kwargs)
+            return self._dual_hooked(table.hooks.get(id(self._expected)), scope, args, kwargs)
         finally:
             recorder.scope = scope
             if outermost:
@@ -170,7 +170,7 @@ class Module(Value):
                 inside = [(child, scope.child(key)) for key, child in children(module).items() if child is not None]
                 waiting.extend(reversed(inside))
 
-    def _dual_hooked(self, hooks: Hooks | None, args: Any, kwargs: Any) -> Any:
+    def _dual_hooked(self, hooks: Hooks | None, outside: Scope | None, args: Any, kwargs: Any) -> Any:
         if hooks is None:
             return self._dual_forward(*args, **kwargs)
         for hook, named in [*hooks.before.values()]:
@@ -181,22 +181,14 @@ class Module(Value):
                 args, kwargs = changed
             else:
                 args = changed if isinstance(changed, tuple) else (changed,)
+        around = AroundCall(self._recorder_now(), self, hooks, outside) if hooks.around_backward else None
+        if around is not None:
+            args, kwargs = around.entering(args, kwargs)
         result = self._dual_forward(*args, **kwargs)
         for hook, named in [*hooks.after.values()]:
             changed = hook(self, args, kwargs, result) if named else hook(self, args, result)
             result = result if changed is None else changed
-        self._hook_backward(hooks, (*args, *kwargs.values()), result)
-        return result
-
-    def _hook_backward(self, hooks: Hooks, inputs: tuple[Any, ...], result: Any) -> None:
-        """Register the backward hooks for the gradients of this call."""
-        before = [hook for hook, _ in hooks.before_backward.values()]
-        after = [hook for hook, _ in hooks.after_backward.values()]
-        recorder = self._recorder_now()
-        can = recorder.pair.reference.can_backpropagate
-        outputs = [one for one in tensors_in(result) if isinstance(one, Value) and can(one._expected)]
-        if (before or after) and outputs:
-            gradient_hooks_of(recorder).all.append(ModuleHooks(self, tensors_in(inputs), outputs, before, after))
+        return result if around is None else around.leaving(result)
 
     def _dual_forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module itself. A Sequential calls its children one after the other, as the framework's does."""

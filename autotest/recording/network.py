@@ -12,12 +12,12 @@ from autotest.recording.dual import DualObject, Method, Value
 from autotest.recording.external_values import random_state_before, synchronize_module
 from autotest.recording.function import PATH as FUNCTION
 from autotest.recording.function import Function
-from autotest.recording.gradient_hooks import hooks_on
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.modules import Handle, Module
 from autotest.recording.outside_trials import pair_outside_trials
 from autotest.recording.recorder import Recorder, current, recording
+from autotest.recording.tensor_hooks import hooks_on
 from autotest.results.divergence import Divergence
 
 __tracebackhide__ = is_test_mistake  # as in the recorder

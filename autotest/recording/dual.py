@@ -15,7 +15,7 @@ from autotest.program.dtypes import is_differentiable
 from autotest.recording import mistakes, operators, refusals
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
-from autotest.recording.external_values import import_value, random_state_before, synchronize_module
+from autotest.recording.external_values import import_value, random_state_before, reset_parameters, synchronize_module
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.not_copyable import NotCopyable
 from autotest.recording.outside_trials import compare_plain_results, pair_outside_trials
@@ -239,6 +239,8 @@ class Method(DualObject):
             return Value.of_modules.on_gradient(recorder, owner, *args, **kwargs)
         if self._name == "step" and not args:
             keep_step(recorder, lowered[0], lowered[2])
+        if self._name == "reset_parameters":
+            return _read(recorder, reset_parameters(recorder, lowered))
         return _read(recorder, recorder.method(self._name, lowered, args, kwargs))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,7 @@ def synchronize_module(record: Recorder, slot: int, random_state: bytes) -> None
         slot: the slot of the new module.
         random_state: the reference's before it made the module; empty if all its values count as drawn.
     """
-    reference, candidate = record.pair.reference, record.pair.candidate
-    expected, actual = record.expected[slot], record.actual[slot]
+    reference, expected = record.pair.reference, record.expected[slot]
     if reference.draws(expected):
         record.random_modules.add(id(expected))
     unlike = unlike_state(record, slot)
@@ -42,17 +41,35 @@ def synchronize_module(record: Recorder, slot: int, random_state: bytes) -> None
     fresh = [name for name, value in own.items() if id(value) not in record.synced]
     record.synced.update(id(value) for value in own.values())
     record.held.extend(own.values())
-    if not fresh:
-        return
-    state: dict[str, Array] = {}
+    if fresh:
+        _give_drawn(record, slot, fresh, random_state)
+
+
+def reset_parameters(record: Recorder, owner: tuple[Any, Any, Operand]) -> int:
+    """Call ``reset_parameters`` of both modules, give the candidate's what the reference's drew; return the slot."""
+    reference = record.pair.reference
+    random_state = reference.random_state()
+    slot = record.method("reset_parameters", owner)
+    if isinstance(owner[0], reference.module_types) and type(owner[2]) is Ref:
+        _give_drawn(record, owner[2].slot, [*reference.state(owner[0])], random_state)
+    return slot
+
+
+def _give_drawn(record: Recorder, slot: int, names: Collection[str], random_state: bytes) -> None:
+    """Give the candidate's module in `slot` those of the parameters and buffers called `names` that were drawn.
+
+    `random_state` is the reference's before it set them; empty if all of them count as drawn.
+    """
+    reference, candidate = record.pair.reference, record.pair.candidate
+    own, state = reference.state(record.expected[slot]), dict[str, Array]()
     compared = bool(random_state) and candidate.initialises_modules
     none_drawn = compared and reference.random_state() == random_state
-    for name, value in zip(fresh, reference.values([own[name] for name in fresh]), strict=True):
+    for name, value in zip(names, reference.values([own[name] for name in names]), strict=True):
         if not (none_drawn or (compared and _is_constant(value.data))):
             state[name] = value.as_array()
     if not state:
         return
-    candidate.load_state(actual, state)
+    candidate.load_state(record.actual[slot], state)
     operands = {name: record.capture(array) for name, array in state.items()}
     record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import collections
 
+import numpy as np
 import pytest
 import torch as real
 
 from autotest import random_tensor, torch
+from autotest.comparison import TensorValue
+from autotest.frameworks.torch import TorchFramework
 from autotest.recording.pairing import pair_up
+from autotest.replaying.agreement import results
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import agrees, targets, trial
 
@@ -288,3 +292,36 @@ def test_a_class_of_the_test_has_initial_values_of_its_own():
 
     assert agrees(trial(body))
     assert trial(body, initially("LayerNorm", lambda m: m.weight.fill_(0.5))).mismatches
+
+
+def test_parameters_that_a_module_draws_again_are_the_references():
+    def body():
+        layer = torch.nn.Linear(3, 2)
+        layer.reset_parameters()
+        return layer(x(4, 3))
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    once, again = (results(outcome.program, TorchFramework()) for _ in range(2))
+    tensors = [place for place, value in once.items() if isinstance(value, TensorValue)]
+    assert tensors
+    assert all(np.array_equal(once[place].data, again[place].data) for place in tensors)
+
+
+def test_values_that_a_module_sets_again_are_compared():
+    def body():
+        norm = torch.nn.LayerNorm(3)
+        norm.reset_parameters()
+        return norm(x(4, 3))
+
+    def fault(original):
+        class LayerNorm(original):
+            def reset_parameters(self):
+                super().reset_parameters()
+                with real.no_grad():
+                    self.weight.fill_(0.5)
+
+        return LayerNorm
+
+    assert agrees(trial(body))
+    assert trial(body, FaultyTorch({"nn.LayerNorm": fault})).mismatches

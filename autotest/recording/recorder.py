@@ -98,7 +98,8 @@ class Recorder(LiveRecord):
         #: Names of other tests that the body called, each of which ran its own trials.
         self.other_tests: list[str] = []
         self.records_gradients = pair.reference.records_gradients
-        #: Whether gradients should be recorded, according to the calls of this record.
+        #: Whether gradients should be recorded, according to the calls of this record. Outside of trials, another
+        #: record may contain the `with` statement.
         self.recording_gradients = True
         #: Selects the plain value that the body reads, from the values of both sides.
         self.as_read: Callable[[Any, Any], Any] = _as_the_reference
@@ -156,7 +157,7 @@ class Recorder(LiveRecord):
         self.before_call(self, "reference", call)
         if self.running:
             raise mistakes.called_back(self.running, call.target)
-        if self.records_gradients() is not self.recording_gradients:
+        if self.records_gradients() is not self.recording_gradients and current() is self:
             raise mistakes.gradients_off(call.target, self.pair.reference.name)
         try:
             self.running = call.target  # code of the test that the framework calls back must not make dual calls

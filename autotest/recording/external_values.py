@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from autotest.comparison import Mismatch
@@ -78,9 +78,9 @@ def import_value(record: Record, other: Record, slot: int) -> int:
         kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
         call = record.next_call("tensor", array.dtype, (record.capture(array),), kwargs)
         new = record.write(call, expected, actual)
-        # Gradients that earlier trials accumulated do not belong to this one.
-        record.pair.reference.forget_gradient(expected)
-        record.pair.candidate.forget_gradient(actual)
+        _forget_gradients(record.pair.reference, [expected])
+        _forget_gradients(record.pair.candidate, [actual])
+        _carry_hooks(record, other, {id(expected): new})
     else:
         new = _import_calls(record, other) + slot
         if isinstance(expected, record.pair.reference.module_types):
@@ -106,7 +106,14 @@ def _import_calls(record: Record, other: Record) -> int:
         args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
         record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
     record.imported[id(other)] = offset
+    _carry_hooks(record, other, {id(value): offset + slot for slot, value in enumerate(other.expected)})
     return offset
+
+
+def _carry_hooks(record: Record, other: Record, slots: Mapping[int, int]) -> None:
+    """Let the hooks on gradients of tensors of `other` run in `record`, too; `slots` is by id of the tensor."""
+    if other.modules.gradient_hooks is not None:
+        other.modules.gradient_hooks.carry_to(record, slots)
 
 
 def _import_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
@@ -120,5 +127,12 @@ def _import_state(record: Record, slot: int, expected: Any, actual: Any) -> None
         operands = {name: record.capture(array) for name, array in arrays.items()}
         record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
     for side, tensors in ((reference, parameters), (candidate, candidate.parameters(actual))):
-        for tensor in tensors.values():
+        _forget_gradients(side, tensors.values())
+
+
+def _forget_gradients(side: Framework, tensors: Iterable[Any]) -> None:
+    """Clear the gradients that earlier trials accumulated, which do not belong to this one."""
+    for tensor in tensors:
+        # OneFlow 0.9.0 cannot differentiate by a parameter whose `grad` was assigned before its first use.
+        if side.holds_gradient(tensor) and side.gradient(tensor) is not None:
             side.forget_gradient(tensor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Framework
 from autotest.frameworks.states import difference
 from autotest.program import Array, Captured, Operand, Ref, map_operand
+from autotest.recording.drawn_result import Mask
 from autotest.recording.record import Record
 from autotest.recording.recorder import Recorder
 
@@ -78,6 +80,8 @@ def import_value(record: Record, other: Record, slot: int) -> int:
         kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
         call = record.next_call("tensor", array.dtype, (record.capture(array),), kwargs)
         new = record.write(call, expected, actual)
+        if other.is_undefined(slot):
+            _share_contents(record, new, array)
         _forget_gradients(record.pair.reference, [expected])
         _forget_gradients(record.pair.candidate, [actual])
         _carry_hooks(record, other, {id(expected): new})
@@ -87,6 +91,17 @@ def import_value(record: Record, other: Record, slot: int) -> int:
             _import_state(record, new, expected, actual)
     record.imported[id(expected)] = new
     return new
+
+
+def _share_contents(record: Record, slot: int, array: Array) -> None:
+    """Give the candidate's tensor in `slot` the contents `array` of the reference's, because each side has its own."""
+    candidate, actual = record.pair.candidate, record.actual[slot]
+    if not isinstance(actual, candidate.tensor_types):
+        return
+    try:
+        candidate.overwrite(actual, array)
+    except Exception:  # noqa: BLE001 - for example elements that share memory
+        record.mark_undefined(slot, record.expected[slot])
 
 
 def _import_calls(record: Record, other: Record) -> int:
@@ -106,8 +121,21 @@ def _import_calls(record: Record, other: Record) -> int:
         args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
         record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
     record.imported[id(other)] = offset
+    _import_undefined(record, other, offset)
     _carry_hooks(record, other, {id(value): offset + slot for slot, value in enumerate(other.expected)})
     return offset
+
+
+def _import_undefined(record: Record, other: Record, offset: int) -> None:
+    """Mark as undefined in `record` what is so in `other`, whose calls were imported with slots moved by `offset`."""
+    record.undefined |= other.undefined
+    record.undefined_slots.update(slot + offset for slot in other.undefined_slots)
+    record.held.extend(other.held)
+    for slot, drawn in other.drawn.items():
+        moved = drawn
+        if isinstance(drawn, Mask):
+            moved = dataclasses.replace(drawn, operand=Ref(drawn.operand.slot + offset))
+        record.drawn[slot + offset] = moved
 
 
 def _carry_hooks(record: Record, other: Record, slots: Mapping[int, int]) -> None:

@@ -325,7 +325,8 @@ class Recorder(LiveRecord):
     def _copy_contents(self, slot: int, contents: KnownContents) -> None:
         """Copy random numbers that are data from the reference to the candidate; mark undefined contents as such."""
         expected, actual = self.expected[slot], self.actual[slot]
-        if contents is KnownContents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
+        holds = isinstance(expected, (tuple, list)) or isinstance(expected, self.pair.reference.tensor_types)
+        if contents is KnownContents.DEFINED or not holds:
             return
         if contents is KnownContents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
             self.mark_drawn(self.calls[slot])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from autotest.program.calls import Program
 
@@ -31,6 +31,8 @@ _DRAWING_IN_PLACE = frozenset(
         *("normal_", "uniform_", "bernoulli_", "random_", "exponential_", "geometric_", "cauchy_", "log_normal_"),
         *("trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_"),
         *("orthogonal_", "sparse_"),
+        # The deprecated names in `torch.nn.init` write in place, too.
+        *("uniform", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal"),
     )
 )
 #: Functions that draw random numbers inside a computation, whatever their arguments.
@@ -41,6 +43,10 @@ _ALWAYS_DRAWING = frozenset(
         "fractional_max_pool2d",
         "fractional_max_pool3d",
         "fractional_max_pool2d_with_indices",
+        "fractional_max_pool3d_with_indices",
+        # They multiply by a random matrix.
+        "svd_lowrank",
+        "pca_lowrank",
     )
 )
 _UNINITIALISED = frozenset(("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"))
@@ -51,17 +57,45 @@ _CONSTRUCTORS = frozenset(
         *("ByteTensor", "CharTensor", "BoolTensor", "new"),
     )
 )
-#: Functions that drop or replace random elements while training -> position of the argument `training`, and its default
-#: in `torch.nn.functional`. The forms below `torch` call it `train` and have no default.
+
+
+class _Argument(NamedTuple):
+    """An argument of a function: its name, its position, and the value that it has if it is left out."""
+
+    name: str
+    position: int
+    default: Any
+
+    def of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        given = args[self.position] if len(args) > self.position else self.default
+        return kwargs.get(self.name, given)
+
+
+class _Masking(NamedTuple):
+    """When a function drops or replaces random elements: while `training`, unless `probability` drops none or all.
+
+    None for an argument that the function does not have.
+    """
+
+    training: _Argument | None
+    probability: _Argument | None
+
+
+def _dropout(training: bool) -> _Masking:
+    return _Masking(_Argument("training", 2, training), _Argument("p", 1, 0.5))
+
+
+#: Functions that drop or replace random elements, with the defaults of `torch.nn.functional`. The forms below `torch`
+#: have no default for `training`, which they call `train`.
 _MASKING = {
-    "dropout": (2, True),
-    "dropout1d": (2, True),
-    "dropout2d": (2, True),
-    "dropout3d": (2, True),
-    "alpha_dropout": (2, False),
-    "feature_alpha_dropout": (2, False),
-    "feature_dropout": (2, True),
-    "rrelu": (3, False),
+    **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout"), _dropout(training=True)),
+    **dict.fromkeys(("dropout_", "feature_dropout_"), _dropout(training=True)),
+    **dict.fromkeys(("alpha_dropout", "feature_alpha_dropout"), _dropout(training=False)),
+    **dict.fromkeys(("alpha_dropout_", "feature_alpha_dropout_"), _dropout(training=False)),
+    "native_dropout": _dropout(training=True),
+    **dict.fromkeys(("rrelu", "rrelu_"), _Masking(_Argument("training", 3, False), None)),
+    "scaled_dot_product_attention": _Masking(None, _Argument("dropout_p", 4, 0.0)),
+    "multi_head_attention_forward": _Masking(_Argument("training", 13, True), _Argument("dropout_p", 10, 0.0)),
 }
 #: Calls that overwrite all contents of a tensor, independently of its old contents.
 FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
@@ -83,12 +117,12 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         sizes = bool(args) and all(type(item) is int for item in args)
         return KnownContents.UNDEFINED if sizes else KnownContents.DEFINED
     if name in _MASKING:
-        position, default = _MASKING[name]
-        given = args[position] if len(args) > position else default
-        training = kwargs.get("training", kwargs.get("train", given))
-        probability = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
-        idle = name != "rrelu" and probability in (0, 1)  # It drops no elements, or all.
-        return KnownContents.UNDEFINED if training and not idle else KnownContents.DEFINED
+        training, probability = _MASKING[name]
+        idle = probability is not None and probability.of(args, kwargs) in (0, 1)  # It drops no elements, or all.
+        drops = training is None or kwargs.get("train", training.of(args, kwargs))
+        if name == "native_dropout" and drops is None:  # its default
+            drops = True
+        return KnownContents.UNDEFINED if drops and not idle else KnownContents.DEFINED
     return KnownContents.DEFINED
 
 

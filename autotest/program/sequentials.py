@@ -16,6 +16,7 @@ _CHANGING = frozenset(
     (
         *("append", "insert", "extend", "pop", "add_module", "register_module", "setattr", "setitem", "delitem"),
         *("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"),
+        *("register_full_backward_pre_hook", "register_backward_hook"),
     )
 )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.states import difference
 from autotest.program import Array, Captured, Operand, Ref, map_operand
+from autotest.recording.drawn_result import Mask
 from autotest.recording.record import Record
 from autotest.recording.recorder import Recorder
 
@@ -120,15 +122,28 @@ def import_value(record: Record, other: Record, slot: int) -> int:
         kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
         call = record.next_call("tensor", array.dtype, (record.capture(array),), kwargs)
         new = record.write(call, expected, actual)
-        # Gradients that earlier trials accumulated do not belong to this one.
-        record.pair.reference.forget_gradient(expected)
-        record.pair.candidate.forget_gradient(actual)
+        if other.is_undefined(slot):
+            _share_contents(record, new, array)
+        _forget_gradients(record.pair.reference, [expected])
+        _forget_gradients(record.pair.candidate, [actual])
+        _carry_hooks(record, other, {id(expected): new})
     else:
         new = _import_calls(record, other) + slot
         if isinstance(expected, record.pair.reference.module_types):
             _import_state(record, new, expected, actual)
     record.imported[id(expected)] = new
     return new
+
+
+def _share_contents(record: Record, slot: int, array: Array) -> None:
+    """Give the candidate's tensor in `slot` the contents `array` of the reference's, because each side has its own."""
+    candidate, actual = record.pair.candidate, record.actual[slot]
+    if not isinstance(actual, candidate.tensor_types):
+        return
+    try:
+        candidate.overwrite(actual, array)
+    except Exception:  # noqa: BLE001 - for example elements that share memory
+        record.mark_undefined(slot, record.expected[slot])
 
 
 def _import_calls(record: Record, other: Record) -> int:
@@ -148,7 +163,27 @@ def _import_calls(record: Record, other: Record) -> int:
         args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
         record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
     record.imported[id(other)] = offset
+    _import_undefined(record, other, offset)
+    _carry_hooks(record, other, {id(value): offset + slot for slot, value in enumerate(other.expected)})
     return offset
+
+
+def _import_undefined(record: Record, other: Record, offset: int) -> None:
+    """Mark as undefined in `record` what is so in `other`, whose calls were imported with slots moved by `offset`."""
+    record.undefined |= other.undefined
+    record.undefined_slots.update(slot + offset for slot in other.undefined_slots)
+    record.held.extend(other.held)
+    for slot, drawn in other.drawn.items():
+        moved = drawn
+        if isinstance(drawn, Mask):
+            moved = dataclasses.replace(drawn, operand=Ref(drawn.operand.slot + offset))
+        record.drawn[slot + offset] = moved
+
+
+def _carry_hooks(record: Record, other: Record, slots: Mapping[int, int]) -> None:
+    """Let the hooks on gradients of tensors of `other` run in `record`, too; `slots` is by id of the tensor."""
+    if other.modules.gradient_hooks is not None:
+        other.modules.gradient_hooks.carry_to(record, slots)
 
 
 def _import_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
@@ -162,5 +197,12 @@ def _import_state(record: Record, slot: int, expected: Any, actual: Any) -> None
         operands = {name: record.capture(array) for name, array in arrays.items()}
         record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
     for side, tensors in ((reference, parameters), (candidate, candidate.parameters(actual))):
-        for tensor in tensors.values():
+        _forget_gradients(side, tensors.values())
+
+
+def _forget_gradients(side: Framework, tensors: Iterable[Any]) -> None:
+    """Clear the gradients that earlier trials accumulated, which do not belong to this one."""
+    for tensor in tensors:
+        # OneFlow 0.9.0 cannot differentiate by a parameter whose `grad` was assigned before its first use.
+        if side.holds_gradient(tensor) and side.gradient(tensor) is not None:
             side.forget_gradient(tensor)

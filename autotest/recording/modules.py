@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autotest.base.errors import is_test_mistake
+from autotest.base.errors import UsageError, is_test_mistake
 from autotest.frameworks import Framework
 from autotest.program import Operand, Scope
 from autotest.recording.dual import Value, wrap
@@ -256,6 +256,11 @@ class Module(Value):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> Handle:
         """Call `hook` with dual objects after each call of this module. It may return another result."""
+        if always_call:
+            raise UsageError(
+                "register_forward_hook(always_call=True): a call that raises ends the trial, so no hook runs after "
+                "it. Omit always_call"
+            )
         return Handle(self._dual_hooks().after, hook, with_kwargs, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:

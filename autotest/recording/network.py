@@ -35,6 +35,7 @@ class _Built(type):
         if current() is not None:
             return super().__call__(*args, **kwargs)
         recorder = Recorder(pair_outside_trials())
+        recorder.recording_gradients = recorder.records_gradients()
         try:
             with recording(recorder):
                 return super().__call__(*args, **kwargs)

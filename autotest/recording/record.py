@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from autotest.comparison import Mismatch, Stage
 from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair, files
 from autotest.program import Array, Call, CallKind, Captured, File, Operand, Program, Ref, Scope, leaves, refs
+from autotest.program.randomness import KnownContents
 from autotest.program.semantics import (
     assigns_items,
     clips_gradients,
@@ -168,6 +170,20 @@ class Record:
         """Mark the result of `call`, the last one, which drew random numbers for it, as undefined."""
         self.drawn[call.slot] = drawn_by(call, self.expected, self.pair.reference)
         self.mark_undefined(call.slot, self.expected[call.slot])
+
+    def _copy_contents(self, slot: int, contents: KnownContents) -> None:
+        """Copy random numbers that are data from the reference to the candidate; mark undefined contents as such."""
+        expected, actual, reference = self.expected[slot], self.actual[slot], self.pair.reference
+        if contents is KnownContents.DEFINED or not isinstance(expected, (tuple, list, reference.tensor_types)):
+            return
+        if contents is KnownContents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
+            self.mark_drawn(self.calls[slot])
+            return
+        array = reference.values([expected])[0].as_array()
+        with contextlib.suppress(Exception):  # a different shape or dtype is reported by the comparison
+            self.pair.candidate.overwrite(actual, array)
+        note = f"drawn by {reference.name}"
+        self.write(self.next_call("overwrite", "", (Ref(slot), self.capture(array)), {}, note), None, None)
 
     def mark_undefined(self, slot: int, value: Any) -> None:
         """Mark `value`, the result of call `slot`, and its items as undefined."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -15,7 +14,6 @@ from autotest.comparison.rejection import Rejection, is_mistake
 from autotest.frameworks import ABSENT, Pair
 from autotest.frameworks.pair import Both
 from autotest.program import Array, Call, CallKind, Operand, Ref, operator_of, randomness
-from autotest.program.randomness import KnownContents
 from autotest.program.semantics import is_class, is_module_call
 from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.call_observer import current_observer
@@ -98,7 +96,8 @@ class Recorder(LiveRecord):
         #: Names of other tests that the body called, each of which ran its own trials.
         self.other_tests: list[str] = []
         self.records_gradients = pair.reference.records_gradients
-        #: Whether gradients should be recorded, according to the calls of this record.
+        #: Whether gradients should be recorded, according to the calls of this record. Outside of trials, another
+        #: record may contain the `with` statement.
         self.recording_gradients = True
         #: Selects the plain value that the body reads, from the values of both sides.
         self.as_read: Callable[[Any, Any], Any] = _as_the_reference
@@ -156,7 +155,7 @@ class Recorder(LiveRecord):
         self.before_call(self, "reference", call)
         if self.running:
             raise mistakes.called_back(self.running, call.target)
-        if self.records_gradients() is not self.recording_gradients:
+        if self.records_gradients() is not self.recording_gradients and current() is self:
             raise mistakes.gradients_off(call.target, self.pair.reference.name)
         try:
             self.running = call.target  # code of the test that the framework calls back must not make dual calls
@@ -275,18 +274,26 @@ class Recorder(LiveRecord):
         """Leave a context manager on both sides, also if an exception leaves the body; `details` describes it."""
         expected_owner, actual_owner, operand = owner._lower(self)
         operations, call = self.pair.operation("exit", ""), self.next_call("exit", "", (operand,), {})
+        failed: Exception | None = None
         try:
             # Last in, first out: if both sides are one framework, each restores the state that it found.
             self.before_call(self, "candidate", call)
-            operations.actual(actual_owner, *details)
+            try:
+                operations.actual(actual_owner, *details)
+            except Exception as error:  # noqa: BLE001 - the framework may raise any exception
+                failed = error
         finally:
             self.before_call(self, "reference", call)
             operations.expected(expected_owner, *details)
             self.recording_gradients = self.records_gradients()
-        self.write(call, None, None)
+        slot = self.write(call, None, None)
         if type(operand) is Ref:
             # A `with` statement drops its context manager, and OneFlow's no_grad ends only when it is destroyed.
             self.expected[operand.slot] = self.actual[operand.slot] = ABSENT
+        # An exception that leaves the body comes first, and says more.
+        if failed is not None and details[:1] in ((), (None,)):
+            one_sided.only_reference_accepts(self, slot, operations.actual, failed)
+            self.end(failed)
 
     def _on_reference(self, call: Call, action: Callable[[], Any], attempt: Callable[[], Any]) -> Any:
         """Return the reference's result of `call`. If it refuses, `attempt` may run the call on the candidate."""
@@ -320,20 +327,6 @@ class Recorder(LiveRecord):
             one_sided.only_reference_accepts(self, slot, self.pair.candidate.tensor, error)
             self.end(error)
         return self.write(call, expected, actual)
-
-    def _copy_contents(self, slot: int, contents: KnownContents) -> None:
-        """Copy random numbers that are data from the reference to the candidate; mark undefined contents as such."""
-        expected, actual = self.expected[slot], self.actual[slot]
-        if contents is KnownContents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
-            return
-        if contents is KnownContents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
-            self.mark_drawn(self.calls[slot])
-            return
-        array = self.pair.reference.values([expected])[0].as_array()
-        with contextlib.suppress(Exception):  # a different shape or dtype is reported by the comparison
-            self.pair.candidate.overwrite(actual, array)
-        note = f"drawn by {self.pair.reference.name}"
-        self.write(self.next_call("overwrite", "", (Ref(slot), self.capture(array)), {}, note), None, None)
 
     def end(self, error: Exception | None = None) -> NoReturn:
         """Leave the test body, because the results of later calls would be meaningless.

@@ -7,10 +7,12 @@ import inspect
 import pytest
 import torch as real
 
+from autotest import random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Call, Ref
 from autotest.program.randomness import NAMES, KnownContents, contents_of
 from autotest.program.semantics import fills
+from tests.support.running import agrees, trial
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,19 @@ def test_fresh_memory_is_undefined(target):
         ("nn.functional.rrelu", ("x",), {}, KnownContents.DEFINED),
         ("nn.functional.rrelu", ("x",), {"training": True}, KnownContents.UNDEFINED),
         ("nn.functional.gumbel_softmax", ("x",), {}, KnownContents.UNDEFINED),
+        ("dropout_", ("x", 0.5, True), {}, KnownContents.UNDEFINED),
+        ("dropout_", ("x", 0.5, False), {}, KnownContents.DEFINED),
+        ("alpha_dropout_", ("x", 0.5, True), {}, KnownContents.UNDEFINED),
+        ("rrelu_", ("x", 0.1, 0.9, True), {}, KnownContents.UNDEFINED),
+        ("nn.functional.rrelu_", ("x",), {}, KnownContents.DEFINED),
+        ("native_dropout", ("x", 0.5, True), {}, KnownContents.UNDEFINED),
+        ("native_dropout", ("x", 0.5, None), {}, KnownContents.UNDEFINED),
+        ("native_dropout", ("x", 0.5, False), {}, KnownContents.DEFINED),
+        ("nn.functional.scaled_dot_product_attention", ("q", "k", "v"), {}, KnownContents.DEFINED),
+        ("nn.functional.scaled_dot_product_attention", ("q", "k", "v", None, 0.5), {}, KnownContents.UNDEFINED),
+        ("nn.functional.scaled_dot_product_attention", "qkv", {"dropout_p": 0.5}, KnownContents.UNDEFINED),
+        ("svd_lowrank", ("x",), {}, KnownContents.UNDEFINED),
+        ("pca_lowrank", ("x",), {}, KnownContents.UNDEFINED),
         ("sample", ((2,),), {}, KnownContents.SHARED),
         ("rsample", ((2,),), {}, KnownContents.UNDEFINED),
         ("nn.functional.fractional_max_pool2d", ("x", 2), {}, KnownContents.UNDEFINED),
@@ -58,8 +73,42 @@ def test_contents_depend_on_the_arguments(target, args, kwargs, expected):
 
 def test_every_name_that_may_matter_is_looked_at():
     for name in NAMES:
-        answers = {contents_of(name, args, {"training": True}) for args in ((2, 3), ("x", 0.5), ("x", 0.5, True))}
+        asked = {"training": True, "dropout_p": 0.5}
+        answers = {contents_of(name, args, asked) for args in ((2, 3), ("x", 0.5), ("x", 0.5, True))}
         assert answers != {KnownContents.DEFINED}, name
+
+
+def test_every_function_that_torch_says_draws_random_numbers_is_known():
+    places = (real, real.Tensor, real.nn.functional, real.nn.init)
+    drawing = set()
+    for whole in real._C._dispatch_get_all_op_names():
+        namespace, _, name = whole.partition("::")
+        name, _, overload = name.partition(".")
+        called = getattr(getattr(real.ops, namespace), name, None) if namespace == "aten" else None
+        tags = getattr(getattr(called, overload or "default", None), "tags", ())
+        if real.Tag.nondeterministic_seeded in tags and any(callable(getattr(one, name, None)) for one in places):
+            drawing.add(name)
+    assert {"dropout", "randn", "bernoulli_"} <= drawing
+    assert {name for name in drawing if not name.startswith("_")} <= NAMES
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5),
+        lambda x: torch.dropout_(x.detach(), 0.5, True),
+        lambda x: torch.alpha_dropout_(x.detach(), 0.5, True),
+        lambda x: torch.rrelu_(-x.detach(), 0.1, 0.9, True),
+        lambda x: torch.native_dropout(x, 0.5, True)[0],
+        lambda x: torch.svd_lowrank(x, 2),
+        lambda x: torch.pca_lowrank(x, 2),
+        lambda x: torch.nn.functional.fractional_max_pool2d(x, 2, output_size=3, return_indices=True),
+    ],
+)
+def test_two_right_sides_that_draw_different_numbers_agree(call):
+    outcome = trial(lambda: call(random_tensor(shape=(2, 8, 8), low=1, high=2, dtype="float32")))
+    assert agrees(outcome)
+    assert outcome.program.undefined
 
 
 def test_filling_makes_contents_defined_again():

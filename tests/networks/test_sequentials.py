@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autotest import random_tensor
@@ -15,6 +16,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.program.sequentials import with_layers_unrolled
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
@@ -74,4 +76,23 @@ def test_one_that_was_changed_after_it_was_made_stays_whole(before: int) -> None
 
     program = run_trial(body, 0, SETTINGS, Pair(TorchFramework(), FaultyTorch())).program
 
+    assert with_layers_unrolled(program) is program
+
+
+@pytest.mark.parametrize(
+    "hooking",
+    [
+        *("register_forward_hook", "register_forward_pre_hook", "register_backward_hook"),
+        *("register_full_backward_hook", "register_full_backward_pre_hook"),
+    ],
+)
+def test_one_with_a_hook_stays_whole(hooking: str) -> None:
+    calls = (
+        Call("function", "nn.ReLU", (), {}, 0),
+        Call("function", "nn.Sequential", (Ref(0), Ref(0)), {}, 1),
+        Call("method", hooking, (Ref(1), None), {}, 2),
+        Call("tensor", "float32", (Captured(0),), {}, 3),
+        Call("method", "__call__", (Ref(1), Ref(3)), {}, 4),
+    )
+    program = Program(calls, (Array(np.ones(2, "float32"), "float32"),), frozenset())
     assert with_layers_unrolled(program) is program

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from autotest.results.identity import DEADLY
 from autotest.results.tasks import Diagnose, DiagnoseDeath, FindingRecord
 
 Diagnosis = Diagnose | DiagnoseDeath
@@ -43,17 +44,14 @@ class DiagnosisQueue:
         self._kept.append(task)
 
     def add_resumed(self, found: FindingRecord) -> None:
-        """Queue the next task for a finding that an earlier run stored but did not finish.
-
-        The kind of task depends on the identity's class of shapes, which deaths do not have.
-        """
+        """Queue the next task for a finding that an earlier run stored but did not finish."""
         if found.verified.holds:
             return
-        if found.identity.shapes:
-            self._kept.append(Diagnose(found.where, found.index, thorough=True, identity=found.identity))
-        else:
+        if found.identity.symptom in DEADLY:
             message = found.message
             self._kept.append(DiagnoseDeath(found.where, found.index, found.identity, message, True, shrink=False))
+        else:
+            self._kept.append(Diagnose(found.where, found.index, thorough=True, identity=found.identity))
 
     def next_unstored(self) -> Diagnosis | None:
         """Return the oldest task that stores a failure on disk, which must not wait; None if there is none."""

@@ -32,6 +32,8 @@ class GradcheckResult:
 
     rows: list[GradientRow] = dataclasses.field(default_factory=list)
     warnings: list[str] = dataclasses.field(default_factory=list)
+    #: Number of derivatives that were not compared because the function is not finite there, unless `Rule.cautious`.
+    undefined: int = 0
 
     @property
     def passed(self) -> bool:
@@ -73,7 +75,7 @@ def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[s
     if rule.cautious and sum(sizes) * sum(array.data.size for array in function.arrays) > MOST_DERIVATIVES:
         result.rows = summed_rows(function, rule, shown, [_direction(size, 100 + o) for o, size in enumerate(sizes)])
         return result
-    result.rows = _elementwise(function, outputs, rule, shown, result.warnings)
+    result.rows = _elementwise(function, outputs, rule, shown, result)
     return result
 
 
@@ -224,8 +226,14 @@ def _refuted_along(function: FunctionOfInputs, pair: tuple[int, int], along: Rea
 
 
 def _elementwise(
-    function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]], warnings: list[str]
+    function: FunctionOfInputs,
+    outputs: list[Any],
+    rule: Rule,
+    names: tuple[list[str], list[str]],
+    into: GradcheckResult,
 ) -> list[GradientRow]:
+    """Return a row for each pair, and add the warnings and the number of undefined derivatives to `into`."""
+    warnings = into.warnings
     frozen = function.framework.values(outputs)
     sizes = [reals(value.data).size for value in frozen]
     analytic, missing = _analytic(function, sizes)
@@ -254,6 +262,7 @@ def _elementwise(
                         "its input, so it was compared with differences over a longer distance"
                     )
             else:
+                into.undefined += int(exempt.sum())
                 kinks = block.at_a_kink(analytic[i][o], numeric[o], centre[o])
                 exempt |= kinks
                 if kinks.any():

@@ -187,8 +187,10 @@ def second_order(framework: Framework, function: Callable[..., Any], count: int)
 
 def overlaps(framework: Framework, tensor: Any) -> bool:
     """Return whether two elements of `tensor` may share memory."""
-    reach = 0
-    for stride, size in sorted(zip(framework.strides(tensor), framework.shape(tensor), strict=True)):
+    reach, shape = 0, framework.shape(tensor)
+    if 0 in shape:
+        return False
+    for stride, size in sorted(zip(framework.strides(tensor), shape, strict=True)):
         if size > 1:
             if stride <= reach:
                 return True

@@ -104,6 +104,13 @@ def gradcheck(
                 raise UsageError(f"gradcheck({name}={value}): {framework.name} does not support this check")
         checked = check(FunctionOfInputs(framework, fn, given), rule)
         _warn(checked)
+        if checked.passed and checked.undefined:
+            if raise_exception:
+                raise GradcheckError(
+                    f"{checked.undefined} derivatives cannot be checked, because the function is not finite there. "
+                    "Expected inputs at which it is"
+                )
+            return False
         return _verdict(checked, framework, raise_exception, "")
     complaint = _complaint(
         native,
@@ -132,7 +139,7 @@ def gradcheck(
         checked = check(FunctionOfInputs(framework, fn, given), rule)
     except Exception:  # noqa: BLE001 - a dtype or layout that only torch can read: report torch's error
         checked = GradcheckResult()
-    if checked.passed and not (checked.rows and "Jacobian mismatch" in complaint):
+    if checked.passed and (checked.undefined or not (checked.rows and "Jacobian mismatch" in complaint)):
         if raise_exception:
             raise GradcheckError(complaint)
         return False
@@ -239,9 +246,12 @@ def _scattered(framework: Framework, tensor: Any) -> Any:
 
 def made_cotangents(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Return generated cotangents, with the shapes and dtypes of the outputs of `fn`, that require grad."""
-    function = FunctionOfInputs(framework, fn, inputs)
+    outputs = FunctionOfInputs(framework, fn, inputs).outputs()
     made: list[Any] = []
-    for position, value in enumerate(framework.values(function.outputs())):
+    for position, (output, value) in enumerate(zip(outputs, framework.values(outputs), strict=True)):
+        if not value.data.size:  # made of a NumPy array, it would have strides of 0, which torch's own check refuses
+            made.append(framework.invoke("function", "zeros_like", (output,), {"requires_grad": True}))
+            continue
         steps = ((7 * np.arange(value.data.size) + position) % 15 - 7) / 8 + 0.03
         data = np.asarray(steps.reshape(value.data.shape), dtype=value.data.dtype)
         made.append(framework.tensor(Array(data, value.dtype), device=value.device, requires_grad=True))

@@ -9,6 +9,7 @@ import functools
 import json
 import mmap
 import os
+import secrets
 import struct
 import weakref
 from collections.abc import Callable, Iterator
@@ -76,8 +77,14 @@ class Breadcrumb:
     close: Callable[[], object]
 
     def __init__(self, path: Path) -> None:
-        """Create the file at `path`, which must not be in use by another living process. Raises `OSError`."""
+        """Create the file at `path`, which must not be in use by another living process. Raises `OSError`.
+
+        The file of a process that had the same id and died is kept under another name. In a container, each run of
+        pytest may have the id 1.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
+        if _is_left(str(path)):
+            path.rename(path.with_name(f"{path.stem}-{secrets.token_hex(4)}.trail"))
         self.path = path
         self._file = path.open("w+b")
         try:
@@ -101,8 +108,9 @@ class Breadcrumb:
         self.idle()
         facts = [str(file or ""), test, base_seed, settings]
         text = json.dumps(facts).encode() + b"\n"
-        if len(text) <= _NOTE_AT - _TEST_AT:
-            self._memory[_TEST_AT : _TEST_AT + len(text)] = text
+        if len(text) > _NOTE_AT - _TEST_AT:
+            text = b"\n"  # an unknown test: the file must not name the one before it
+        self._memory[_TEST_AT : _TEST_AT + len(text)] = text
 
     def note(self, operator: str, signature: str) -> None:
         """Record the operator of the next call, and its signature: the features of its arguments that matter."""

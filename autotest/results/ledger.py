@@ -33,13 +33,14 @@ import dataclasses
 import fnmatch
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Container
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from autotest.base.errors import UsageError, nearest
 from autotest.base.versions import within
-from autotest.comparison import Mismatch
+from autotest.comparison import SPECIAL, Mismatch, Symptom
 from autotest.results.identity import DEADLY, without_interpreter
 
 if sys.version_info >= (3, 11):
@@ -56,6 +57,7 @@ _OPTIONAL = (
     *("candidate", "versions", "reference_versions", "refused", "strict"),
 )
 _FLAGS = ("refused", "strict")
+_SYMPTOMS: tuple[str, ...] = (*get_args(Symptom), SPECIAL)
 #: Keys that may be set at the top of a file for all of its entries.
 _COMMON = ("candidate", "versions", "reference_versions")
 
@@ -234,8 +236,14 @@ def parsed(text: str, path: Path) -> list[LedgerEntry]:
     if not isinstance(content.get("divergence", []), list):
         raise UsageError(f"{path}: expected [[divergence]] with two brackets: there may be several")
     common = {name: content.get(name, "") for name in _COMMON}
-    tables = enumerate(content.get("divergence", []), start=1)
-    return [_entry(path, position, {**common, **table}) for position, table in tables]
+    tables = content.get("divergence", [])
+    if any(not isinstance(table, dict) for table in tables):
+        raise UsageError(f"{path}: expected each divergence to be a table that begins with [[divergence]]")
+    entries = [_entry(path, position, {**common, **table}) for position, table in enumerate(tables, start=1)]
+    (key, times), *_ = [*Counter(entry.key for entry in entries).most_common(1), ("", 0)]
+    if times > 1:
+        raise UsageError(f"{path}: {times} divergences have the key {key!r}; expected a key of its own for each")
+    return entries
 
 
 def _entry(path: Path, position: int, table: dict[str, Any]) -> LedgerEntry:
@@ -243,6 +251,13 @@ def _entry(path: Path, position: int, table: dict[str, Any]) -> LedgerEntry:
     missing = [name for name in _REQUIRED if not str(table.get(name, "")).strip()]
     if missing:
         raise UsageError(f"{where}: {', '.join(missing)} missing or empty")
+    if table["symptom"] not in _SYMPTOMS:
+        raise UsageError(
+            f"{where}: symptom = {table['symptom']!r}{nearest(str(table['symptom']), _SYMPTOMS)}; expected one of "
+            f"{', '.join(_SYMPTOMS)}"
+        )
+    if not all(isinstance(table[name], str) for name in _COMMON if name in table):
+        raise UsageError(f"{where}: expected text for each of {', '.join(_COMMON)}; write an entry for each candidate")
     unknown = sorted(set(table) - {*_REQUIRED, *_OPTIONAL})
     if unknown:
         raise UsageError(f"{where}: unknown {', '.join(unknown)}; expected {', '.join((*_REQUIRED, *_OPTIONAL))}")

@@ -118,6 +118,8 @@ class Store:
         """
         try:
             self._discard(self._place(key))
+            for left in self.failures.glob(f".old-*~{key}"):  # of a writer that died; a reader would restore it
+                self._discard(left)
         except FileNotFoundError:
             raise self._unknown(key) from None
         except OSError as error:

@@ -109,6 +109,10 @@ def test_no_ledger_is_an_empty_one(tmp_path):
         (WHOLE.replace("[[divergence]]", "[divergence]"), "with two brackets"),
         (WHOLE + 'refused = "yes"\n', "refused = 'yes': expected true or false"),
         (WHOLE + "strict = 0\n", "strict = 0: expected true or false"),
+        (WHOLE.replace('"value"', '"values"'), "symptom = 'values'. Did you mean 'value'"),
+        (WHOLE + 'candidate = ["torch", "oneflow"]\n', "expected text for each of candidate"),
+        (WHOLE + WHOLE, "2 divergences have the key"),
+        ('divergence = ["a"]\n', r"a table that begins with \[\[divergence\]\]"),
     ],
 )
 def test_a_bad_ledger_is_refused_by_file_and_entry(tmp_path, text, says):

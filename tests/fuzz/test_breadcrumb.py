@@ -96,6 +96,27 @@ def test_a_process_that_died_between_trials_leaves_nothing_to_look_into(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_the_trail_of_a_dead_process_stays_when_another_gets_its_id(tmp_path):
+    with process(tmp_path / "1.trail", "die") as child:
+        child.communicate()
+    (before,) = breadcrumb.dead(tmp_path)
+    crumb = Breadcrumb(tmp_path / "1.trail")
+    (after,) = breadcrumb.dead(tmp_path)
+    assert after[1] == before[1]
+    assert after[0] != crumb.path
+    crumb.close()
+
+
+def test_a_test_whose_id_has_no_room_is_not_taken_for_the_one_before(tmp_path):
+    crumb = Breadcrumb(tmp_path / "1.trail")
+    crumb.test(tmp_path / "test_x.py", "test_x.py::test_a", 0)
+    crumb.test(tmp_path / "test_x.py", f"test_x.py::test_b[{'1, ' * 2000}]", 0)
+    crumb.trial(1)
+    assert breadcrumb.read(crumb.path) is None
+    crumb.close()
+
+
 def test_a_trail_that_ends_well_is_removed_and_what_is_no_trail_is_ignored(tmp_path):
     crumb = Breadcrumb(tmp_path / "2.trail")
     crumb.close()

@@ -507,6 +507,15 @@ def test_a_hang_is_looked_into_before_other_deaths_since_that_takes_long():
     assert [queue.next().identity.operator for _ in range(3)] == ["atan", "sinh", "cosh"]
 
 
+def test_a_resumed_finding_of_special_values_is_no_death():
+    queue = DiagnosisQueue()
+    for symptom in ("special values", "crash"):
+        identity = Identity("log", symptom, "forward", "candidate", "", "")
+        task = DiagnoseDeath(Where(Path("t.py"), "a", 0), 1, identity, "", thorough=False)
+        queue.add_resumed(found(task, identity))
+    assert [type(queue.next()) for _ in range(2)] == [Diagnose, DiagnoseDeath]
+
+
 def test_a_history_that_cannot_be_written_any_more_is_told_and_ends_nothing():
     def record(progress, waiting):
         raise StoreUnwritable("the disk is full")

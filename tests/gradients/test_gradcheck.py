@@ -256,6 +256,29 @@ def test_cotangents_that_do_not_lie_side_by_side_reach_the_function():
     assert False in seen
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_function_that_is_not_finite_at_its_inputs_is_not_called_right(whole):
+    wrong = with_backward(lambda x: x.log(), lambda x, c: 3 * c)
+    x = torch.tensor([-1.0, -1.0, -1.0] if whole else [-1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    function = wrong if whole else lambda x: wrong(x).sum()
+    with pytest.raises(GradcheckError):
+        gradcheck(function, x)
+    assert not gradcheck(torch.log, -leaf(3).detach().requires_grad_(), raise_exception=False)
+
+
+@needs_oneflow
+def test_a_function_of_oneflow_that_is_not_finite_at_its_inputs_is_not_called_right():
+    import oneflow
+
+    x = oneflow.tensor([-1.0, -2.0], dtype=oneflow.float64, requires_grad=True)
+    with pytest.raises(GradcheckError, match="the function is not finite there"):
+        gradcheck(oneflow.log, x)
+
+
+def test_a_gradient_of_no_elements_has_none_that_share_memory():
+    assert gradgradcheck(torch.tanh, torch.randn(0, 3, dtype=torch.float64, requires_grad=True))
+
+
 def test_module_parameters_are_reached_through_a_closure():
     module = torch.nn.Linear(3, 2).double()
     assert checked(lambda x, weight: module(x), leaf(4, 3), module.weight).passed

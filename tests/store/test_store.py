@@ -242,6 +242,14 @@ def test_an_entry_moved_aside_by_a_process_that_died_comes_back(store):
     assert store.load(path.name).seed == 17
 
 
+def test_an_entry_that_was_moved_aside_does_not_come_back_after_it_was_removed(store):
+    path = store.save(finding())
+    path.rename(store.failures / f".old-0123~{path.name}")
+    store.save(finding())
+    store.remove(path.name)
+    assert list(store.list()) == []
+
+
 def test_the_temporary_store_takes_what_the_proper_one_cannot(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = Store.temporary().save(finding())

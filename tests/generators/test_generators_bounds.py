@@ -1,8 +1,10 @@
-"""Numbers of open arrays stay within bounds that are open on one side, or that lie at the ends of a dtype."""
+"""Numbers of open arrays stay what the test asks for: at the ends of a dtype, and in every layout."""
 
 from __future__ import annotations
 
-from generators import explored_array
+import pytest
+
+from generators import explored_array, oneof
 from tests.generators.test_generators_open_arrays import trials
 
 
@@ -14,3 +16,10 @@ def test_whole_numbers_with_only_an_upper_bound_are_not_negative_after_an_array_
             ]
         )
         assert all(first.min() < 0 <= second.min() and second.max() < 5 for first, second in pairs)
+
+
+@pytest.mark.parametrize("layout", [None, oneof("expanded", "expanded")])
+def test_each_row_of_one_hot_numbers_has_a_single_one_in_every_layout(layout: object) -> None:
+    for dtype in ("float32", "int64"):
+        drawn = trials(lambda dtype=dtype: explored_array(2, contents="one_hot", dtype=dtype, layout=layout))
+        assert all((one.data.sum(axis=-1) == 1).all() for one in drawn)

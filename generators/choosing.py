@@ -47,6 +47,8 @@ _OF_FEW, _AMONG_NOT_FINITE = 6.0, (-1, 0)
 _OF_ORDINARY, _AMONG_ORDINARY = 30.0, (-2, 0)
 #: Worth of the first such row in which two choices with the same alternatives take the same one: two equal axes.
 _OF_EQUAL = 5.0
+#: More than rounding takes from a share of rows.
+_ROUNDING = 1e-9
 _VALUES = NAMES.index("values")
 _NOT_FINITE = frozenset(LEVELS[_VALUES].index(level) for level in ("nan", "infinite"))
 
@@ -164,7 +166,8 @@ def _quotas(count: int, weights: Sequence[float] | None, *, turned: int) -> list
     shares = [chance * BLOCK / sum(chances) for chance in chances]
     if any(0 < share < _RARE for share in shares):
         return None
-    quotas = [max(1, int(share)) if share else 0 for share in shares]
+    # The chances 0.9 and 1 - 0.9 make shares just below 18 and 2, because a float rounds them.
+    quotas = [max(1, int(share + _ROUNDING)) if share else 0 for share in shares]
     order = [place for place in range(count) if quotas[place]]
     for step in range(BLOCK - sum(quotas)):  # the alternatives that get one row more change from block to block
         quotas[order[(turned + step) % len(order)]] += 1

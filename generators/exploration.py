@@ -330,7 +330,9 @@ class Exploration:
             # In turn, the first array has one dimension less, the second has a single dimension, the second has none.
             return common if not turns else common[len(common) if turns == 2 else -1 :]
         if level == "both":  # ones where the first array has none, if there is such a dimension
-            wide = [axis for axis in open_axes(common, dims) if first[axis] != 1]
+            # Only a replay that changes single choices combines this with a first array of fewer dimensions.
+            met = (1,) * (len(common) - len(first)) + first
+            wide = [axis for axis in open_axes(common, dims) if met[axis] != 1]
             if len(common) > _FEW_DIMENSIONS and wide:
                 # Ones in all of these, so that two trials cover more than half of the pairs of dimensions.
                 return with_ones_at(common, wide)

@@ -114,10 +114,12 @@ def explored_array(
         alone = contents is None and filling.level == "zeros"
         # Expanded, an array of one dimension has a single number. In one of three trials the first has several.
         several = not number and len(sizes) == 1 and exploration.turn("layout") == _SEVERAL_TURN
-        repeats = contents != "distinct" and not alone and not several
+        repeats = not _is_spread(contents) and not alone and not several
         layout = _layout_of_level(exploration.level("layout", number), sizes, repeats=repeats)
         if layout == "transposed" and len(sizes) >= LEAST_RANK["channels_last"] and exploration.turn("layout") % 2:
             layout = "channels_last"
+    if layout == "expanded" and _is_spread(contents):  # generators drew both
+        layout = "strided"
     if layout != "contiguous":
         layout = fitting(sizes, check_layout(layout))
     seed = source.bits()
@@ -164,6 +166,11 @@ def _level_values(exploration: Exploration, shape: Shape, dtype: str, numbers: L
 def _points(contents: Any) -> bool:
     """Return whether `contents` are indices, which need an integral dtype."""
     return contents == "indices" if isinstance(contents, str) else isinstance(contents, indices)
+
+
+def _is_spread(contents: Any) -> bool:
+    """Return whether the numbers of a row differ by definition, which an expanded array breaks."""
+    return isinstance(contents, str) and contents in ("distinct", "one_hot")
 
 
 def _floating(level: str, low: Any, high: Any, contents: Any) -> str:
@@ -266,7 +273,7 @@ def _consistent(
                 raise wrong(
                     f"contents={contents!r}, {name}={bound!r}", "expected no bounds, because it contains zeros and ones"
                 )
-    if isinstance(contents, str) and contents == "distinct" and isinstance(layout, str) and layout == "expanded":
+    if _is_spread(contents) and isinstance(layout, str) and layout == "expanded":
         raise wrong(
             f"contents={contents!r}, layout={layout!r}", "expected another layout, because this one repeats numbers"
         )

@@ -44,7 +44,9 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
     level, low, high = numbers.level, numbers.low, numbers.high
     if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
         return values
-    if dtype not in INTEGRAL and level not in RELATED and level not in NOT_FINITE:
+    if dtype in INTEGRAL:
+        low, high = numbers.whole_bounds(dtype)
+    elif level not in RELATED and level not in NOT_FINITE:
         return values
     bits, theirs = Bits(seed, _STREAM), _aligned(first, values.shape, seed)
     # Kinds 0 and 1 stay, kind 2 is in common, kind 3 is a neighbour. The order starts at kind 2, so that even a few
@@ -106,6 +108,8 @@ def sharing(values: Array, first: Array, dtype: str, low: float | None, high: fl
     """
     if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
         return values
+    if dtype in INTEGRAL:
+        low, high = LevelContents("whole", low, high).whole_bounds(dtype)
     picked = first.reshape(-1)[Bits(seed, _PICKS).places(first.size, values.size)].reshape(values.shape)
     mixed = np.where(_every_second(np.isfinite(picked) & _inside(picked, low, high)), picked, values)
     return np.sort(mixed, axis=-1) if mixed.ndim else mixed

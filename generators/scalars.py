@@ -229,7 +229,7 @@ def _float(source: Source, low: float, high: float) -> float:
     return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256, typed=True)  # bounds of 0 and 5 have other points than 0.0 and 5.0
 def _points(low: float, high: float) -> builtins.tuple[builtins.tuple[float, ...], builtins.tuple[float, ...]]:
     """Return the floats at which a function may behave differently, and the chances of any other and of each."""
     whole = range(math.ceil(low), math.ceil(high)) if type(low) is type(high) is int else ()

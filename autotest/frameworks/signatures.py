@@ -39,7 +39,9 @@ class Signatures:
         if parameters is not None:
             return _table(parameters, positional)
         table: dict[int | str, Any] = {}
-        for overload in _overloads(self._stubs.values(), path.rpartition(".")[2], positional, frozenset(keywords)):
+        # A function takes the tensor as a parameter: its annotations are one place off for the method of this name.
+        stub = self._stubs.get("methods" if _is_bound(function) else "functions", "")
+        for overload in _overloads(stub, path.rpartition(".")[2], positional, frozenset(keywords)):
             for key, annotation in _table(overload, positional).items():
                 # Annotations of later overloads replace `Tensor`, as `clamp(min: Number)` does after
                 # `clamp(min: Tensor)`: a generator never draws a tensor.
@@ -58,7 +60,7 @@ class Signatures:
         parameters = _python_parameters(function)
         if parameters is None:
             stub = self._stubs.get("methods" if method else "functions", "")
-            overloads = _overloads([stub], path.rpartition(".")[2], positional, frozenset(keywords))
+            overloads = _overloads(stub, path.rpartition(".")[2], positional, frozenset(keywords))
             parameters = overloads[0] if overloads else []
         taken = [parameter for parameter in parameters if not parameter.named][:positional]
         if len(taken) < positional or any(parameter.starred for parameter in taken):
@@ -66,14 +68,17 @@ class Signatures:
         return tuple([parameter.name for parameter in taken])
 
 
-def _overloads(
-    stubs: Iterable[str], name: str, positional: int, keywords: frozenset[str]
-) -> list[list[AnnotatedParameter]]:
+def _is_bound(function: Any) -> bool:
+    """Return whether a built-in `function` is a method of an object, and not a function of a module or a class."""
+    owner = getattr(function, "__self__", None)
+    return not (owner is None or inspect.ismodule(owner) or inspect.isclass(owner))
+
+
+def _overloads(stub: str, name: str, positional: int, keywords: frozenset[str]) -> list[list[AnnotatedParameter]]:
     written = re.compile(rf"^ *def {re.escape(name)}\((?P<inside>.*?)\) *->", re.MULTILINE | re.DOTALL)
     overloads = [
         parameters
-        for text in stubs
-        for match in written.finditer(text)
+        for match in written.finditer(stub)
         if (parameters := _parse(match["inside"])) is not None
     ]
     return [

@@ -23,7 +23,10 @@ def ones(size: Sequence[_int], *, dtype: _dtype=None, requires_grad: _bool=False
 @overload
 def ones(*size: _int, dtype: _dtype=None) -> Tensor: ...
 """,
-    "methods": "    def roll(self, shifts: _int, dims: _int=()) -> Tensor: ...\n",
+    "methods": """
+    def roll(self, shifts: _int, dims: _int=()) -> Tensor: ...
+    def scale(self, factor: Number, inplace: _bool=False) -> Tensor: ...
+""",
 }
 
 
@@ -37,7 +40,14 @@ def test_parameters_of_a_built_in_function_come_from_the_stub():
 
 
 def test_a_path_is_known_by_its_last_part_and_methods_lose_self():
-    assert annotations("roll", 1, function=real.relu) == {0: "_int", "shifts": "_int", "dims": "_int"}
+    assert annotations("roll", 1, function=real.zeros(1).roll) == {0: "_int", "shifts": "_int", "dims": "_int"}
+
+
+def test_a_method_does_not_take_the_annotations_of_the_function_with_its_name():
+    of_method = annotations("scale", 2, function=real.zeros(1).mul)
+    of_function = annotations("scale", 2, function=real.mul)
+    assert [table[0] for table in (of_method, of_function)] == ["Number", "Tensor"]
+    assert [table[1] for table in (of_method, of_function)] == ["_bool", "Number"]
 
 
 def test_of_overloads_the_one_that_a_generator_can_draw_is_taken():

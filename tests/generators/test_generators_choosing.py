@@ -121,3 +121,12 @@ def test_an_alternative_that_was_refused_is_given_back() -> None:
             break
     assert ran < 1.5 * BLOCK
     assert Counter(accepted)["reflect"] >= 4
+
+
+def test_a_chance_of_nine_in_ten_has_eighteen_of_twenty_trials() -> None:
+    for block in (1, 2):
+        drawn = []
+        for index in range(block * BLOCK, (block + 1) * BLOCK):
+            with using(Source(index << TRIAL_BITS | 7)):
+                drawn.append(oneof(1, 2, possibility=0.9).value())
+        assert drawn.count(1) == 18

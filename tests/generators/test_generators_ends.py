@@ -164,3 +164,8 @@ def test_numbers_of_another_dtype_stay_within_bounds_and_within_the_dtype() -> N
                 explored_array(1, dtype="uint8"),
             )
         )
+
+
+def test_a_fraction_does_not_depend_on_earlier_draws_from_the_same_bounds_as_ints() -> None:
+    trials(lambda: random(2, 11).to(float).value())  # some of these are whole numbers
+    assert not {float(whole) for whole in range(3, 11)} & {*trials(lambda: random(2.0, 11.0).value())}

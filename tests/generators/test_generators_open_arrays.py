@@ -356,6 +356,7 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
         ({"ndim": 1, "layout": "transposed"}, "expected rank 2 or more for this layout, got 1"),
         ({"shape": (), "layout": "strided"}, "expected rank 1 or more for this layout, got 0"),
         ({"contents": "distinct", "layout": "expanded"}, "this one repeats numbers"),
+        ({"contents": "one_hot", "layout": "expanded"}, "this one repeats numbers"),
         ({"contents": "one_hot", "low": 3, "high": 5}, "expected no bounds, because it contains zeros and ones"),
         ({"contents": "one_hot", "high": 0.5}, "expected no bounds, because it contains zeros and ones"),
         ({"low": 2, "high": 2}, "expected finite numbers with low < high"),

@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from generators import BadBounds, Choice, GeneratorError, Source, current, random, simplest, using
+from generators import BadBounds, Choice, GeneratorError, Source, current, explored_array, random, simplest, using
+from generators.source import TRIAL_BITS
 
 
 def choose(source: Source) -> list[object]:
@@ -194,3 +195,20 @@ def test_another_thread_does_not_draw_from_this_trial() -> None:
 def test_an_alternative_without_weight_is_never_chosen_not_even_as_the_simplest():
     assert Source(0, [], then="simplest").index(3, (0, 0, 1)) == 2
     assert Source(0, [("index", 0, 0, 2)]).index(2, (0, 1)) == 1
+
+
+def test_two_arrays_can_be_drawn_after_any_change_of_a_single_level() -> None:
+    """A smaller example is found by such changes, also those that no trial of the plan has."""
+
+    def choices(seed: int, forced: list[Choice]) -> list[Choice]:
+        with using(Source(seed, forced)) as source:
+            for _ in range(2):
+                explored_array(dtype="float32")
+        return source.choices
+
+    for trial in range(20):
+        seed = trial << TRIAL_BITS | 7
+        drawn = choices(seed, [])
+        for place, one in enumerate(drawn):
+            for level in range(one.high) if one.kind == "index" else ():
+                choices(seed, [*drawn[:place], one._replace(value=level), *drawn[place + 1 :]])

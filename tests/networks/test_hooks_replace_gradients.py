@@ -12,6 +12,7 @@ from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.replaying.agreement import agree
+from tests.networks.test_gradient_hooks import layer
 from tests.support.running import agrees, pair_with, trial
 
 Body = Callable[[Any, Any], Any]
@@ -97,14 +98,6 @@ def differentiated_twice(torch: Any, x: Any) -> Any:
     y = torch.tanh(x)
     y.register_hook(lambda gradient: gradient * gradient)
     return torch.autograd.grad((y**3).sum(), [x], create_graph=True)[0]
-
-
-def layer(torch: Any) -> Any:
-    made = torch.nn.Linear(3, 3)
-    with torch.no_grad():
-        made.weight.fill_(0.25)
-        made.bias.fill_(-0.5)
-    return made
 
 
 def clipped_before_a_layer(torch: Any, x: Any) -> Any:

@@ -13,7 +13,7 @@ from generators.arrays import Drawn
 from generators.code_position import call_site, location
 from generators.contents import Filling, Spec, array_from, check_contents, indices
 from generators.core import Generator
-from generators.dtypes import INTEGRAL, Array, dtype_name, float_range
+from generators.dtypes import INTEGRAL, Array, dtype_name, float_range, limits_of
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.exploration import Exploration
@@ -198,9 +198,11 @@ def _range(dtype: str, low: Any, high: Any, count: int) -> tuple[Any, Any]:
     least = low if low is not None else -reach if high is None else high - 2 * reach
     if dtype in INTEGRAL and low is None and (dtype == "uint8" or (high is not None and high > 0)):
         least = 0
-    if dtype.startswith("int8") or dtype == "uint8":
-        least = max(least, -128)
-        return least, high if high is not None else min(least + 2 * reach, 128 if dtype == "int8" else 256)
+    if dtype in INTEGRAL:
+        limits = limits_of(dtype)
+        if low is None:
+            least = max(least, limits.min)
+        return least, high if high is not None else min(least + 2 * reach, limits.max + 1)
     return least, high if high is not None else least + 2 * reach
 
 

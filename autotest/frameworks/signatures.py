@@ -76,11 +76,7 @@ def _is_bound(function: Any) -> bool:
 
 def _overloads(stub: str, name: str, positional: int, keywords: frozenset[str]) -> list[list[AnnotatedParameter]]:
     written = re.compile(rf"^ *def {re.escape(name)}\((?P<inside>.*?)\) *->", re.MULTILINE | re.DOTALL)
-    overloads = [
-        parameters
-        for match in written.finditer(stub)
-        if (parameters := _parse(match["inside"])) is not None
-    ]
+    overloads = [parameters for match in written.finditer(stub) if (parameters := _parse(match["inside"])) is not None]
     return [
         parameters
         for parameters in overloads

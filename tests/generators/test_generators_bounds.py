@@ -57,4 +57,5 @@ def test_doubles_can_have_bounds_whose_multiples_are_infinite(bounds: dict[str, 
 def test_the_default_range_of_contents_ends_with_the_dtype(arguments: dict[str, Any]) -> None:
     for one in trials(lambda: explored_array(**arguments).data):
         low, high = arguments.get("low"), arguments.get("high")
-        assert (low is None or (one >= low).all()) and (high is None or (one < high).all())
+        assert low is None or (one >= low).all()
+        assert high is None or (one < high).all()

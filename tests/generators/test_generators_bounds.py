@@ -59,3 +59,11 @@ def test_the_default_range_of_contents_ends_with_the_dtype(arguments: dict[str, 
         low, high = arguments.get("low"), arguments.get("high")
         assert low is None or (one >= low).all()
         assert high is None or (one < high).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "uint8", "float32"])
+@pytest.mark.parametrize("bounds", [{}, {"low": 0, "high": 1.25}, {"low": 100}])
+def test_open_sizes_leave_enough_values_of_the_dtype_to_be_distinct(dtype: str, bounds: dict[str, float]) -> None:
+    for ndim in (1, 2):
+        for one in trials(lambda ndim=ndim: explored_array(ndim, dtype=dtype, contents="distinct", **bounds).data):
+            assert np.unique(one).size == one.size

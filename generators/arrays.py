@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,7 @@ from generators.annotations import INT
 from generators.code_position import call_site, location
 from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Annotation, Generator
-from generators.dtypes import INTEGRAL, Array, cast, dtype_name
+from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, dtype_name
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.layouts import check_layout, expanded_dim, fitting
@@ -223,7 +224,7 @@ class choice_array(Generator):
         p = self._p
         if pool.ndim != 1 or not pool.size:
             raise self._bad(f"expected a to be a whole number above 0 or a sequence that is not empty, got {self._a!r}")
-        if self.dtype in INTEGRAL and pool.dtype.kind == "f" and (pool != np.trunc(pool)).any():
+        if not _holds(self.dtype, pool):
             raise self._bad(f"expected a dtype that holds what is picked, got {self.dtype} for {self._a!r}")
         if p is not None and (
             p.shape != pool.shape or not (p >= 0).all() or not math.isclose(p.sum(), 1, abs_tol=1e-8)
@@ -254,7 +255,10 @@ class choice_array(Generator):
             with np.errstate(divide="ignore", invalid="ignore"):
                 waits = waits if p is None else np.where(p > 0, waits / p, np.inf)
             places = np.argsort(waits, kind="stable")[:count]
-        return Drawn(cast(pool[places], self.dtype).reshape(shape), self.dtype)
+        picked = pool[places]
+        if self.dtype not in COMPLEX:  # NumPy warns about complex numbers, although all imaginary parts are zero
+            picked = picked.real
+        return Drawn(cast(picked, self.dtype).reshape(shape), self.dtype)
 
     def _bad(self, why: str) -> GeneratorError:
         return GeneratorError(f"choice_array at {location(self._where)}: {why}")
@@ -264,4 +268,22 @@ class choice_array(Generator):
 
 
 def _pool(a: Any) -> Array:
-    return np.arange(a) if isinstance(a, int) else np.asarray(a)
+    return np.arange(int(a)) if isinstance(a, numbers.Integral) else np.asarray(a)
+
+
+def _holds(dtype: str, pool: Array) -> bool:
+    """Return whether `dtype` holds the numbers of `pool`: exactly, or rounded if it is floating but not to infinity."""
+    if pool.dtype.kind not in "biufcO":
+        return False
+    if pool.dtype.kind == "c" and dtype not in COMPLEX:
+        return not pool.imag.any() and _holds(dtype, pool.real)
+    try:
+        with np.errstate(all="ignore"):
+            held = cast(pool, dtype)
+    except (OverflowError, TypeError, ValueError):  # an integer of more than 64 bits, or no numbers
+        return False
+    if dtype == "bool" or dtype in INTEGRAL:
+        return bool((held == pool).all())
+    if pool.dtype == object:  # integers of more than 64 bits
+        return bool(np.isfinite(held).all())
+    return bool((np.isfinite(held) | ~np.isfinite(pool)).all())

@@ -40,7 +40,8 @@ def whole_numbers(
         start, stop = _reach(level) if first is None else (first, first + WHOLE_REACH + 1)
         if first is None and level == "unit" and turn == FAR_TURN and limits.bits <= _NARROW_BITS:
             start, stop = int(limits.max) // 2, int(limits.max)  # a sum of these overflows twice as many bits
-        start, stop = max(start, limits.min), min(stop, limits.max)
+        # Without a lower bound the greatest number is left to the extreme levels.
+        start, stop = max(start, limits.min), min(stop, limits.max if first is None else limits.max + 1)
         if start >= stop:  # the level has negative numbers, and the dtype is unsigned
             start, stop = 0, WHOLE_REACH + 1
     else:
@@ -73,7 +74,7 @@ def _extremes(bits: Bits, count: int, dtype: str, level: str, turn: int, least: 
     """Return ordinary integers mixed with the least and the greatest, or with integers that a float rounds."""
     limits = limits_of(dtype)
     start = max(least, limits.min, -WHOLE_REACH)
-    values = uniform(bits, Spec((count,), dtype, start, min(start + 2 * WHOLE_REACH, limits.max)))
+    values = uniform(bits, Spec((count,), dtype, start, min(start + 2 * WHOLE_REACH, limits.max + 1)))
     ends = [limits.min, limits.max] if level == "huge" else [limits.max, limits.min]
     edges = [*ends, -1, 0, 1, limits.min + 1, limits.max - 1]
     alike = [limits.max, limits.max - 1]  # equal as floats

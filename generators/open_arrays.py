@@ -13,7 +13,7 @@ from generators.arrays import Drawn
 from generators.code_position import call_site, location
 from generators.contents import Filling, Spec, array_from, check_contents, indices
 from generators.core import Generator
-from generators.dtypes import INTEGRAL, Array, dtype_name, float_range
+from generators.dtypes import FLOATING, INTEGRAL, Array, dtype_name, float_range, limits_of, numpy_dtype
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.exploration import Exploration
@@ -96,8 +96,6 @@ def explored_array(
         sizes: Shape = given_shape(shape).draw_in(source)
     else:
         sizes = exploration.shape(ndim, dims, number)
-        if contents == "distinct" and dtype is not None and low is not None and high is not None:
-            sizes = _of_at_most(sizes, dims, _different(dtype_name(dtype), low, high))
     if dtype is None and _points(contents):
         dtype = "int64"
     name = _floating(exploration.level("dtype", number), low, high, contents) if dtype is None else dtype_name(dtype)
@@ -109,6 +107,8 @@ def explored_array(
         filling = check_contents(contents)
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling
         least, greatest = _range(name, low, high, math.prod(sizes))
+        if shape is None and isinstance(contents, str) and contents == "distinct":
+            sizes = _of_at_most(sizes, dims, _different(name, least, greatest))
     if layout is None:
         # One number differs from all others in being zero or not, or the array is equal to the first one.
         alone = contents is None and filling.level == "zeros"
@@ -198,15 +198,26 @@ def _range(dtype: str, low: Any, high: Any, count: int) -> tuple[Any, Any]:
     least = low if low is not None else -reach if high is None else high - 2 * reach
     if dtype in INTEGRAL and low is None and (dtype == "uint8" or (high is not None and high > 0)):
         least = 0
-    if dtype.startswith("int8") or dtype == "uint8":
-        least = max(least, -128)
-        return least, high if high is not None else min(least + 2 * reach, 128 if dtype == "int8" else 256)
+    if dtype in INTEGRAL:
+        limits = limits_of(dtype)
+        if low is None:
+            least = max(least, limits.min)
+        return least, high if high is not None else min(least + 2 * reach, limits.max + 1)
     return least, high if high is not None else least + 2 * reach
 
 
 def _different(dtype: str, low: float, high: float) -> float:
-    """Return the number of different values of `dtype` between the bounds; infinity for floating dtypes."""
-    return math.ceil(high) - math.ceil(low) if dtype in INTEGRAL else math.inf
+    """Return how many values of `dtype` between the bounds are surely different if they are spread evenly."""
+    if dtype in INTEGRAL:
+        return math.ceil(high) - math.ceil(low)
+    if dtype not in FLOATING:
+        return math.inf
+    with np.errstate(all="ignore"):  # a bound past the dtype's greatest number is infinite, and its step NaN
+        step = float(np.spacing(numpy_dtype(dtype).type(max(abs(low), abs(high)))))
+    if dtype == "bfloat16":  # it has 16 bits of fraction fewer than its carrier
+        step *= 2.0**16
+    # Each is drawn from the middle half of its part of the range: some are only half a part apart.
+    return (high - low) / (2 * step)
 
 
 def _of_at_most(shape: Shape, dims: Sequence[Any], count: float) -> Shape:

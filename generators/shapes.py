@@ -58,6 +58,11 @@ class random_shape(Generator):
         elif ndim is not None:
             self.ndim = checked_size("ndim", ndim, self._where)
         for axis, size in self._dims.items():
+            if axis < 0:  # it would be ignored
+                raise GeneratorError(
+                    f"random_shape(dims={{{axis!r}: {size!r}}}) at {location(self._where)}: expected positions from 0, "
+                    "because negative ones do not count from the end"
+                )
             if isinstance(size, Generator):
                 children.append(size)
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -49,6 +50,8 @@ SMALL_DECADES = (-9.0, -5.0)
 #: Powers of ten of the relative distances of some numbers from a whole number or a half: a logarithm keeps few digits
 #: near 1, the domain of acos ends there, and rounding decides by the last digits near a half.
 BESIDE_DECADES = (-7.0, -1.0)
+#: The greatest finite bound. Numbers with one bound near it reach up to here.
+_GREATEST = sys.float_info.max
 _NEAR_ZERO = frozenset(("float32", "float64"))
 #: Least number of rows for which the last row is masked, and of rows and columns for which the last column is, too.
 FEW_ROWS, FEW_COLUMNS = 2, 4
@@ -284,7 +287,7 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Arra
         steps = _magnitudes(bits, count, "float64") * (1 if near == low else -1)
         found = cast(near + steps, dtype)
         return np.where((found >= least) & (found <= greatest), found, values)
-    if level == "whole":
+    if level == "whole" and math.isfinite(2 * least) and math.isfinite(2 * greatest):
         first, last = math.ceil(2 * least), math.floor(2 * greatest)
         if last - first >= 1:
             return cast((first + bits.below(min(last - first + 1, 1 << 20), count).astype(np.float64)) / 2, dtype)
@@ -302,6 +305,6 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Arra
 def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) -> tuple[float, float]:
     reach = {"unit": 1.0, "wide": 10.0 ** DECADES[1], "huge": 10.0 ** DECADES[1]}.get(level, 2 * REACH)
     if low is not None:  # the range above a negative bound includes positive numbers
-        return low, max(low + max(reach, abs(low) * reach * 0.5), -low)
+        return low, min(max(low + max(reach, abs(low) * reach * 0.5), -low), _GREATEST)
     assert high is not None
-    return min(high - max(reach, abs(high) * reach * 0.5), -high), high
+    return max(min(high - max(reach, abs(high) * reach * 0.5), -high), -_GREATEST), high

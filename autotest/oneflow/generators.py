@@ -276,7 +276,11 @@ def drawn_array(
     drawn_later = any(isinstance(item, Generator) for item in (dtype, low, high))
     if not drawn_later and str(dtype).startswith(("float", "bfloat", "complex")):
         low, high = (high, low) if high < low else (low, high)
-        high = float(np.nextafter(np.float32(high), np.float32(np.inf))) if high == low else high
+        if high == low:
+            nearest = np.float32(low)
+            high = float(np.nextafter(nearest, np.float32(np.inf)))
+            # Where float32 rounds 0.7 down, 0.7 is above the only number to draw. Doubles have others.
+            low = low if str(dtype) in ("float64", "complex128") else min(low, float(nearest))
     return algebra.random_array(ndim=ndim, dims=[*dims], low=low, high=high, dtype=dtype, **further)
 
 

@@ -144,3 +144,8 @@ def test_a_number_of_shapes_is_needed() -> None:
         broadcastable_shapes(0)
     with pytest.raises(BadBounds):
         broadcastable_shapes(2, max_size=0)
+
+
+def test_a_negative_position_of_a_size_is_refused() -> None:
+    with pytest.raises(GeneratorError, match=r"dims=\{-1: 9\}.*positions from 0"):
+        random_shape(2, dims={-1: 9})

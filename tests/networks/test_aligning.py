@@ -193,11 +193,6 @@ def test_a_mapping_that_does_not_fit_is_refused_in_a_sentence(mapping: Any, mess
         autotest.align(Original(), Renamed(), X, mapping=mapping)
 
 
-def test_axes_of_a_parameter_of_the_same_name_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"'first.weight' of shape \(8, 6\), where the reference has \(6, 8\)"):
-        autotest.align(Original(), Original(), X, mapping={"first.weight": ("first.weight", "transpose")})
-
-
 def test_a_mapping_that_is_no_dictionary_is_refused_in_a_sentence() -> None:
     with pytest.raises(UsageError, match=r"expected a dictionary of the reference's names .*, got \['a', 'b'\]"):
         autotest.align(Original(), Original(), X, mapping=["a", "b"])  # type: ignore[arg-type]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autotest.aligning.returned import describe_structure, plain_values
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
@@ -16,7 +17,7 @@ from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
-from autotest.replaying.module_alone import cotangent, fields_of, flat, gradients_of, state_of
+from autotest.replaying.module_alone import cotangent, flat, gradients_of, state_of
 
 
 @dataclasses.dataclass(slots=True)
@@ -45,7 +46,7 @@ class TrainingStep:
     input_gradients: list[TensorValue | None]
     #: Description of the model's output: ``"a tuple of 2 (a tensor, a tensor)"``.
     returned: str = ""
-    #: The numbers, strings and other plain values in the model's output, by their place in it, such as ``['loss']``.
+    #: The numbers, strings, NumPy arrays and sets in the model's output, by their place in it, such as ``['loss']``.
     plain: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -204,32 +205,3 @@ class _TorchNamespace:
 
     def __getattr__(self, name: str) -> Any:
         return self._framework.resolve(name)
-
-
-def describe_structure(framework: Framework, value: Any) -> str:
-    """Describe the structure of `value`: ``"a dict (aux: a tensor, out: a tensor)"``."""
-    if isinstance(value, framework.tensor_types):
-        return "a tensor"
-    kind, value = type(value).__name__, fields_of(value)
-    if isinstance(value, Mapping):
-        inside = [f"{key}: {describe_structure(framework, value[key])}" for key in sorted(value, key=str)]
-    elif isinstance(value, (tuple, list)):
-        inside = [describe_structure(framework, item) for item in value]
-    else:
-        return "None" if value is None else f"a {kind}"
-    return f"a {kind} ({', '.join(inside)})"
-
-
-def plain_values(framework: Framework, value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the plain values in `value`, such as numbers and strings, each after its place: ``("['loss']", 1.5)``."""
-    if isinstance(value, framework.tensor_types):
-        return
-    value = fields_of(value)
-    if isinstance(value, Mapping):
-        for key in value:
-            yield from plain_values(framework, value[key], f"{place}[{key!r}]")
-    elif isinstance(value, (tuple, list)):
-        for number, item in enumerate(value):
-            yield from plain_values(framework, item, f"{place}[{number}]")
-    elif isinstance(value, (bool, int, float, complex, str, bytes)):
-        yield place, value

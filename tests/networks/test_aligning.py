@@ -310,8 +310,20 @@ def returning(*further: Any) -> torch.nn.Module:
     return Returning()
 
 
-@pytest.mark.parametrize(("one", "other"), [(3, 4), (1.5, 2.5), ("mean", "sum"), (True, False), (1.5, float("nan"))])
-def test_numbers_and_strings_in_the_output_are_compared(one: Any, other: Any) -> None:
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (3, 4),
+        (1.5, 2.5),
+        ("mean", "sum"),
+        (True, False),
+        (1.5, float("nan")),
+        (np.float32(1.5), np.float32(2.5)),
+        (np.arange(3), np.arange(3)[::-1]),
+        ({1, 2}, {1, 3}),
+    ],
+)
+def test_what_the_output_has_beside_tensors_is_compared(one: Any, other: Any) -> None:
     assert autotest.align(returning(0, one), returning(0, one), X).passed
     found = autotest.align(returning(0, one), returning(0, other), X)
     assert [item.name for item in found.mismatches] == ["the model[output]['further'][1]"]
@@ -329,6 +341,21 @@ def test_a_number_that_is_taken_of_a_tensor_may_be_off_by_rounding() -> None:
 
     assert autotest.align(Cancelling(), Sum(), X).passed
     assert not autotest.align(Cancelling(), Sum(), X, rtol=1e-4, atol=1e-5).passed
+
+
+def test_an_array_that_is_taken_of_a_tensor_may_be_off_by_rounding_and_no_more() -> None:
+    class Converted(Original):
+        def __init__(self, rounded: float, error: float = 0.0) -> None:
+            super().__init__()
+            self.rounded, self.error = rounded, error
+
+        def forward(self, x: Any) -> Any:
+            y = super().forward(x)
+            z = (y + self.rounded - self.rounded).detach()
+            return y, (z * (1 + self.error) if y.dtype == torch.float32 else z).numpy()
+
+    assert autotest.align(Converted(1e5), Converted(0.0), X).passed
+    assert not autotest.align(Converted(0.0), Converted(0.0, 0.1), X).passed
 
 
 @pytest.mark.oneflow

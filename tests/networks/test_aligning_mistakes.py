@@ -125,6 +125,7 @@ def test_what_a_model_returns_is_compared_by_name_where_it_has_names() -> None:
     for made, told in (
         (lambda one, other: {"one": one, "other": other}, r"actual a dict \(one: a tensor, other: a tensor\)"),
         (Output, r"actual a Output \(one: a tensor, other: a tensor\)"),
+        (lambda one, other: {1: one, "1": other}, r"actual a dict \(int 1: a tensor, 1: a tensor\)"),
     ):
         found = autotest.align(pair, Returning(made), X)
         assert not found.passed

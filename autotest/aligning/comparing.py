@@ -11,15 +11,17 @@ from autotest.aligning.matching import Match
 from autotest.aligning.port import Port
 from autotest.aligning.running import ModuleCall, TrainingStep
 from autotest.base.settings import Tolerance
-from autotest.comparison import Comparison, Mismatch, Stage, compare_values
+from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
 from autotest.comparison.ratio import over_tolerance
 from autotest.program.paths import gradient_of
 from autotest.results.layers import Layer
 
 #: A value that is compared: its name, and its number among the values of that name, as a module may be called twice.
-Place: TypeAlias = tuple[str, int]
+NumberedName: TypeAlias = tuple[str, int]
 #: The values that differ, the reference's and the candidate's.
-Differing: TypeAlias = Mapping[Place, tuple[Any, Any]]
+Differing: TypeAlias = Mapping[NumberedName, tuple[Any, Any]]
+
+_LOSS = "the loss"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
     matches, paths = port.matches.pairs, port.paths
     pairs = [*_paired(own.calls, other.calls, paths)]
 
-    differing: dict[Place, tuple[Any, Any]] = {}
+    differing: dict[NumberedName, tuple[Any, Any]] = {}
     times: Counter[str] = Counter()
 
     def unlike(name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
@@ -81,6 +83,9 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
             unequal = unlike(_plain_name(place), "forward", value, other.plain[place])
             forward += unequal
             begins = begins or (("", len(pairs) - 1) if unequal else None)
+    losses = unlike(_LOSS, "forward", _scalar(own.loss), _scalar(other.loss))
+    forward += losses
+    begins = begins or (("", len(pairs) - 1) if losses else None)
     backward: list[Mismatch] = []
     for match in matches:
         if match.reference in own.gradients and match.candidate in other.gradients:
@@ -160,15 +165,17 @@ def _contains_called(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) 
     return any(call.path != path and call.path.startswith(beginning) for call, _ in pairs)
 
 
-def values_by_place(step: TrainingStep) -> dict[Place, Any]:
+def values_by_name(step: TrainingStep) -> dict[NumberedName, Any]:
     """Return all values of a step of the reference that `compare_step` compares."""
-    gradients = {gradient_of(name): value for name, value in step.gradients.items()}
-    inputs = {gradient_of(f"input {number}"): value for number, value in enumerate(step.input_gradients)}
-    outputs = [named for call in step.calls for named in _outputs(call)]
-    plain = [(_plain_name(place), value) for place, value in step.plain.items()]
-    found: dict[Place, Any] = {}
+    named = [item for call in step.calls for item in _outputs(call)]
+    named += [(_plain_name(place), value) for place, value in step.plain.items()]
+    named.append((_LOSS, _scalar(step.loss)))
+    named += [(gradient_of(name), value) for name, value in step.gradients.items()]
+    named += [(gradient_of(f"input {number}"), value) for number, value in enumerate(step.input_gradients)]
+    named += step.state.items()
+    found: dict[NumberedName, Any] = {}
     times: Counter[str] = Counter()
-    for name, value in [*outputs, *plain, *gradients.items(), *inputs.items(), *step.state.items()]:
+    for name, value in named:
         times[name] += 1
         found[name, times[name]] = value
     return found
@@ -184,6 +191,11 @@ def _outputs(call: ModuleCall) -> list[tuple[str, Any]]:
 
 def _output_name(call: ModuleCall) -> str:
     return f"{call.path or 'the model'}[output]"
+
+
+def _scalar(loss: TensorValue | None) -> TensorValue | None:
+    """Return a loss without axes: whether the mean of a tensor has one is a matter of the framework."""
+    return None if loss is None else dataclasses.replace(loss, data=loss.data.reshape(()))
 
 
 def _plain_name(place: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.aligning.comparing import Differing, Place, values_by_place
+from autotest.aligning.comparing import Differing, NumberedName, values_by_name
 from autotest.aligning.port import Port
 from autotest.aligning.running import Training, TrainingStep, run
 from autotest.comparison.elementwise import Values, distance
@@ -98,8 +98,8 @@ def _step(wide: Port, model: Any, training: Training, inputs: Sequence[Array], s
     return next(itertools.islice(run(wide.pair.reference, wide.pair.sides[0], model, inputs, training), step, None))
 
 
-def _arrays(places: Differing, step: TrainingStep) -> dict[Place, Values]:
+def _arrays(places: Differing, step: TrainingStep) -> dict[NumberedName, Values]:
     """Return the values of `step` at `places`, and let go of the others, as a step may be large."""
-    known = values_by_place(step)
+    known = values_by_name(step)
     arrays = {place: as_array(known.get(place)) for place in places}
     return {place: array for place, array in arrays.items() if array is not None}

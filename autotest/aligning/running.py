@@ -48,6 +48,8 @@ class TrainingStep:
     returned: str = ""
     #: The numbers, strings, NumPy arrays and sets in the model's output, by their place in it, such as ``['loss']``.
     plain: dict[str, Any] = dataclasses.field(default_factory=dict)
+    #: The loss, if the caller has a function for it.
+    loss: TensorValue | None = None
 
 
 class Training(NamedTuple):
@@ -80,15 +82,17 @@ def run(
                     f"the {side} model raised {type(error).__name__} when it was called with {described}: "
                     f"{first_line(error)}"
                 ) from error
-        _backward(framework, side, output, loss)
+        value = None if loss is None else _loss(framework, side, output, loss)
+        _backward(framework, side, output, value)
         recorder.record_gradients()
         gradients = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
         returned, plain = describe_structure(framework, output), dict(plain_values(framework, output))
-        del tensors, output  # frees the graph before the other side runs and both are compared
-        yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned, plain)
+        kept = None if value is None else freeze(framework, [value])[0].copied()
+        del tensors, output, value  # frees the graph before the other side runs and both are compared
+        yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned, plain, kept)
 
 
 class _ModuleCallRecorder:
@@ -132,23 +136,33 @@ class _ModuleCallRecorder:
         self._live.clear()
 
 
-def _backward(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:
-    if loss is not None:
-        value = _call_user_function("loss", loss, framework, side, output)
-        if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:
-            shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
-            raise UsageError(
-                f"align(loss=...): expected a tensor of one element, got a {type(value).__name__}{shape} for "
-                f"{side}: end the function with .mean() or .sum()"
-            )
-        if not framework.can_backpropagate(value):
-            raise UsageError(f"align(loss=...): the loss of the {side} model does not depend on any parameter or input")
-        framework.invoke("method", "backward", [value], {})
-        return
-    roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
-    if roots:
-        cotangents = [framework.tensor(cotangent(framework, tensor)) for tensor in roots]
-        framework.invoke("function", "autograd.backward", [roots, cotangents], {})
+def _loss(framework: Framework, side: str, output: Any, loss: Callable[..., Any]) -> Any:
+    value = _call_user_function("loss", loss, framework, side, output)
+    if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:
+        shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
+        raise UsageError(
+            f"align(loss=...): expected a tensor of one element, got a {type(value).__name__}{shape} for "
+            f"{side}: end the function with .mean() or .sum()"
+        )
+    if not framework.can_backpropagate(value):
+        raise UsageError(f"align(loss=...): the loss of the {side} model does not depend on any parameter or input")
+    return value
+
+
+def _backward(framework: Framework, side: str, output: Any, loss: Any) -> None:
+    """Run the backward from `loss`, or with fixed cotangents from all of `output` if it is None."""
+    try:
+        if loss is not None:
+            framework.invoke("method", "backward", [loss], {})
+            return
+        roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
+        if roots:
+            cotangents = [framework.tensor(cotangent(framework, tensor)) for tensor in roots]
+            framework.invoke("function", "autograd.backward", [roots, cotangents], {})
+    except Exception as error:
+        raise UsageError(
+            f"the {side} model raised {type(error).__name__} in its backward: {first_line(error)}"
+        ) from error
 
 
 def _optimizer(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:

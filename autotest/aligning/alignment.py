@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,10 +153,7 @@ def _without_rounding(found: Alignment, wide: Port, training: running.Training, 
         again = _compared(wide, training, arrays, _WIDE, together=True)
     except UsageError:  # a layer that is not registered, such as one in a list, stays in single precision
         return found
-    left = {item.name for item in again.mismatches}
-    if lacking := tuple(
-        item for item in found.mismatches if item.statistics is None and not _is_gone(item, found, left)
-    ):
+    if lacking := tuple(item for item in found.mismatches if item.statistics is None):
         # Mismatches that no precision explains, such as a missing gradient.
         return found if again.mismatches else dataclasses.replace(found, mismatches=lacking)
     if not again.mismatches:
@@ -168,18 +165,6 @@ def _without_rounding(found: Alignment, wide: Port, training: running.Training, 
     # The first mismatch in single precision may be rounding, or a consequence of it, and hide the real one.
     same = again.step == found.step and found.mismatches[0].name in {one.name for one in again.mismatches}
     return found if same else again
-
-
-def _is_gone(item: Mismatch, found: Alignment, left: Collection[str]) -> bool:
-    """Return whether `item` is about a number that is not a tensor, and agrees in double precision; it may be rounding.
-
-    Args:
-        item: a mismatch of `found`.
-        found: the alignment in single precision.
-        left: the names of the mismatches in double precision.
-    """
-    own = next((pair[0] for (name, _), pair in found.differing.items() if name == item.name), None)
-    return type(own) in (float, complex) and item.name not in left
 
 
 def _compared(

@@ -11,13 +11,17 @@ from autotest.aligning.matching import Match
 from autotest.aligning.port import Port
 from autotest.aligning.running import ModuleCall, TrainingStep
 from autotest.base.settings import Tolerance
-from autotest.comparison import Comparison, Mismatch, Stage, compare_values
+from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
 from autotest.comparison.ratio import over_tolerance
 from autotest.program.paths import gradient_of
 from autotest.results.layers import Layer
 
-#: The values that differ, the reference's and the candidate's, by their name and its number among equal names.
-Differing: TypeAlias = Mapping[tuple[str, int], tuple[Any, Any]]
+#: A value that is compared: its name, and its number among the values of that name, as a module may be called twice.
+NumberedName: TypeAlias = tuple[str, int]
+#: The values that differ, the reference's and the candidate's.
+Differing: TypeAlias = Mapping[NumberedName, tuple[Any, Any]]
+
+_LOSS = "the loss"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
     matches, paths = port.matches.pairs, port.paths
     pairs = [*_paired(own.calls, other.calls, paths)]
 
-    differing: dict[tuple[str, int], tuple[Any, Any]] = {}
+    differing: dict[NumberedName, tuple[Any, Any]] = {}
     times: Counter[str] = Counter()
 
     def unlike(name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
@@ -50,11 +54,17 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
             differing[name, times[name]] = expected, actual
         return found
 
+    def outputs_differ(mine: ModuleCall, theirs: ModuleCall) -> list[Mismatch]:
+        if len(mine.outputs) != len(theirs.outputs):
+            return [*unlike(_output_name(mine), "forward", mine.outputs, theirs.outputs)]
+        pairs = zip(_outputs(mine), theirs.outputs, strict=True)
+        return [item for (name, one), other in pairs for item in unlike(name, "forward", one, other)]
+
     forward: list[Mismatch] = []
     begins: tuple[str, int | None] | None = None
     rows: dict[str, tuple[str, list[float], list[float]]] = {}
     for number, (mine, theirs) in enumerate(pairs):
-        found = unlike(f"{mine.path or 'the model'}[output]", "forward", _one(mine.outputs), _one(theirs.outputs))
+        found = outputs_differ(mine, theirs)
         forward += found
         if found and begins is None:
             begins = (mine.path, number)
@@ -70,9 +80,12 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
         begins = begins or ("", len(pairs) - 1)
     for place, value in own.plain.items():
         if place in other.plain:
-            found = unlike(f"the model[output]{place}", "forward", value, other.plain[place])
-            forward += found
-            begins = begins or (("", len(pairs) - 1) if found else None)
+            unequal = unlike(_plain_name(place), "forward", value, other.plain[place])
+            forward += unequal
+            begins = begins or (("", len(pairs) - 1) if unequal else None)
+    losses = unlike(_LOSS, "forward", _scalar(own.loss), _scalar(other.loss))
+    forward += losses
+    begins = begins or (("", len(pairs) - 1) if losses else None)
     backward: list[Mismatch] = []
     for match in matches:
         if match.reference in own.gradients and match.candidate in other.gradients:
@@ -96,7 +109,7 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
     if begins is not None:
         return StepComparison(mismatches, layers, differing, *begins)
     if backward:
-        suspects = tuple(_suspects(pairs, own, other, matches, unlike))
+        suspects = tuple(_suspects(pairs, own, other, matches, Comparison("backward", tolerance)))
         path = suspects[0].path if suspects else ""
         return StepComparison(mismatches, layers, differing, path, None, "backward", suspects)
     # A differing parameter is the optimizer's doing, so no module is named.
@@ -124,7 +137,7 @@ def _suspects(
     own: TrainingStep,
     other: TrainingStep,
     matches: Sequence[Match],
-    unlike: Any,
+    how: Comparison,
 ) -> Iterator[ModuleCall]:
     """Yield the calls whose incoming gradients agree and whose outgoing gradients differ, in backward order.
 
@@ -134,14 +147,14 @@ def _suspects(
     outer = [pair for pair in reversed(pairs) if _contains_called(pair[0].path, pairs)]
     outer.sort(key=lambda pair: pair[0].path.count(".") + bool(pair[0].path), reverse=True)
     for mine, theirs in [*reversed(inner), *outer]:
-        if unlike("", "backward", mine.output_gradients, theirs.output_gradients):
+        if compare_values("", mine.output_gradients, theirs.output_gradients, how):
             continue
-        wrong = bool(unlike("", "backward", mine.input_gradients, theirs.input_gradients))
+        wrong = bool(compare_values("", mine.input_gradients, theirs.input_gradients, how))
         for match in matches:
             held = match.reference.rpartition(".")[0] == mine.path and match.reference in own.gradients
             if held and match.candidate in other.gradients:
                 gradient = match.to_reference(other.gradients[match.candidate])
-                wrong = wrong or bool(unlike("", "backward", own.gradients[match.reference], gradient))
+                wrong = wrong or bool(compare_values("", own.gradients[match.reference], gradient, how))
         if wrong:
             yield mine
 
@@ -152,5 +165,38 @@ def _contains_called(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) 
     return any(call.path != path and call.path.startswith(beginning) for call, _ in pairs)
 
 
-def _one(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else values
+def values_by_name(step: TrainingStep) -> dict[NumberedName, Any]:
+    """Return all values of a step of the reference that `compare_step` compares."""
+    named = [item for call in step.calls for item in _outputs(call)]
+    named += [(_plain_name(place), value) for place, value in step.plain.items()]
+    named.append((_LOSS, _scalar(step.loss)))
+    named += [(gradient_of(name), value) for name, value in step.gradients.items()]
+    named += [(gradient_of(f"input {number}"), value) for number, value in enumerate(step.input_gradients)]
+    named += step.state.items()
+    found: dict[NumberedName, Any] = {}
+    times: Counter[str] = Counter()
+    for name, value in named:
+        times[name] += 1
+        found[name, times[name]] = value
+    return found
+
+
+def _outputs(call: ModuleCall) -> list[tuple[str, Any]]:
+    """Return the outputs of a call with their names: ``fc[output]``, or ``fc[output][0]`` if there are several."""
+    name = _output_name(call)
+    if len(call.outputs) == 1:
+        return [(name, call.outputs[0])]
+    return [(f"{name}[{number}]", value) for number, value in enumerate(call.outputs)]
+
+
+def _output_name(call: ModuleCall) -> str:
+    return f"{call.path or 'the model'}[output]"
+
+
+def _scalar(loss: TensorValue | None) -> TensorValue | None:
+    """Return a loss without axes: whether the mean of a tensor has one is a matter of the framework."""
+    return None if loss is None else dataclasses.replace(loss, data=loss.data.reshape(()))
+
+
+def _plain_name(place: str) -> str:
+    return f"the model[output]{place}"

@@ -79,11 +79,14 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
         if other in candidate and candidate[other] == wanted:
             pairs.append(Match(name, other, order))
             taken.add(other)
-        elif name in renamed and (renamed[name] != name or name in mapping) and other in candidate:
-            raise UsageError(
-                f"mapping[{name!r}] is {other!r} of shape {candidate[other]}, where the reference has {wanted}: "
-                'write (name, "transpose") or (name, axes) if the axes are permuted'
-            )
+        elif (other != name or name in mapping) and other in candidate:
+            said = f"mapping[{name!r}] is {other!r} of shape {candidate[other]}, where the reference has {shape}"
+            if order is not None:
+                raise UsageError(
+                    f"{said}, which is {wanted} with its axes in the order {order}: correct the order, or leave it "
+                    "out if the axes are not permuted"
+                )
+            raise UsageError(f'{said}: write (name, "transpose") or (name, axes) if the axes are permuted')
         else:
             left.append(name)
     rest = [name for name in candidate if name not in taken]
@@ -166,6 +169,12 @@ def _renamed(
                     f"mapping[{key!r}]: the {side} has no parameter, buffer or module {given!r}; it has "
                     f"{', '.join([*names][:12])}"
                 )
+        if not isinstance(value, str) and key not in reference:
+            inside = next(name for name in reference if name.startswith(f"{key}."))
+            raise UsageError(
+                f"mapping[{key!r}] is {value!r:.80}: {key!r} is a module of the reference, and only a parameter or "
+                f"buffer has axes; name each of them, such as {inside!r}"
+            )
     renamed: dict[str, str] = {}
     axes: dict[str, tuple[int, ...]] = {}
     for name, shape in reference.items():

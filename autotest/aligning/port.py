@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from autotest.aligning.matching import Match, Matches
+from autotest.aligning.matching import Matches
 from autotest.aligning.running import TrainingStep
 from autotest.comparison import TensorValue
 from autotest.frameworks import Framework, Pair
@@ -63,12 +63,6 @@ class Port:
         finally:
             for side, model, state in zip(self.frameworks, self.models, after, strict=True):
                 _load(side, model, state)
-
-    def of_the_reference(self) -> Port:
-        """Return the reference's model as a port of itself."""
-        reference, model = self.pair.reference, self.models[0]
-        matches = Matches(tuple(Match(one.reference, one.reference) for one in self.matches.pairs), ((), ()))
-        return Port(Pair(reference, reference), (model, model), matches, {path: path for path in self.paths})
 
     def in_double_precision(self) -> Port | None:
         """Return copies of both models in double precision; None if they cannot be copied or converted."""

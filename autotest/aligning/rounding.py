@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autotest.aligning.comparing import Differing, compare_step
+from autotest.aligning.comparing import Differing, NumberedName, values_by_name
 from autotest.aligning.port import Port
 from autotest.aligning.running import Training, TrainingStep, run
-from autotest.base.settings import Tolerance
-from autotest.comparison import TensorValue
-from autotest.comparison.elementwise import distance
+from autotest.comparison.elementwise import Values, distance
+from autotest.diagnosis.double_precision import RUNS, as_array, perturbed
+from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.program import Array
-from autotest.program.dtypes import is_floating
+from autotest.program.paths import is_gradient
 
 #: Unit roundoff of single precision.
-_ROUNDOFF = 2.0**-24
+_ROUNDOFF = ROUNDOFF["float32"]
 #: The candidate may be this many times as far from double precision as rounding moves the reference. Both sum the same
 #: terms with the same weights, in another order and by other kernels, so that their errors are of one magnitude.
 _MARGIN = 64.0
-#: Number of runs with weights and inputs that are off by a roundoff. A ReLU at zero switches in half of them.
-_RUNS = 6
-_EXACT = Tolerance(0.0, 0.0)
 
 
 def beyond_rounding(single: Differing, wide: Port, training: Training, inputs: Sequence[Array], step: int) -> set[str]:
     """Return the names of the values in which the candidate's error is larger than rounding explains.
 
-    The truth is the reference's run in double precision. Rounding explains the error of the reference itself, and the
-    change of the truth when all weights and inputs change by one roundoff, both times `_MARGIN`.
+    The truth is the reference's run in double precision. Rounding explains `_MARGIN` times the error of the reference
+    itself, and the change of the truth when all weights and inputs change by `_MARGIN` roundoffs. At a jump, such as
+    the sign of a gradient that Adam follows, this is the jump, which a change by one roundoff may not reach. Each value
+    has its own bound, as an output of great numbers says nothing about another one.
 
     Args:
         single: the values that differ in single precision.
@@ -40,57 +39,67 @@ def beyond_rounding(single: Differing, wide: Port, training: Training, inputs: S
         inputs: the inputs in double precision.
         step: the number of the step that differs.
     """
-    truth = _step(wide, training, inputs, step, None)
-    spread: dict[tuple[str, int], float] = {}
-    true_values: dict[tuple[str, int], Any] = {}
-    for seed in range(_RUNS):
-        moved = _step(wide, training, inputs, step, np.random.default_rng(seed))
-        for place, (one, other) in compare_step(truth, moved, wide.of_the_reference(), _EXACT).differing.items():
-            true_values[place] = one
-            spread[place] = max(spread.get(place, 0.0), _farthest(one, other))
-    found = set()
-    for place, (own, other) in single.items():
-        # A value that no roundoff of the weights and inputs changes is exact.
-        true = true_values.get(place, own)
-        explained = max(_farthest(true, own), spread.get(place, 0.0), _ROUNDOFF * _greatest(true))
-        if not _farthest(true, other) <= _MARGIN * explained:
-            found.add(place[0])
-    return found
-
-
-def _step(
-    wide: Port, training: Training, inputs: Sequence[Array], step: int, roundoff: np.random.Generator | None
-) -> TrainingStep:
-    """Return one step of a copy of the reference's model, whose weights and inputs are off by `roundoff`, if given."""
-    framework = wide.pair.reference
-    model = framework.invoke("builtin", "deepcopy", [wide.models[0]], {})
-    if roundoff is not None:
+    framework, model = wide.pair.reference, _copy(wide)
+    true_step = _step(wide, model, training, inputs, step)
+    cancelled = _MARGIN * _ROUNDOFF * _greatest_gradient(true_step)
+    moves = {place: cancelled if is_gradient(place[0]) else 0.0 for place in single}
+    truth = _arrays(single, true_step)
+    del true_step
+    for number in range(RUNS):
+        model = _copy(wide)
         state = framework.state(model)
-        values = dict(zip(state, framework.values([*state.values()]), strict=True))
-        framework.load_state(model, {name: _moved(value.as_array(), roundoff) for name, value in values.items()})
-        inputs = [_moved(array, roundoff) for array in inputs]
-    return next(itertools.islice(run(framework, wide.pair.sides[0], model, inputs, training), step, None))
+        weights = [value.as_array() for value in framework.values([*state.values()])]
+        arrays = perturbed([*weights, *inputs], _MARGIN * _ROUNDOFF, number)
+        framework.load_state(model, dict(zip(state, arrays, strict=False)))
+        moved = _arrays(single, _step(wide, model, training, arrays[len(weights) :], step))
+        for place, one in truth.items():
+            other = moved.get(place)
+            gap = np.inf if other is None or one.shape != other.shape else distance(one, other).max(initial=0.0)
+            moves[place] = max(moves[place], float(gap))
+    return {
+        place[0]
+        for place, (own, other) in single.items()
+        if not _explains(truth.get(place), as_array(own), as_array(other), moves[place])
+    }
 
 
-def _moved(array: Array, roundoff: np.random.Generator) -> Array:
-    if not is_floating(array.dtype):
-        return array
-    return Array(array.data * (1 + _ROUNDOFF * roundoff.uniform(-1, 1, array.data.shape)), array.dtype)
+def _explains(true: Values | None, own: Values | None, other: Values | None, move: float) -> bool:
+    """Whether rounding explains the error of `other`, the candidate's value, by that of `own`, the reference's."""
+    if true is None or own is None or other is None or not true.shape == own.shape == other.shape:
+        return False
+    own_error, error = distance(true, own), distance(true, other)
+    # Where the reference overflows, nothing is known of its rounding. This explains no error elsewhere.
+    overflow = ~np.isfinite(own_error)
+    rounding = max(float(own_error[~overflow].max(initial=0.0)), _ROUNDOFF * _greatest(true))
+    return bool((overflow | (error <= max(_MARGIN * rounding, move))).all())
 
 
-def _farthest(one: Any, other: Any) -> float:
-    gaps = [distance(*both).max(initial=0.0) for both in zip(_arrays(one), _arrays(other), strict=False)]
-    return float(max(gaps, default=0.0))
+def _greatest_gradient(step: TrainingStep) -> float:
+    """Return the greatest number in the gradients of `step`.
+
+    The terms of a gradient may be as great and cancel: that of a bias before a batch norm is zero for any weights and
+    inputs. In single precision, their rounding is left of it.
+    """
+    gradients = [*step.gradients.values(), *step.input_gradients]
+    return max((_greatest(value.data) for value in gradients if value is not None), default=0.0)
 
 
-def _greatest(value: Any) -> float:
-    sizes = [np.abs(array[np.isfinite(array)]).max(initial=0.0) for array in _arrays(value)]
-    return float(max(sizes, default=0.0))
+def _greatest(values: Values) -> float:
+    """Return the greatest finite magnitude; 0 for integers, which are exact."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) if values.dtype.kind in "fc" else 0.0
 
 
-def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    for item in value if isinstance(value, (tuple, list)) else [value]:
-        if isinstance(item, TensorValue):
-            yield item.data.astype(np.complex128 if item.data.dtype.kind == "c" else np.float64)
-        elif isinstance(item, (bool, int, float, complex)):
-            yield np.asarray(item, dtype=np.complex128 if isinstance(item, complex) else np.float64)
+def _copy(wide: Port) -> Any:
+    return wide.pair.reference.invoke("builtin", "deepcopy", [wide.models[0]], {})
+
+
+def _step(wide: Port, model: Any, training: Training, inputs: Sequence[Array], step: int) -> TrainingStep:
+    """Return one step of `model`, one of the reference's, which is trained up to it."""
+    return next(itertools.islice(run(wide.pair.reference, wide.pair.sides[0], model, inputs, training), step, None))
+
+
+def _arrays(places: Differing, step: TrainingStep) -> dict[NumberedName, Values]:
+    """Return the values of `step` at `places`, and let go of the others, as a step may be large."""
+    known = values_by_name(step)
+    arrays = {place: as_array(known.get(place)) for place in places}
+    return {place: array for place, array in arrays.items() if array is not None}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autotest.aligning.returned import describe_structure, plain_values
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
@@ -16,7 +17,7 @@ from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
-from autotest.replaying.module_alone import cotangent, fields_of, flat, gradients_of, state_of
+from autotest.replaying.module_alone import cotangent, flat, gradients_of, state_of
 
 
 @dataclasses.dataclass(slots=True)
@@ -45,8 +46,10 @@ class TrainingStep:
     input_gradients: list[TensorValue | None]
     #: Description of the model's output: ``"a tuple of 2 (a tensor, a tensor)"``.
     returned: str = ""
-    #: The numbers, strings and other plain values in the model's output, by their place in it, such as ``['loss']``.
+    #: The numbers, strings, NumPy arrays and sets in the model's output, by their place in it, such as ``['loss']``.
     plain: dict[str, Any] = dataclasses.field(default_factory=dict)
+    #: The loss, if the caller has a function for it.
+    loss: TensorValue | None = None
 
 
 class Training(NamedTuple):
@@ -79,15 +82,17 @@ def run(
                     f"the {side} model raised {type(error).__name__} when it was called with {described}: "
                     f"{first_line(error)}"
                 ) from error
-        _backward(framework, side, output, loss)
+        value = None if loss is None else _loss(framework, side, output, loss)
+        _backward(framework, side, output, value)
         recorder.record_gradients()
         gradients = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
         returned, plain = describe_structure(framework, output), dict(plain_values(framework, output))
-        del tensors, output  # frees the graph before the other side runs and both are compared
-        yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned, plain)
+        kept = None if value is None else freeze(framework, [value])[0].copied()
+        del tensors, output, value  # frees the graph before the other side runs and both are compared
+        yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned, plain, kept)
 
 
 class _ModuleCallRecorder:
@@ -131,23 +136,33 @@ class _ModuleCallRecorder:
         self._live.clear()
 
 
-def _backward(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:
-    if loss is not None:
-        value = _call_user_function("loss", loss, framework, side, output)
-        if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:
-            shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
-            raise UsageError(
-                f"align(loss=...): expected a tensor of one element, got a {type(value).__name__}{shape} for "
-                f"{side}: end the function with .mean() or .sum()"
-            )
-        if not framework.can_backpropagate(value):
-            raise UsageError(f"align(loss=...): the loss of the {side} model does not depend on any parameter or input")
-        framework.invoke("method", "backward", [value], {})
-        return
-    roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
-    if roots:
-        cotangents = [framework.tensor(cotangent(framework, tensor)) for tensor in roots]
-        framework.invoke("function", "autograd.backward", [roots, cotangents], {})
+def _loss(framework: Framework, side: str, output: Any, loss: Callable[..., Any]) -> Any:
+    value = _call_user_function("loss", loss, framework, side, output)
+    if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:
+        shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
+        raise UsageError(
+            f"align(loss=...): expected a tensor of one element, got a {type(value).__name__}{shape} for "
+            f"{side}: end the function with .mean() or .sum()"
+        )
+    if not framework.can_backpropagate(value):
+        raise UsageError(f"align(loss=...): the loss of the {side} model does not depend on any parameter or input")
+    return value
+
+
+def _backward(framework: Framework, side: str, output: Any, loss: Any) -> None:
+    """Run the backward from `loss`, or with fixed cotangents from all of `output` if it is None."""
+    try:
+        if loss is not None:
+            framework.invoke("method", "backward", [loss], {})
+            return
+        roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
+        if roots:
+            cotangents = [framework.tensor(cotangent(framework, tensor)) for tensor in roots]
+            framework.invoke("function", "autograd.backward", [roots, cotangents], {})
+    except Exception as error:
+        raise UsageError(
+            f"the {side} model raised {type(error).__name__} in its backward: {first_line(error)}"
+        ) from error
 
 
 def _optimizer(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:
@@ -204,32 +219,3 @@ class _TorchNamespace:
 
     def __getattr__(self, name: str) -> Any:
         return self._framework.resolve(name)
-
-
-def describe_structure(framework: Framework, value: Any) -> str:
-    """Describe the structure of `value`: ``"a dict (aux: a tensor, out: a tensor)"``."""
-    if isinstance(value, framework.tensor_types):
-        return "a tensor"
-    kind, value = type(value).__name__, fields_of(value)
-    if isinstance(value, Mapping):
-        inside = [f"{key}: {describe_structure(framework, value[key])}" for key in sorted(value, key=str)]
-    elif isinstance(value, (tuple, list)):
-        inside = [describe_structure(framework, item) for item in value]
-    else:
-        return "None" if value is None else f"a {kind}"
-    return f"a {kind} ({', '.join(inside)})"
-
-
-def plain_values(framework: Framework, value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the plain values in `value`, such as numbers and strings, each after its place: ``("['loss']", 1.5)``."""
-    if isinstance(value, framework.tensor_types):
-        return
-    value = fields_of(value)
-    if isinstance(value, Mapping):
-        for key in value:
-            yield from plain_values(framework, value[key], f"{place}[{key!r}]")
-    elif isinstance(value, (tuple, list)):
-        for number, item in enumerate(value):
-            yield from plain_values(framework, item, f"{place}[{number}]")
-    elif isinstance(value, (bool, int, float, complex, str, bytes)):
-        yield place, value

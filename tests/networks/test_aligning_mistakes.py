@@ -46,6 +46,14 @@ def _sgd(parameters: Any) -> Any:
         ({"mapping": {"last.weight": ("last.weight", "transposed")}}, "expected the candidate's name"),
         ({"mapping": {"last.weight": "last"}}, "is 'last', a module of the candidate: expected a parameter"),
         (
+            {"mapping": {"first.weight": ("first.weight", "transpose")}},
+            "the reference has (8, 6), which is (6, 8) with its axes in the order (1, 0): correct the order, or leave",
+        ),
+        (
+            {"mapping": {"body": ("body", "transpose")}},
+            "only a parameter or buffer has axes; name each of them, such as 'body.0.weight'",
+        ),
+        (
             {"mapping": {"norm.weight": "norm.weight", "norm.bias": "norm.weight"}},
             "'norm.weight' and 'norm.bias' of the reference are both 'norm.weight' of the candidate",
         ),
@@ -117,6 +125,7 @@ def test_what_a_model_returns_is_compared_by_name_where_it_has_names() -> None:
     for made, told in (
         (lambda one, other: {"one": one, "other": other}, r"actual a dict \(one: a tensor, other: a tensor\)"),
         (Output, r"actual a Output \(one: a tensor, other: a tensor\)"),
+        (lambda one, other: {1: one, "1": other}, r"actual a dict \(int 1: a tensor, 1: a tensor\)"),
     ):
         found = autotest.align(pair, Returning(made), X)
         assert not found.passed

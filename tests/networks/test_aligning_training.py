@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 
 import autotest
 from autotest.aligning import running
+from autotest.base.errors import UsageError
 from autotest.cli import main
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array
@@ -131,6 +133,23 @@ def test_a_gradient_that_is_rounding_does_not_hide_the_wrong_step_that_comes_lat
     assert aligned(oneflow, "", other_for_the_second()).passed
     found = aligned(oneflow, "", other_for_the_second(betas=(0.9, 0.99)))
     assert (found.step, found.network.path) == (1, "")
+
+
+def test_a_loss_that_differs_by_a_constant_is_told_though_no_gradient_shows_it() -> None:
+    constants = itertools.cycle([0.0, 5.0])
+    found = autotest.align(network(torch), network(torch), X, loss=lambda output: loss(output) + next(constants))
+    assert [item.name for item in found.mismatches] == ["the loss"]
+
+
+def test_a_backward_that_raises_is_told_in_a_sentence() -> None:
+    class Written(torch.nn.Linear):
+        def forward(self, x: Any) -> Any:
+            y = super().forward(x).exp()
+            y.detach().add_(1)
+            return y
+
+    with pytest.raises(UsageError, match=r"the torch \(port\) model raised RuntimeError in its backward: .*inplace"):
+        autotest.align(torch.nn.Linear(5, 2), Written(5, 2), X)
 
 
 def reference() -> Any:

@@ -143,7 +143,7 @@ class FailedTrial:
                     return None
                 # The mismatch was barely above the tolerance and is barely below it now: examine the trial's values.
                 live = Agreement(outcome.program, outcome.recorder, list(outcome.mismatches))
-                verdict, left = explained(live, examine(live, self.pair, settings), settings)
+                verdict, left = explained(live, examine(live, self.pair, settings), self.pair, settings)
                 return None if left else verdict
             if gone:
                 # Rounding in the replay does not explain a mismatch that only the trial showed.
@@ -155,7 +155,7 @@ class FailedTrial:
                     return verdict
             if not may_be_rounding(agreement.mismatches):
                 return None
-            verdict, left = explained(agreement, self._examined(agreement), settings)
+            verdict, left = explained(agreement, self._examined(agreement), self.pair, settings)
             if not left:
                 return verdict
             counting = {(item.name, item.symptom) for item in left}

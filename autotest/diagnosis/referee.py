@@ -15,7 +15,7 @@ from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.gradient_oracle import numeric_gradient
 from autotest.diagnosis.locating import Located, locate
-from autotest.diagnosis.ties import ties
+from autotest.diagnosis.ties import beside_ties, ties
 from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, judge
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
@@ -60,7 +60,7 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | N
     """Return the verdict that explains all mismatches in `agreement` as harmless, or None if some are not."""
     if not may_be_rounding(agreement.mismatches):
         return None
-    verdict, left = explained(agreement, examine(agreement, pair, settings), settings)
+    verdict, left = explained(agreement, examine(agreement, pair, settings), pair, settings)
     return None if left else verdict
 
 
@@ -69,12 +69,15 @@ def may_be_rounding(mismatches: Sequence[Mismatch]) -> bool:
     return all(item.symptom in ("value", "gradient") for item in mismatches)
 
 
-def explained(agreement: Agreement, opinion: Opinion, settings: Settings) -> tuple[Verdict | None, list[Mismatch]]:
-    """Return the harmless verdict on the first mismatch of `agreement`, and the mismatches that are not rounding.
+def explained(
+    agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings
+) -> tuple[Verdict | None, list[Mismatch]]:
+    """Return the harmless verdict on the first mismatch of `agreement`, and those that ties or rounding do not explain.
 
     Args:
         agreement: the mismatches.
         opinion: the opinion on the first of them.
+        pair: the reference and the candidate.
         settings: the settings of the test.
 
     Returns:
@@ -82,9 +85,9 @@ def explained(agreement: Agreement, opinion: Opinion, settings: Settings) -> tup
     """
     if opinion.verdict.blame not in HARMLESS:
         return None, agreement.mismatches
-    if opinion.verdict.blame == "ties":
-        return opinion.verdict, []
-    left = [item for item in agreement.mismatches if not _is_rounding(item, opinion, settings)]
+    tied = opinion.verdict.blame == "ties"
+    open_ones = beside_ties(agreement, opinion.located.slot, pair) if tied else agreement.mismatches
+    left = [item for item in open_ones if not _is_rounding(item, opinion, settings)]
     return (None if left and left[0] is agreement.mismatches[0] else opinion.verdict), left
 
 

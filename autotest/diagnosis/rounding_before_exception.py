@@ -30,7 +30,7 @@ def counting_mismatches(
     before = agree(dataclasses.replace(program, calls=program.calls[:-1]), pair, settings)
     if not before.mismatches or not may_be_rounding(before.mismatches) or not_reproduced(values, before, settings):
         return list(mismatches)
-    _, left = explained(before, examine(before, pair, settings), settings)
+    _, left = explained(before, examine(before, pair, settings), pair, settings)
     counting = {(item.name, item.symptom) for item in left}
     return [item for item in mismatches if item in others or (item.name, item.symptom) in counting]
 

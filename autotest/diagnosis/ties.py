@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from autotest.comparison import TensorValue
+from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.locating import operands
 from autotest.frameworks import Pair
 from autotest.program import Ref, operator_of
-from autotest.replaying.agreement import Agreement, Place
+from autotest.program.rewriting import needed
+from autotest.program.semantics import pushes_gradients
+from autotest.replaying.agreement import Agreement, Place, place_of
 
 #: Operators whose integer result is right if it selects the right value.
 _SELECTING = frozenset("argmax argmin argsort sort topk max min median kthvalue mode".split())
@@ -18,6 +20,8 @@ _SELECTING = frozenset("argmax argmin argsort sort topk max min median kthvalue 
 _FIRST = frozenset("argmax argmin max min".split())
 #: Operators whose first integer argument is the count or rank `k`, not a dimension.
 _COUNTED = frozenset(("topk", "kthvalue"))
+#: Operators that select several elements of a row, each at most once.
+_REORDERING = frozenset("argsort sort topk".split())
 
 
 def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
@@ -52,10 +56,32 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
         if dim is None and one.data.ndim == 0:
             return _same(data.ravel()[one.data], data.ravel()[other.data])
         axis = -1 if dim is None else dim
+        if operator in _REORDERING and not all(_is_once_each(item.data, data, axis) for item in (one, other)):
+            return False
         selected = [_selected(data, index.data, axis) for index in (one, other)]
     except (IndexError, ValueError):
         return False
     return _same(*selected)
+
+
+def beside_ties(agreement: Agreement, first: int | None, pair: Pair) -> list[Mismatch]:
+    """Return the mismatches of `agreement` that do not follow from a choice among equal elements.
+
+    Args:
+        agreement: the mismatches, the first of which follows from such a choice.
+        first: the slot of the call that made it; None if it is that of the first mismatch.
+        pair: the reference and the candidate.
+    """
+    program, found = agreement.program, agreement.mismatches
+    tied = {found[0].slot if first is None else first}
+    tied |= {item.slot for item in found if item.symptom == "value" and ties(agreement, place_of(item), pair)}
+    needs = {call.slot: needed(program, [call.slot]) for call in program.calls}
+    # A backward pass leaves other gradients of everything that a call after the choice computes with.
+    after = [call.slot for call in program.calls if needs[call.slot] & (tied - {call.slot})]
+    graded: set[int] = set().union(*(needs[slot] for slot in after if not pushes_gradients(program.calls[slot])))
+    return [
+        item for item in found if not (needs[item.slot] & tied or (item.stage == "backward" and item.slot in graded))
+    ]
 
 
 def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
@@ -63,9 +89,16 @@ def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
     return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
 
 
+def _is_once_each(index: np.ndarray[Any, Any], data: np.ndarray[Any, Any], axis: int) -> bool:
+    """Whether `index` names elements of `data`, none of them twice along `axis`."""
+    in_order = np.sort(index, axis=axis)
+    distinct = bool((np.diff(in_order, axis=axis) != 0).all())
+    return distinct and bool(((index >= 0) & (index < data.shape[axis])).all())
+
+
 def _selected(data: np.ndarray[Any, Any], index: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
     whole = np.expand_dims(index, axis) if index.ndim < data.ndim else index
     return np.take_along_axis(data, whole, axis=axis)
 
 
-__all__ = ["ties"]
+__all__ = ["beside_ties", "ties"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import autotest as at
+from autotest import Divergence
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
@@ -22,6 +24,7 @@ from autotest.trials.trial import Outcome, run_trial
 from autotest.trials.trial import Test as ATest
 from tests.diagnosis.planted import BUGS, Bug, function, gradient_when, when
 from tests.support.faulty import FaultyTorch, returning, with_gradient
+from tests.support.running import trials
 
 SETTINGS = Settings()
 
@@ -365,6 +368,49 @@ def test_what_a_call_wrote_that_the_candidate_refuses_is_no_finding_beside_it() 
     outcome = failing(body, pair)
     assert outcome is not None
     assert [mismatch.symptom for mismatch in outcome.mismatches] == ["exception"]
+
+
+def of_ties_last(original: Any) -> Any:
+    """Return an ``argsort`` that takes the last of equal elements first."""
+    return lambda x: x.shape[0] - 1 - original(x.flip(0), stable=True)
+
+
+def test_a_fault_beside_ties_is_found(tmp_path: Path) -> None:
+    def body() -> Any:
+        return dual.argsort(at.random_tensor(1, 9, low=0, high=3, dtype=int)), dual.exp(at.random_tensor(2, 3, 4))
+
+    def gathered() -> Any:
+        return dual.gather(at.random_tensor(1, 9), 0, dual.argsort(at.random_tensor(1, 9, low=0, high=3, dtype=int)))
+
+    for healthy in (body, gathered):
+        assert trials(healthy, tmp_path, FaultyTorch({"argsort": of_ties_last})).cleared
+    for wrong in (lambda exp: lambda x: exp(x) * 1.25, with_gradient(lambda gradient: gradient * 1.25)):
+        with pytest.raises(Divergence, match="not close"):
+            trials(body, tmp_path, FaultyTorch({"argsort": of_ties_last, "exp": wrong}))
+
+
+@pytest.mark.parametrize("name", ["argsort", "topk"])
+def test_an_index_that_comes_twice_is_no_tie(name: str, tmp_path: Path) -> None:
+    def twice(index: Any) -> Any:
+        index = index.clone()
+        index[1] = index[0]
+        return index
+
+    def topk(original: Any) -> Any:
+        def changed(x: Any, k: int) -> Any:
+            found = original(x, k)
+            return type(found)((found[0], twice(found[1])))
+
+        return changed
+
+    fault = topk if name == "topk" else lambda original: lambda x: twice(original(x))
+
+    def body() -> Any:
+        x = at.random_tensor(1, 9, low=0, high=1, dtype=int)
+        return dual.argsort(x) if name == "argsort" else dual.topk(x, 3)
+
+    with pytest.raises(Divergence, match="not equal"):
+        trials(body, tmp_path, FaultyTorch({name: fault}))
 
 
 def test_indices_of_another_dtype_are_no_ties() -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from autotest.aligning.port import Port
 from autotest.aligning.running import TrainingStep
 from autotest.base.errors import UsageError
-from autotest.comparison import TensorValue
+from autotest.base.settings import Tolerance
+from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework
 from autotest.replaying.module_alone import state_of
@@ -71,7 +72,7 @@ def check_returned(side: str, step: TrainingStep) -> None:
 
 
 def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, TensorValue]]) -> tuple[str, ...]:
-    """Return a sentence for each difference in the setup of the models: modes, dtypes, frozen and tied parameters.
+    """Return a sentence for each difference in the setup: modes, dtypes, buffers, frozen and tied parameters.
 
     Args:
         port: the two models.
@@ -101,12 +102,36 @@ def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, T
         name, mine, theirs = dtypes[0]
         rest = f" (and {len(dtypes) - 1} more)" if len(dtypes) > 1 else ""
         found.append(f"{name}{rest} is {mine} in the {sides[0]} model and {theirs} in the {sides[1]} model")
+    if names := list(_overwritten_tables(port, states)):
+        found.append(
+            f"had other values in the {sides[1]} model, and are in no checkpoint of it: {_listed(names)}; they were "
+            f"overwritten with those of the {sides[0]} model"
+        )
     for framework, side, model, held, others in zip(
         port.frameworks, sides, port.modules, live, reversed(live), strict=True
     ):
         tied = _tied(framework, model, held, others)
         found += [f"{one} and {same} are the same tensor in the {side} model only" for one, same in tied]
     return tuple(found)
+
+
+def _overwritten_tables(
+    port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, TensorValue]]
+) -> Iterator[str]:
+    """Yield the candidate's buffers that are not persistent and had other values than the reference's.
+
+    Such a buffer is a table that the model makes itself. `align` gives the port that of the reference, so that a wrong
+    one does not show in the results. It may also be a cache, which differs without a fault.
+    """
+    candidate, model = port.pair.candidate, port.models[1]
+    if not candidate.provides("method", "state_dict", model):
+        return
+    buffers, persistent = candidate.buffers(model), candidate.invoke("method", "state_dict", [model], {})
+    for one in port.matches.pairs:
+        if one.candidate in buffers and one.candidate not in persistent:
+            mine, theirs = states[0][one.reference], one.to_reference(states[1][one.candidate])
+            if compare_values(one.candidate, mine, theirs, Comparison("forward", Tolerance(), check_dtype=False)):
+                yield one.candidate
 
 
 def _mode(framework: Framework, module: Any) -> bool | None:

@@ -162,6 +162,18 @@ def test_what_is_set_up_otherwise_is_noticed() -> None:
     )
 
 
+def test_a_table_of_the_port_that_no_checkpoint_replaces_is_noticed_if_it_was_another() -> None:
+    class Rotary(torch.nn.Linear):
+        def __init__(self, base: float, persistent: bool) -> None:
+            super().__init__(6, 6)
+            self.register_buffer("rate", base ** -(torch.arange(6) / 6), persistent=persistent)
+
+    for base, persistent, noticed in ((1e3, False, True), (1e3, True, False), (1e4, False, False)):
+        found = autotest.align(Rotary(1e4, persistent), Rotary(base, persistent), X)
+        told = "had other values in the torch (port) model, and are in no checkpoint of it: rate"
+        assert (told in str(found)) == noticed
+
+
 def test_a_name_that_a_mapping_gives_away_is_not_matched_by_itself() -> None:
     shapes = {"one.weight": (2, 2), "other.weight": (2, 2)}
     found = match(shapes, shapes, {"one.weight": "other.weight"})

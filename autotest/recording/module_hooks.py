@@ -85,15 +85,13 @@ class _Cut:
 
 
 @dataclasses.dataclass(slots=True)
-class _OutputHooks(GradientHook):
-    """The hooks that run before the backward of a call."""
+class _HooksOfCall(GradientHook):
+    """Hooks of one call of a module, which see the gradients at one of its cuts; no other record needs them."""
 
     key: tuple[int, int]
     module: Any
-    outputs: _Cut
+    cut: _Cut
     hooks: Sequence[Callable[..., Any]]
-    #: The gradients of the outputs in the backward that runs, as the hooks changed them.
-    given: tuple[Any, ...] = ()
 
     @property
     def order_key(self) -> tuple[int, int]:
@@ -101,52 +99,45 @@ class _OutputHooks(GradientHook):
 
     @property
     def tensors(self) -> Sequence[Any]:
-        return self.outputs.behind
-
-    def run(self, push: Push) -> Iterable[PushedGradient]:
-        self.given = tuple(push.gradients(self.outputs.behind))
-        if not self.hooks or all(one is None for one in self.given):
-            return []
-        with push.quietly():
-            for hook in self.hooks:
-                self.given = _listed(hook(self.module, self.given), self.given)
-        return self.outputs.pushed(self.given)
+        return self.cut.behind
 
     def carried(self, recorder: Recorder, slots: Mapping[int, int]) -> None:
         return None
 
 
 @dataclasses.dataclass(slots=True)
-class _InputHooks(GradientHook):
+class _OutputHooks(_HooksOfCall):
+    """The hooks that run before the backward of a call."""
+
+    #: The gradients of the outputs in the backward that runs, as the hooks changed them.
+    given: tuple[Any, ...] = ()
+
+    def run(self, push: Push) -> Iterable[PushedGradient]:
+        self.given = tuple(push.gradients(self.cut.behind))
+        if not self.hooks or all(one is None for one in self.given):
+            return []
+        with push.quietly():
+            for hook in self.hooks:
+                self.given = _listed(hook(self.module, self.given), self.given)
+        return self.cut.pushed(self.given)
+
+
+@dataclasses.dataclass(slots=True)
+class _InputHooks(_HooksOfCall):
     """The hooks that run after the backward of a call."""
 
-    key: tuple[int, int]
-    module: Any
-    inputs: _Cut
-    hooks: Sequence[Callable[..., Any]]
     of_outputs: _OutputHooks
-
-    @property
-    def order_key(self) -> tuple[int, int]:
-        return self.key
-
-    @property
-    def tensors(self) -> Sequence[Any]:
-        return self.inputs.behind
 
     def run(self, push: Push) -> Iterable[PushedGradient]:
         given = self.of_outputs.given
         if not self.hooks:
             return []
-        passed = tuple(push.gradients(self.inputs.behind))
+        passed = tuple(push.gradients(self.cut.behind))
         if any(one is not None for one in given):
             with push.quietly():
                 for hook in self.hooks:
                     passed = _listed(hook(self.module, passed, given), passed)
-        return self.inputs.pushed(passed)
-
-    def carried(self, recorder: Recorder, slots: Mapping[int, int]) -> None:
-        return None
+        return self.cut.pushed(passed)
 
 
 def _listed(changed: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:

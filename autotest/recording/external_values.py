@@ -63,12 +63,12 @@ def _give_drawn(record: Recorder, slot: int, names: Collection[str], random_stat
     `random_state` is the reference's before it set them; empty if all of them count as drawn.
     """
     reference, candidate = record.pair.reference, record.pair.candidate
-    own, state = reference.state(record.expected[slot]), dict[str, Array]()
     compared = bool(random_state) and candidate.initialises_modules
-    none_drawn = compared and reference.random_state() == random_state
-    for name, value in zip(names, reference.values([own[name] for name in names]), strict=True):
-        if not (none_drawn or (compared and _is_constant(value.data))):
-            state[name] = value.as_array()
+    if compared and reference.random_state() == random_state:
+        return
+    own = reference.state(record.expected[slot])
+    values = zip(names, reference.values([own[name] for name in names]), strict=True)
+    state = {name: value.as_array() for name, value in values if not (compared and _is_constant(value.data))}
     if not state:
         return
     candidate.load_state(record.actual[slot], state)

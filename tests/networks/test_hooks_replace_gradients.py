@@ -12,7 +12,7 @@ from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.replaying.agreement import agree
-from tests.networks.test_gradient_hooks import layer
+from tests.networks.test_gradient_hooks import function_of_two, layer
 from tests.support.running import agrees, pair_with, trial
 
 Body = Callable[[Any, Any], Any]
@@ -153,23 +153,8 @@ def hooks_inside_and_before_a_module(torch: Any, x: Any) -> Any:
     return inner(y) * 4
 
 
-def own_function(torch: Any) -> Any:
-    class Both(torch.autograd.Function):  # type: ignore[misc, name-defined]
-        @staticmethod
-        def forward(ctx: Any, one: Any, other: Any) -> Any:
-            ctx.save_for_backward(one, other)
-            return one * other, one + other
-
-        @staticmethod
-        def backward(ctx: Any, product: Any, total: Any) -> Any:
-            one, other = ctx.saved_tensors
-            return product * other + total, product * one
-
-    return Both
-
-
 def hook_of_the_first_result_of_a_function(torch: Any, x: Any) -> Any:
-    product, total = own_function(torch).apply(torch.tanh(x), x)
+    product, total = function_of_two(torch).apply(torch.tanh(x), x)
     product.register_hook(lambda gradient: gradient * 2)
     return product + total
 
@@ -177,7 +162,7 @@ def hook_of_the_first_result_of_a_function(torch: Any, x: Any) -> Any:
 def function_inside_a_module(torch: Any, x: Any) -> Any:
     class Inner(torch.nn.Module):  # type: ignore[misc, name-defined]
         def forward(self, x: Any) -> Any:
-            return own_function(torch).apply(torch.sin(x), x)[0]
+            return function_of_two(torch).apply(torch.sin(x), x)[0]
 
     inner = Inner()
     inner.register_full_backward_hook(lambda module, given, taken: (given[0].clamp(-0.1, 0.1),))

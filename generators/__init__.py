@@ -19,6 +19,7 @@ from generators.derived import MOST_REFUSALS
 from generators.dtypes import DTYPES, dtype_name, numpy_dtype, round_bfloat16
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, NotAValue, Unsatisfiable
+from generators.gradients_left_open import drawn_requires_grad, leaves_out_gradients
 from generators.layouts import LAYOUTS, apply_steps, lay_out
 from generators.open_arrays import drawn_large, explored_array, explored_shapes
 from generators.scalars import random, random_bool, random_or_nothing
@@ -58,11 +59,13 @@ __all__ = [
     "drawn_array",
     "drawn_cotangent",
     "drawn_large",
+    "drawn_requires_grad",
     "dtype_name",
     "explored_array",
     "explored_shapes",
     "indices",
     "lay_out",
+    "leaves_out_gradients",
     "nothing",
     "numpy_dtype",
     "oneof",

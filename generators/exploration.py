@@ -297,8 +297,10 @@ class Exploration:
                 sizes[axis] = source.integer(2, 5)
             past = (9, 8) if level == "nine" else (17, 33, 32)
             turn = source.planned(self.turn("sizes") % len(past), len(past))
-            # Mostly long rows, which loops take in blocks, but also many rows.
-            sizes[free[0 if past[turn] == MANY_ROWS else -1]] = past[turn]
+            # Mostly long rows, which loops take in blocks, but also many rows, and a tall matrix: decompositions have a
+            # path of their own for it.
+            axis = {MANY_ROWS: free[0], VECTOR + 1: free[-2:][0]}.get(past[turn], free[-1])
+            sizes[axis] = past[turn]
         else:
             # If numbers are to meet NaN and infinities of another array, there must be an element for each of them. In
             # one dimension the same holds for the kinds of tiny numbers.

@@ -36,6 +36,7 @@ class Schedule:
         "_open",
         "_refused",
         "_window",
+        "has_accepted",
     )
 
     def __init__(self, attempts: int, *, thorough: bool = False) -> None:
@@ -45,6 +46,8 @@ class Schedule:
             attempts: the maximum number of indices.
             thorough: whether the indices after the first block start at `THOROUGH`, where half precision is used, too.
         """
+        #: Whether any trial was accepted so far.
+        self.has_accepted = False
         after = THOROUGH - BLOCK if thorough else 0
         self._coming = itertools.chain(range(min(attempts, BLOCK)), range(after + BLOCK, after + attempts))
         #: The pending trials that are compared with each other after the first refusal, in their order.
@@ -67,6 +70,7 @@ class Schedule:
 
     def record(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
         """Record the `features` that trial `index` drew, and whether the reference refused it."""
+        self.has_accepted = self.has_accepted or not refused
         counts = self._refused if refused else self._accepted
         for feature in features.items():
             if feature[0] not in self._open:

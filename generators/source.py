@@ -84,9 +84,11 @@ class Source:
         "_forced",
         "_scripted",
         "_words",
+        "all_require_grad",
         "alternatives",
         "choices",
         "features",
+        "gradients_left_out",
         "memo",
         "seed",
         "special_values",
@@ -112,6 +114,11 @@ class Source:
         self.alternatives: tuple[tuple[int, tuple[float, ...] | None], ...] = ()
         #: Whether special numbers such as NaN and infinities are drawn if a test leaves the numbers open.
         self.special_values = True
+        #: Whether every tensor requires grad if a test leaves it open. Otherwise some do not, in a few trials.
+        self.all_require_grad = False
+        #: Which tensors require no grad because the plan chose so, see `generators.gradients_left_open`; None until a
+        #: trial that leaves out gradients draws a tensor.
+        self.gradients_left_out: int | None = None
         self._forced: tuple[Choice, ...] = () if forced is None else _read(forced)
         if then not in ("seed", "simplest"):
             raise GeneratorError(f'Source(then={then!r}): expected "seed" or "simplest"')

@@ -58,7 +58,8 @@ def random_tensor(
         dtype: a name such as ``"float32"``, or a dtype of a framework; ``float``, ``int`` and ``bool`` mean float32,
             int64 and bool. When open, float32, and float64 in some trials; half precision too in the thorough profile.
         requires_grad: whether the tensor is a leaf that requires grad; when left out, it does if its dtype is floating
-            or complex. A value drawn by a generator is ignored for integers and booleans.
+            or complex, except for some tensors in three of twenty trials. A value drawn by a generator is ignored for
+            integers and booleans.
         shape: the whole shape, instead of `ndim` and the dimensions.
         contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.
         layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`; when open, any of
@@ -88,7 +89,7 @@ def random_tensor(
         raise
     except (MemoryError, ValueError) as error:  # NumPy raises either if an array is too large
         raise generators.GeneratorError(f"random_tensor(...): {error}; draw smaller dimensions") from None
-    grad = True if requires_grad is None else _gradient_wanted(requires_grad, drawn, dtype, contents)
+    grad = _gradient_wanted(requires_grad, drawn, dtype, contents)
     recorder = current()
     if recorder is not None and drawn.data.size > ORDINARY and generators.drawn_large():
         recorder.limited = True
@@ -202,11 +203,13 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
 
 
 def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, contents: Any) -> bool:
-    """Return whether the test requests a gradient for the tensor of `drawn`.
+    """Return whether the tensor of `drawn` requires grad, as the test says, or as is drawn if the test leaves it open.
 
     Raises:
         generators.GeneratorError: a tensor of this fixed dtype has no gradient, or the argument is no bool.
     """
+    if requires_grad is None:
+        return drawn.dtype in DIFFERENTIABLE and generators.drawn_requires_grad()
     if requires_grad is True and drawn.dtype not in DIFFERENTIABLE and not _is_drawn(dtype, contents):
         raise generators.GeneratorError(
             f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, because other dtypes "

@@ -50,6 +50,9 @@ class PlannedTrial(NamedTuple):
     trial: int
     seed: int
     stored: bool
+    #: Whether all tensors require grad. If a body is always refused with gradients, for instance because it writes into
+    #: a leaf, the test has a mistake, which a few accepted trials without gradients would hide.
+    all_require_grad: bool = False
 
 
 @dataclasses.dataclass(slots=True)

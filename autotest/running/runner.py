@@ -148,7 +148,7 @@ def not_lethal(
 def run_planned(test: Test, planned: PlannedTrial, context: RunContext, first: Callable[[], None]) -> Outcome:
     """Run one trial, without the comparison. `first` reports the findings of earlier trials if the body raises."""
     try:
-        return run_next_without_comparison(test, planned.seed, context.pair)
+        return run_next_without_comparison(test, planned.seed, context.pair, planned.all_require_grad)
     except (AutotestError, unittest.SkipTest):
         first()
         raise
@@ -173,4 +173,5 @@ def plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iter
         if record.finding.first.symptom not in DEADLY:
             yield PlannedTrial(record.finding.base_seed, record.index, record.seed, stored=True)
     for index in schedule:
-        yield PlannedTrial(base, index, trial_seed(base, test.id, index), stored=False)
+        seed = trial_seed(base, test.id, index)
+        yield PlannedTrial(base, index, seed, stored=False, all_require_grad=not schedule.has_accepted)

@@ -113,8 +113,8 @@ def _one_trial(test: Test, planned: PlannedTrial, candidates: list[_Candidate], 
     replayed = [(candidate, outcome_on(outcome, candidate.judged.context.pair)) for candidate in others]
     first.take(planned, outcome)
     for candidate, another in replayed:
-        pair = candidate.judged.context.pair
-        candidate.take(planned, another or run_next_without_comparison(test, planned.seed, pair))
+        pair, all_require_grad = candidate.judged.context.pair, planned.all_require_grad
+        candidate.take(planned, another or run_next_without_comparison(test, planned.seed, pair, all_require_grad))
 
 
 def _judge_waiting(candidates: list[_Candidate]) -> None:

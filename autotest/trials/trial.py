@@ -24,7 +24,7 @@ from autotest.replaying.replay import Replayed, replay
 from autotest.results.ledger import LedgerEntry
 from autotest.trials import body_generators
 from autotest.trials.backward import run_backward, unused_results
-from autotest.trials.body_errors import explained, traceback_of_test
+from autotest.trials.body import run_body
 from autotest.trials.body_generators import BodyGenerators
 from autotest.trials.intermediate_gradients import keep_gradients
 from autotest.trials.returned import check_equal_default_dtypes, check_modes_of_both_sides, returned_tensors
@@ -117,6 +117,15 @@ class _TrialRun:
     forced: Sequence[generators.Choice] | None = None
     #: Returns whether the candidate's refusal of a call is known, so that the trial continues.
     is_known_refusal: Callable[[Recorder, Mismatch], bool] | None = None
+    #: Whether all tensors require grad for which the test leaves it open.
+    all_require_grad: bool = False
+    #: Makes its choices; None before it begins.
+    source: generators.Source | None = None
+
+    @property
+    def leaves_out_gradients(self) -> bool:
+        """Whether the plan chose that some tensors require no grad."""
+        return self.source is not None and generators.leaves_out_gradients(self.source)
 
 
 def run_trial(
@@ -160,16 +169,41 @@ def run_without_comparison(
     return _seed_and_run(_TrialRun(body, seed, settings, pair, forced, is_known_refusal))
 
 
-def run_next_without_comparison(test: Test, seed: int, pair: Pair) -> Outcome:
+def run_next_without_comparison(test: Test, seed: int, pair: Pair, all_require_grad: bool) -> Outcome:
     """Run the next of many trials of `test` as `run_without_comparison` does."""
-    run = _TrialRun(test.body, seed, test.settings, pair)
-    return test.own_generators.run(seed, lambda: _run_seeded(run))
+    run = _TrialRun(test.body, seed, test.settings, pair, all_require_grad=all_require_grad)
+    return _run_with_gradients(run, test.own_generators.run)
 
 
 def _seed_and_run(run: _TrialRun) -> Outcome:
     """Seed Python's and NumPy's generators, and perform `run`."""
-    body_generators.seed(run.seed)
-    return _run_seeded(run)
+
+    def seeded(seed: int, trial: Callable[[], Outcome]) -> Outcome:
+        body_generators.seed(seed)
+        return trial()
+
+    return _run_with_gradients(run, seeded)
+
+
+def _run_with_gradients(run: _TrialRun, seeded: Callable[[int, Callable[[], Outcome]], Outcome]) -> Outcome:
+    """Perform `run`, and again with all gradients if the body needs one that the plan left out.
+
+    `seeded` runs a trial with Python's and NumPy's generators as if seeded by a number.
+    """
+    settings = run.settings
+    # Other checks of gradients need one of every input, and so does a test that pushes back by itself.
+    if not settings.auto_backward or settings.check_grad != "dual" or settings.grad_order != 1:
+        run.all_require_grad = True
+    try:
+        outcome = seeded(run.seed, lambda: _run_seeded(run))
+    except Exception:
+        if not run.leaves_out_gradients:
+            raise
+    else:
+        if outcome.rejection is None or not run.leaves_out_gradients:
+            return outcome
+    run.all_require_grad = True
+    return seeded(run.seed, lambda: _run_seeded(run))
 
 
 def _run_seeded(run: _TrialRun) -> Outcome:
@@ -187,8 +221,8 @@ def _run_seeded(run: _TrialRun) -> Outcome:
 
 def _run_once(run: _TrialRun) -> Outcome:
     seed, settings, pair = run.seed, run.settings, run.pair
-    source = generators.Source(seed, run.forced)
-    source.special_values = settings.special_values
+    source = run.source = generators.Source(seed, run.forced)
+    source.special_values, source.all_require_grad = settings.special_values, run.all_require_grad
     recorder = Recorder(pair, check_errors=settings.check_errors)
     if run.is_known_refusal is not None:
         recorder.is_known_refusal = functools.partial(run.is_known_refusal, recorder)
@@ -198,7 +232,7 @@ def _run_once(run: _TrialRun) -> Outcome:
     forward_done = False
     with generators.using(source), recording(recorder):
         try:
-            returned = _returned(run.body, pair)
+            returned = run_body(run.body, pair)
             if reference.modes() != modes:
                 check_modes_of_both_sides(recorder)
             tensors = returned_tensors(returned, recorder)
@@ -246,20 +280,6 @@ def uncompared_outcome(
         gradients=observed.gradients,
         pending=observed,
     )
-
-
-def _returned(body: Callable[[], Any], pair: Pair) -> Any:
-    """Return the result of `body`. An error caused by wrong use of dual objects is explained in one sentence."""
-    try:
-        return body()
-    except Exception as error:
-        clear = explained(error, pair.packages)
-        if clear is not None:
-            raise clear from None
-        if not getattr(error, "is_test_mistake", False):
-            raise
-        between = {*pair.packages, "copy"}  # packages whose frames are between lines of the body
-        raise error.with_traceback(traceback_of_test(error.__traceback__, between))  # noqa: B904 - it is the same one
 
 
 def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings, masks: set[object] | None = None) -> None:

@@ -86,7 +86,8 @@ def test_functional_transposed_convolution(name):
     # torch 2.0.1 reads uninitialised memory if an input, or a weight of kernel size 1, is a transposed view.
     x = random_tensor(shape=(2, channels, *[4] * rank), low=-1, high=1, layout="contiguous")
     size = (channels, out, *[random(1, 4).to(int) for _ in range(rank)])
-    weight = random_tensor(shape=size, low=-1, high=1, layout="contiguous")
+    # With a gradient: without one, OneFlow crashes, see test_frozen.
+    weight = random_tensor(shape=size, low=-1, high=1, layout="contiguous", requires_grad=True)
     stride = random(1, 3).to(int)
     return getattr(torch.nn.functional, name)(x, weight, stride=stride, padding=random(0, 2).to(int))
 

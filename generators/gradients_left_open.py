@@ -1,0 +1,36 @@
+"""Which tensors of a trial require grad if the test leaves it open: all of them, and in a few trials only some or none.
+
+Frameworks take other paths for tensors without a gradient: the input of a first layer, frozen weights, inference.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final, Literal
+
+from generators.plan import BLOCK
+from generators.source import Source, current, trial_of
+
+_Kind = Literal["all", "all but the first", "the first", "none"]
+_KINDS: Final[tuple[_Kind, ...]] = ("all", "all but the first", "the first", "none")
+#: By trial of a block, the position in `_KINDS` if it is not 0. These rows of the plan have ordinary numbers and plain
+#: cotangents. Other rows have the same layouts, sizes and dtypes, so that gradients are compared with these, too.
+_OTHER: Final = MappingProxyType({10: 3, 13: 1, 17: 2})
+
+
+def drawn_requires_grad() -> bool:
+    """Return whether the next floating tensor of the current trial requires grad; the test leaves it open."""
+    source = current()
+    planned = _OTHER.get(trial_of(source.seed) % BLOCK, 0)
+    if not planned:
+        return True
+    is_first = source.gradients_left_out is None
+    if is_first:
+        source.gradients_left_out = source.planned(0 if source.all_require_grad else planned, len(_KINDS))
+    kind = _KINDS[source.gradients_left_out or 0]
+    return kind in ("all", "the first" if is_first else "all but the first")
+
+
+def leaves_out_gradients(source: Source) -> bool:
+    """Return whether the plan chose, in the trial of `source`, that some or all tensors require no grad."""
+    return bool(source.gradients_left_out)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 
 from generators.plan import BLOCK, LEVELS, NAMES, has_ordinary_numbers, like, row
 from generators.source import Source, trial_of
 
-#: The number of alternatives, and their relative chances; None if they are equally likely.
-Alternatives = tuple[int, tuple[float, ...] | None]
+#: The number of alternatives; their relative chances, None if they are equally likely; and in how many alternatives of
+#: other choices the choice is.
+Alternatives = tuple[int, tuple[float, ...] | None, int]
 #: The choices of a trial up to and including one of them, which identify this one in all trials of a test.
 Column = tuple[Alternatives, ...]
 
@@ -66,6 +68,24 @@ def choose(source: Source, count: int, weights: Sequence[float] | None = None) -
     return chosen
 
 
+@contextmanager
+def inside(source: Source) -> Iterator[None]:
+    """While a chosen alternative is drawn: what it chooses by itself identifies no later choice of the trial."""
+    before = source.alternatives
+    source.nesting += 1
+    try:
+        yield
+    finally:
+        source.nesting -= 1
+        source.alternatives = before
+
+
+def parent(column: Column) -> Column:
+    """Return the choice that has the choice `column` in one of its alternatives; empty if there is none."""
+    depth = column[-1][-1]
+    return next((column[:end] for end in range(len(column) - 1, 0, -1) if column[end - 1][-1] < depth), ())
+
+
 def whole_number(source: Source, low: int, high: int) -> int:
     """Return an integer in [low, high) from the plan of `source`'s trial, or at random if the plan has none.
 
@@ -97,7 +117,7 @@ def _planned(source: Source, count: int, weights: tuple[float, ...] | None) -> i
     index = trial_of(source.seed)
     if not index or not 1 < count <= BLOCK or len(source.alternatives) >= MOST_PLANNED:
         return None
-    column = (*source.alternatives, (count, weights))
+    column = (*source.alternatives, (count, weights, source.nesting))
     source.alternatives = column
     return planned_alternative(index, column)
 
@@ -115,7 +135,8 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
 
     Each alternative is used in its share of rows, and preferably in those where it forms most new pairs.
     """
-    left = _quotas(*column[-1], turned=block + len(column))
+    count, weights, _ = column[-1]
+    left = _quotas(count, weights, turned=block + len(column))
     if left is None:
         return None
     earlier = [_assigned(block, column[:length]) for length in range(1, len(column))]

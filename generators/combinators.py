@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from generators import annotations as kinds
-from generators.choosing import choose
+from generators.choosing import choose, inside
 from generators.core import Annotation, Generator
 from generators.errors import GeneratorError, is_test_mistake
 from generators.source import Source
@@ -122,7 +122,9 @@ class oneof(Generator):
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         children = self.children
-        return children[choose(source, len(children), self._weights)].draw_in(source, annotation)
+        chosen = children[choose(source, len(children), self._weights)]
+        with inside(source):
+            return chosen.draw_in(source, annotation)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.value()(*args, **kwargs)

@@ -16,8 +16,9 @@ from generators.mixing import FEW, mixed
 WHOLE_REACH = 9
 #: The turn of level ``unit`` that has numbers far from zero.
 FAR_TURN = 2
-#: Greatest number of bits of an integral dtype for which these are the upper half of its range.
-_NARROW_BITS = 16
+#: Numbers of bits of the integral dtypes for which these are the upper half of its range. Not 32: so many bytes may be
+#: available if the number is a count, but allocating them is not worthwhile.
+_FAR_BITS = (8, 16, 64)
 #: By dtype, an integer and the one below it that are equal as float32 (int32) or as float32 and float64 (int64).
 _CONFUSED = MappingProxyType({"int32": (2**24 + 1, 2**24), "int64": (2**53 + 1, 2**53)})
 
@@ -38,8 +39,9 @@ def whole_numbers(
         if level == "wide":
             return _whole_magnitudes(bits, count, dtype, least)
         start, stop = _reach(level) if first is None else (first, first + WHOLE_REACH + 1)
-        if first is None and level == "unit" and turn == FAR_TURN and limits.bits <= _NARROW_BITS:
-            start, stop = int(limits.max) // 2, int(limits.max)  # a sum of these overflows twice as many bits
+        if first is None and level == "unit" and turn == FAR_TURN and limits.bits in _FAR_BITS:
+            # A sum of these overflows twice as many bits, and a minimum that starts at the greatest int32 is wrong.
+            start, stop = int(limits.max) // 2, int(limits.max)
         # Without a lower bound the greatest number is left to the extreme levels.
         start, stop = max(start, limits.min), min(stop, limits.max if first is None else limits.max + 1)
         if start >= stop:  # the level has negative numbers, and the dtype is unsigned

@@ -102,7 +102,10 @@ def explored_array(
     if low is not None or high is not None:
         _check_bounds(low, high)
     if contents is None:
-        filling: Any = LevelContents(exploration.level("values", number), low, high, exploration.turn("values"))
+        level = exploration.level("values", number)
+        # A single number that is zero says little, and the trial in which all numbers are zero has one, too.
+        level = "signed" if level == "zeros" and not sizes else level
+        filling: Any = LevelContents(level, low, high, exploration.turn("values"))
     else:
         filling = check_contents(contents)
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling

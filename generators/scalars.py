@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from generators import annotations as kinds
-from generators.choosing import choose, whole_number
+from generators.choosing import choose, inside, whole_number
 from generators.code_position import call_site, location
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
@@ -181,7 +181,8 @@ class random(Generator):
             option, low, high = alternatives[choose(source, len(alternatives), shares)]
         else:
             option = options[choose(source, len(options))]
-        return self._of(option, source, low, high)
+        with inside(source):
+            return self._of(option, source, low, high)
 
     def _bound(self, name: str, bound: Any) -> Any:
         """Return `bound` as a plain int or float; raise `BadBounds` if it is not a finite number."""

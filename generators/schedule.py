@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from generators.choosing import planned_alternative
+from generators.choosing import parent, planned_alternative
 from generators.plan import BLOCK, NAMES, THOROUGH, row
 
 _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
@@ -15,8 +15,11 @@ _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 WINDOW = 60
 #: Number of a test's choices of which all pairs and triples should occur in an accepted trial, as far as possible.
 MOST_TOGETHER = 4
-#: Number of refusals after which a feature that was never accepted is put off.
-DOUBTFUL = 2
+#: Number of refusals after which a feature of the plan, or an alternative, that was never accepted is put off. An
+#: alternative that the test names may fit to few others: `groups=2` needs even numbers of channels.
+DOUBTFUL, DOUBTFUL_ALTERNATIVE = 2, 8
+#: Worth of a level of the plan and of an alternative that were never accepted, as numbers of new pairs of alternatives.
+_OF_LEVEL, _OF_ALTERNATIVE = 3, 20
 
 
 class Schedule:
@@ -30,12 +33,15 @@ class Schedule:
     __slots__ = (
         "_accepted",
         "_accepted_together",
+        "_blames",
         "_choices",
         "_combinations",
         "_coming",
+        "_drawn_as",
         "_open",
         "_refused",
         "_window",
+        "_within",
         "has_accepted",
     )
 
@@ -53,9 +59,15 @@ class Schedule:
         #: The pending trials that are compared with each other after the first refusal, in their order.
         self._window: dict[int, None] = {}
         self._accepted: dict[tuple[Any, int | None], int] = {}
-        self._refused: dict[tuple[Any, int | None], int] = {}
+        #: The features of the refused trials that had a feature, and the number of those for which it is blamed.
+        self._refused: dict[tuple[Any, int | None], list[tuple[tuple[Any, int | None], ...]]] = {}
+        self._blames: dict[tuple[Any, int | None], int] = {}
         #: The factors that the test leaves open, and its choices among alternatives, as far as they are known.
         self._open: dict[Any, None] = {}
+        #: For each choice that an alternative makes: the alternatives in which it is made.
+        self._within: dict[Any, set[int | None]] = {}
+        #: What is drawn for a planned level, which may be another one: without special values, NaN is left out.
+        self._drawn_as: dict[tuple[Any, int | None], int] = {}
         #: The first of these choices.
         self._choices: tuple[Any, ...] = ()
         #: The pairs and triples of these choices that accepted trials had.
@@ -71,14 +83,21 @@ class Schedule:
     def record(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
         """Record the `features` that trial `index` drew, and whether the reference refused it."""
         self.has_accepted = self.has_accepted or not refused
-        counts = self._refused if refused else self._accepted
+        self._blames.clear()
         for feature in features.items():
             if feature[0] not in self._open:
                 self._open[feature[0]] = None
                 if feature[0] not in _PLACES and len(self._choices) < MOST_TOGETHER:
                     self._choices += (feature[0],)
                     self._combinations.clear()
-            counts[feature] = counts.get(feature, 0) + 1
+            if (place := _PLACES.get(feature[0])) is not None:
+                self._drawn_as[feature[0], row(index)[place]] = feature[1]
+            elif outer := parent(feature[0]):
+                self._within.setdefault(feature[0], set()).add(features.get(outer))
+            if refused:
+                self._refused.setdefault(feature, []).append((*features.items(),))
+            else:
+                self._accepted[feature] = self._accepted.get(feature, 0) + 1
         if not refused and self._choices:
             self._accepted_together.update(_together([(name, features.get(name)) for name in self._choices]))
 
@@ -106,20 +125,45 @@ class Schedule:
         """Return the chance that trial `index` is accepted, and the number of its features that no accepted one had."""
         levels: tuple[int, ...] = row(index)
         likely, new = 1.0, 0
+        together = self._together_in(index)
+        known = together & self._accepted_together
+        #: Alternatives that were accepted together with another one of this trial, and may be so again.
+        fitting = {feature for features in known for feature in features}
         for name in self._open:
-            level = levels[_PLACES[name]] if name in _PLACES else planned_alternative(index, name)
-            feature = (name, level)
-            accepted, refused = self._accepted.get(feature, 0), self._refused.get(feature, 0)
-            new += not accepted
-            if refused >= DOUBTFUL or accepted:
+            if name in self._within and planned_alternative(index, parent(name)) not in self._within[name]:
+                continue  # this trial does not make the choice
+            place = _PLACES.get(name)
+            level = planned_alternative(index, name) if place is None else levels[place]
+            feature = (name, self._drawn_as.get((name, level), level))
+            accepted, refused = self._accepted.get(feature, 0), self._blame(feature)
+            if not accepted:
+                new += _OF_ALTERNATIVE if place is None else _OF_LEVEL
+            if feature in fitting:
+                continue
+            if accepted or refused >= (DOUBTFUL_ALTERNATIVE if place is None else DOUBTFUL):
                 likely *= (accepted + 1) / (accepted + refused + 1)
-        if self._choices:
-            together = self._combinations.get(index)
-            if together is None:
-                levels_of = [(name, planned_alternative(index, name)) for name in self._choices]
-                together = self._combinations[index] = _together(levels_of)
-            new += len(together - self._accepted_together)
-        return likely, new
+        return likely, new + len(together) - len(known)
+
+    def _blame(self, feature: tuple[Any, int | None]) -> int:
+        """Return the number of refused trials with `feature` whose other features were all accepted in some trial.
+
+        If another one was never accepted, that one may be the reason.
+        """
+        found = self._blames.get(feature)
+        if found is None:
+            refusals = self._refused.get(feature, ())
+            found = self._blames[feature] = sum(
+                all(other in self._accepted for other in features if other != feature) for features in refusals
+            )
+        return found
+
+    def _together_in(self, index: int) -> frozenset[tuple[tuple[Any, int | None], ...]]:
+        """Return the pairs and triples of choices that trial `index` has."""
+        together = self._combinations.get(index)
+        if together is None:
+            levels_of = [(name, planned_alternative(index, name)) for name in self._choices]
+            together = self._combinations[index] = _together(levels_of)
+        return together
 
 
 def _together(levels: list[tuple[Any, int | None]]) -> frozenset[tuple[tuple[Any, int | None], ...]]:

@@ -90,6 +90,7 @@ class Source:
         "features",
         "gradients_left_out",
         "memo",
+        "nesting",
         "seed",
         "special_values",
     )
@@ -110,8 +111,12 @@ class Source:
         #: The level of each factor of the plan that the test leaves open, by the factor's name; and the position taken
         #: in each planned choice among alternatives, by the value of `alternatives` at that choice.
         self.features: dict[Any, int] = {}
-        #: The choices among alternatives that the plan handled so far: the number of alternatives and their chances.
-        self.alternatives: tuple[tuple[int, tuple[float, ...] | None], ...] = ()
+        #: The choices among alternatives that the plan handled so far: the number of alternatives, their chances, and
+        #: the `nesting` of the choice. Those that a chosen alternative makes are removed at its end, so that choices
+        #: of an argument are the same ones in each trial, whatever the arguments before it are.
+        self.alternatives: tuple[tuple[int, tuple[float, ...] | None, int], ...] = ()
+        #: In how many chosen alternatives of choices the next choice is.
+        self.nesting = 0
         #: Whether special numbers such as NaN and infinities are drawn if a test leaves the numbers open.
         self.special_values = True
         #: Whether every tensor requires grad if a test leaves it open. Otherwise some do not, in a few trials.

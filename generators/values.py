@@ -109,7 +109,8 @@ class LevelContents(Filling):
         elif boundless:
             values = _boundless(bits, count, dtype, self.level, self.turn)
             if self.level == "infinite" and len(spec.shape) > 1 and count:
-                _mask(values.reshape(-1, spec.shape[-1]))
+                several = len(spec.shape) > 2 and spec.shape[-2] > FEW_ROWS
+                _mask(values.reshape(-1, spec.shape[-1]), several=several)
             if self.level == "nan" and self.turn % 2 and len(spec.shape) > 1 and spec.shape[0] >= _ROWS_WITH_NAN:
                 values.reshape(spec.shape[0], -1)[1] = math.nan  # one whole row is NaN, and the others are not
             if self.level == "zeros" and self.turn % 2:
@@ -136,10 +137,13 @@ class LevelContents(Filling):
         return integer_range(dtype, low, high)
 
 
-def _mask(rows: Array) -> None:
-    """Set the last row to -inf (mask it), and also the last column if there are enough rows and columns."""
+def _mask(rows: Array, *, several: bool) -> None:
+    """Set the last row to -inf (mask it), and also the last column if there are enough rows and columns.
+
+    Images have at least three dimensions: with `several`, the last two rows are masked, so that whole windows are.
+    """
     if len(rows) >= FEW_ROWS:
-        rows[-1] = -math.inf
+        rows[-2 if several else -1 :] = -math.inf
     if min(rows.shape) >= FEW_COLUMNS:
         rows[:, -1] = -math.inf
     if rows.size > 1 and not (rows == math.inf).any():  # the mask has overwritten +inf
@@ -208,7 +212,8 @@ def _among(level: str, dtype: str, *, met: bool = False) -> Array:
         "nan": [math.nan, *([0.0, math.inf, 1.0, -math.inf] if met else [])],
         "infinite": [math.inf, -math.inf, *([0.0, 1.0] if met else [])],
         "zeros": [-0.0, 0.0],
-        "tiny": [-0.0, subnormal, -subnormal, normal, -normal, math.sqrt(normal)],
+        # The second is subnormal, too, but large enough that its product with a great number is not negligible.
+        "tiny": [-0.0, 0.75 * normal, subnormal, -subnormal, normal, -normal, math.sqrt(normal)],
         "huge": [greatest, -greatest, root, -root, exponent, -exponent],
     }[level]
     found = cast(np.array(numbers), dtype)

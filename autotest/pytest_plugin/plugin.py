@@ -66,9 +66,9 @@ class Session:
         named = [f"{name} {os.environ[variable]}" for name, variable in _variables() if os.environ.get(variable)]
         return f"autotest: {', '.join(named)}" if named else None
 
-    @pytest.hookimpl(tryfirst=True)  # before the terminal reports the collection
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        tests = [item for item in session.items if is_autotest(item)]
+    @pytest.hookimpl(tryfirst=True)  # names, and so seeds, must not depend on which tests are deselected
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        tests = [item for item in items if is_autotest(item)]
         if tests:
             from autotest.pytest_plugin.called_items import names
 
@@ -89,7 +89,8 @@ class Session:
         seed = given.get("AUTOTEST_SEED") or "0"
         isolated = self._config.getoption("autotest_isolate")
         header = session.header(tests, len(items) - tests, sides, seed, isolated)
-        return [header, *(f"autotest: {line}" for line in renamed(self._names))]
+        selected = {item.nodeid: self._names[item.nodeid] for item in items if item.nodeid in self._names}
+        return [header, *(f"autotest: {line}" for line in renamed(selected))]
 
     # -- around a test ----------------------------------------------------------------------------------
 

@@ -86,6 +86,7 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
     start = time.perf_counter()
 
     def drive(test: Test, context: RunContext) -> None:
+        result.set_up = result.set_up or time.perf_counter() - start
         test, pair = _strict(test, conditions), context.pair
         tally = _Tally(test, context, result, task.counted)
         agreeing: list[tuple[int, Outcome]] = []
@@ -101,7 +102,7 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
                 del outcome
                 if large:
                     free()
-                if time.perf_counter() - start > task.seconds or len(agreeing) == graph_check.AT_ONCE:
+                if time.perf_counter() - start > result.set_up + task.seconds or len(agreeing) == graph_check.AT_ONCE:
                     break
             if agreeing:
                 _note_graph_trials(crumb, task.where, conditions, pair, [index for index, _ in agreeing])

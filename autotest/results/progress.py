@@ -85,7 +85,7 @@ class TestProgress:
     def add(self, result: Explored) -> None:
         """Add the results of some of its trials."""
         self.tried += result.done
-        self.pace = result.seconds / result.done if result.done else self.pace
+        self.pace = (result.seconds - result.set_up) / result.done if result.done else self.pace
         self.accepted += result.accepted
         self.rejections += result.rejections
         self.avoided += result.avoided

@@ -158,7 +158,9 @@ class Explored:
     vacuous: int | None = None
     #: Why the test skips itself, empty if it does not; the trials after the skip were not run.
     skips: str = ""
+    #: How long the task took, and how long the set-up of the test before its trials.
     seconds: float = 0.0
+    set_up: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -359,8 +359,10 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
         trouble = str(error)
     connection.send(trouble)
     with contextlib.closing(Server(inherited=server)) as processes, sessions_kept():
+        folder = Path.cwd()
         while True:
             task, conditions, crumb_path = connection.recv()
+            os.chdir(folder)  # the test before may have left another one
             connection.send(_result(task, conditions, crumb_path, processes))
 
 

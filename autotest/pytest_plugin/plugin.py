@@ -105,7 +105,13 @@ class Session:
         def listen(test: Test, context: RunContext, tally: Tally) -> None:
             tallies.append((test.id, context, tally))
 
-        with run_hook(listen), self._isolated_if_needed(item), self._collected_name(item), self._shown():
+        with (
+            run_hook(listen),
+            self._isolated_if_needed(item),
+            self._collected_name(item),
+            self._shown(),
+            self._working_folder(item),
+        ):
             yield
         if tallies:
             from autotest.pytest_plugin import summaries
@@ -142,6 +148,17 @@ class Session:
         from autotest.sources.test_names import collected_as
 
         with collected_as(called):
+            yield
+
+    @contextlib.contextmanager
+    def _working_folder(self, item: pytest.Item) -> Iterator[None]:
+        """Store the findings of an autotest where pytest was started, also if a fixture changes the directory."""
+        if not is_autotest(item):
+            yield
+            return
+        from autotest.base.working_folder import working_from
+
+        with working_from(str(self._config.invocation_params.dir)):
             yield
 
     @contextlib.contextmanager

@@ -284,8 +284,11 @@ class Campaign:
             self._requeue(task, task.indices[result.done :])
         self.progress.expected += result.expected
         self.progress.cleared += result.cleared
-        # With `fail_fast`, findings after the first one of a task are left to the next run.
-        for suspect in result.suspects[: 1 if self.plan.fail_fast else None]:
+        # With `fail_fast`, findings after the first one of a task are left to the next run, which may resume this one.
+        kept = 1 if self.plan.fail_fast else len(result.suspects)
+        if task.where == test.where:
+            test.returned += [range(suspect.trial, suspect.trial + 1) for suspect in result.suspects[kept:]]
+        for suspect in result.suspects[:kept]:
             settled = self._replaced_identities.get(suspect.identity, suspect.identity)
             if isinstance(settled, str):
                 self._expected_death(settled, 1)

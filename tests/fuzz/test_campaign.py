@@ -316,6 +316,12 @@ def test_fail_fast_stops_exploring_but_keeps_and_understands_what_was_found():
     assert progress.found[VALUE].verified.holds
 
 
+def test_what_fail_fast_leaves_to_the_next_run_is_still_to_be_run_if_that_resumes_it():
+    progress, executor, _ = run(lambda test, index: Suspect(index, VALUE), Plan(0, trials=9, fail_fast=True), "a", 1)
+    (test,) = progress.tests
+    assert [index for part in test.returned for index in part] == executor.tried["a"][1:]
+
+
 def test_ctrl_c_ends_it_with_what_is_known():
     def script(test, index):
         if index == 20:

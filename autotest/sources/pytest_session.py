@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autotest.base.errors import UsageError
 from autotest.sources.pytest_items import arguments_of, name_of
-from autotest.sources.pytest_marks import own_skip
 from autotest.sources.test_names import CollectedName
+
+if TYPE_CHECKING:
+    from autotest.sources.pytest_listener import ItemOutcome
 
 #: pytest must not print, capture the output of a crashing framework, leave files, distribute tests, or use this plugin.
 _OPTIONS = (
@@ -25,24 +27,12 @@ _OPTIONS = (
     # Their searches for lost exceptions take longer than all else, and workers call a test many times.
     *("-p", "no:unraisableexception", "-p", "no:threadexception"),
     *("-s", "--import-mode=importlib", "-o", "addopts="),
-    # A warning about plugins that are already imported; if warnings are errors, it would stop pytest at start-up.
-    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+    # In a project where warnings are errors, one about plugins that are already imported would stop pytest, and one
+    # that a test meets under a new seed would break the test.
+    *("-W", "default", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
 #: How many sessions `sessions_kept` keeps open.
 _KEPT = 16
-
-
-@dataclasses.dataclass(slots=True)
-class ItemOutcome:
-    """What happened when pytest was to call an item."""
-
-    called: bool = False
-    raised: BaseException | None = None
-    #: Why its fixtures could not be set up; empty if they could.
-    no_set_up: str = ""
-    #: Why the item or one of its fixtures skips it, and what pytest says of a skip; empty if it was not skipped.
-    skips: str = ""
-    skipped: str = ""
 
 
 class PytestSession:
@@ -55,7 +45,9 @@ class PytestSession:
         import pytest
         from _pytest.config import _prepareconfig  # pytest-xdist starts its workers with it, too
 
-        self._plugin, self._place = _Listener(), file.resolve()
+        from autotest.sources.pytest_listener import ItemListener
+
+        self._plugin, self._place = ItemListener(), file.resolve()
         with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.ExitStack() as stack:
             try:
                 config = _prepareconfig([*_OPTIONS, str(self._place)], [self._plugin])
@@ -98,51 +90,13 @@ class PytestSession:
 
     def call(self, item: Any) -> ItemOutcome:
         """Set up all fixtures of `item`, call it, and tear all of them down."""
-        outcome = self._plugin.outcome = ItemOutcome()
+        outcome = self._plugin.begin()
         sys.modules.update(self._modules)
         try:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         finally:
             self._forget_modules()
         return outcome
-
-
-class _Listener:
-    """A plugin that records what happens to items."""
-
-    def __init__(self) -> None:
-        self.outcome = ItemOutcome()
-        #: Why the file or a part of it was not collected.
-        self.uncollected = ""
-
-    def pytest_collectreport(self, report: Any) -> None:
-        if report.failed:
-            self.uncollected = _essence(str(report.longrepr))
-        elif report.skipped:
-            self.uncollected = f"skipped: {report.longrepr[-1] if isinstance(report.longrepr, tuple) else ''}"
-
-    def pytest_exception_interact(self, call: Any, report: Any) -> None:
-        error = call.excinfo.value
-        if report.when == "call":
-            self.outcome.raised = error
-        elif report.when == "setup":
-            self.outcome.no_set_up = _essence(str(report.longrepr)) or f"{type(error).__name__}: {error}"
-
-    def pytest_runtest_makereport(self, call: Any) -> None:
-        if call.excinfo is not None and call.when != "teardown":
-            self.outcome.skips = own_skip(call.excinfo.value) or self.outcome.skips
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        self.outcome.called = self.outcome.called or report.when == "call"
-        if report.skipped:
-            self.outcome.skipped = str(report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr)
-
-
-def _essence(shown: str) -> str:
-    """Return the line of a traceback, as pytest shows it, that says what went wrong."""
-    said = shown.strip().splitlines()
-    last = next((line for line in reversed(said) if line.startswith("E ")), said[-1] if said else "")
-    return last.removeprefix("E ").strip()
 
 
 def _file_of(module: ModuleType) -> str | None:
@@ -186,4 +140,4 @@ def session_of(file: Path) -> Iterator[PytestSession]:
             kept.pop(next(iter(kept))).close()
 
 
-__all__ = ["ItemOutcome", "PytestSession", "session_of", "sessions_kept"]
+__all__ = ["PytestSession", "session_of", "sessions_kept"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+import time
+import warnings
 
 import pytest
 
@@ -225,6 +227,19 @@ def test_a_project_in_which_warnings_are_errors_is_no_obstacle(tmp_path):
     file.write_text(textwrap.dedent(SUITE))
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings =\n    error\n")
     called = []
-    with driven_by(lambda test, context: called.append(test.id)):
+
+    def note(test, context):
+        warnings.warn("of a trial", UserWarning, stacklevel=1)
+        called.append(test.id)
+
+    with driven_by(note):
         find(file, "test_strict.py::test_twice").call()
     assert len(called) == 1
+
+
+def test_the_timeout_of_a_test_under_pytest_does_not_end_the_many_trials_of_a_task(tmp_path):
+    file = tmp_path / "test_timely.py"
+    file.write_text(textwrap.dedent(SUITE))
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntimeout = 0.1\n")
+    with driven_by(lambda test, context: time.sleep(0.2)):
+        find(file, "test_timely.py::test_twice").call()

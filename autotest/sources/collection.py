@@ -19,6 +19,7 @@ from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
 from autotest.sources.importing import load
 from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark, xfail_mark
+from autotest.sources.pytest_session import sessions_kept
 from autotest.sources.set_up import class_needs_pytest, class_set_up, has_unittest_set_up, module_needs_pytest
 from autotest.sources.test_names import CollectedName, collected_as, labels, leads_to
 from autotest.sources.with_fixtures import WithFixtures, variants
@@ -93,7 +94,8 @@ def collect(paths: Sequence[Path]) -> Collection:
         module = _loaded(file, found)
         if module is not None:
             modules[file] = module
-    items = [item for file, module in modules.items() for item in _with_variants(_in_module(module, file), file)]
+    with sessions_kept():
+        items = [item for file, module in modules.items() for item in _with_variants(_in_module(module, file), file)]
     tests = [item for item in items if isinstance(item, Collected)]
     needed = labels((item.file, item.name) for item in tests)
     found.left_out += [item for item in items if isinstance(item, LeftOut)]

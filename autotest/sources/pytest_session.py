@@ -1,4 +1,4 @@
-"""A session of pytest with the tests of one file, in a process where pytest is not running otherwise."""
+"""Sessions of pytest, which call single tests in a process where pytest is not running otherwise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import dataclasses
 import importlib.util
 import io
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
@@ -35,11 +35,32 @@ _OPTIONS = (
 _KEPT = 16
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class CollectedFile:
+    """The items of one test file."""
+
+    file: Path
+    #: The items by their names in the file; there are several if arguments look the same.
+    items: Mapping[str, Sequence[Any]]
+    #: Why the file, or a part of it, was not collected.
+    uncollected: str
+    #: The modules as which the file was imported, by name. They count as imported only while an item runs.
+    modules: Mapping[str, ModuleType]
+
+    def item(self, called: CollectedName, arguments: Mapping[str, Any]) -> Any:
+        """Return the item of a test with these arguments. Raises `UsageError` if there is none."""
+        same = self.items.get(dataclasses.replace(called, number=1).within_file((), arguments), [])
+        if len(same) < called.number:
+            why = f" ({self.uncollected})" if self.uncollected else ""
+            raise UsageError(f"{called.file}: pytest does not call {called.name}{why}")
+        return same[called.number - 1]
+
+
 class PytestSession:
-    """An open session of pytest, which calls single items, each as if it was the only one."""
+    """An open session of pytest, which calls single items of files in one folder, each as if it was the only one."""
 
     def __init__(self, file: Path) -> None:
-        """Let pytest collect the tests of `file`. Raises `UsageError` if it is not installed or cannot collect them."""
+        """Start pytest for `file` and others in its folder. Raises `UsageError` if it does not start."""
         if importlib.util.find_spec("pytest") is None:
             raise UsageError("pytest, which does the set-up and the fixtures, is not installed")
         import pytest
@@ -47,56 +68,65 @@ class PytestSession:
 
         from autotest.sources.pytest_listener import ItemListener
 
-        self._plugin, self._place = ItemListener(), file.resolve()
-        with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.ExitStack() as stack:
-            try:
-                config = _prepareconfig([*_OPTIONS, str(self._place)], [self._plugin])
-                stack.callback(config._ensure_unconfigure)
-                config._do_configure()
-                session = pytest.Session.from_config(config)
-                config.hook.pytest_sessionstart(session=session)
-                stack.callback(config.hook.pytest_sessionfinish, session=session, exitstatus=0)
-                config.hook.pytest_collection(session=session)
-            except (Exception, SystemExit) as error:  # a conftest.py may raise anything
-                told = said.getvalue().strip() or str(error) or type(error).__name__
-                raise UsageError(f"pytest cannot collect {file}: {told.splitlines()[0]}") from error
+        self._plugin = ItemListener()
+        self._files: dict[Path, CollectedFile] = {}
+        with _errors_told(file), contextlib.ExitStack() as stack:
+            config = _prepareconfig([*_OPTIONS, str(file.resolve())], [self._plugin])
+            stack.callback(config._ensure_unconfigure)
+            config._do_configure()
+            self._session = pytest.Session.from_config(config)
+            config.hook.pytest_sessionstart(session=self._session)
+            stack.callback(config.hook.pytest_sessionfinish, session=self._session, exitstatus=0)
             #: Ends the session.
             self.close = stack.pop_all().close
-        self._modules = self._forget_modules()
-        #: The items by their names in the file; there are several if arguments look the same.
-        self.items: dict[str, list[pytest.Item]] = collections.defaultdict(list)
-        for item in session.items:
-            self.items[name_of(item).within_file((), arguments_of(item))].append(item)
 
-    def _forget_modules(self) -> dict[str, ModuleType]:
-        """Remove the test file from the imported modules: pytest would take a file of the same name for it."""
-        stem = self._place.stem
-        found = {
-            name: module
-            for name, module in list(sys.modules.items())
-            if (name.startswith(stem) or name.endswith(f".{stem}")) and _file_of(module) == str(self._place)
-        }
-        for name in found:
-            del sys.modules[name]
-        return found
+    def collected(self, file: Path) -> CollectedFile:
+        """Return the items of a file in the folder of the session. Raises `UsageError` if it cannot be collected."""
+        place = file.resolve()
+        if place not in self._files:
+            self._plugin.uncollected = ""
+            items: dict[str, list[Any]] = collections.defaultdict(list)
+            try:
+                with _errors_told(file):
+                    for item in self._session.perform_collect([str(place)]):
+                        items[name_of(item).within_file((), arguments_of(item))].append(item)
+            finally:
+                modules = _forget_modules(place)
+            self._files[place] = CollectedFile(place, items, self._plugin.uncollected, modules)
+        return self._files[place]
 
-    def item(self, called: CollectedName, arguments: Mapping[str, Any]) -> Any:
-        """Return the item of a test with these arguments. Raises `UsageError` if there is none."""
-        same = self.items.get(dataclasses.replace(called, number=1).within_file((), arguments), [])
-        if len(same) < called.number:
-            why = f" ({self._plugin.uncollected})" if self._plugin.uncollected else ""
-            raise UsageError(f"{called.file}: pytest does not call {called.name}{why}")
-        return same[called.number - 1]
-
-    def call(self, item: Any) -> ItemOutcome:
+    def call(self, collected: CollectedFile, item: Any) -> ItemOutcome:
         """Set up all fixtures of `item`, call it, and tear all of them down."""
         outcome = self._plugin.begin()
-        sys.modules.update(self._modules)
+        sys.modules.update(collected.modules)
         try:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         finally:
-            self._forget_modules()
+            _forget_modules(collected.file)
         return outcome
+
+
+@contextlib.contextmanager
+def _errors_told(file: Path) -> Iterator[None]:
+    """Raise `UsageError` instead of any other error: the files of a project may raise anything."""
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            told = said.getvalue().strip() or str(error) or type(error).__name__
+            raise UsageError(f"pytest cannot collect {file}: {told.splitlines()[0]}") from error
+
+
+def _forget_modules(place: Path) -> dict[str, ModuleType]:
+    """Remove a test file from the imported modules: pytest would take a file of the same name for it."""
+    found = {
+        name: module
+        for name, module in list(sys.modules.items())
+        if (name.startswith(place.stem) or name.endswith(f".{place.stem}")) and _file_of(module) == str(place)
+    }
+    for name in found:
+        del sys.modules[name]
+    return found
 
 
 def _file_of(module: ModuleType) -> str | None:
@@ -108,7 +138,7 @@ _kept: ContextVar[dict[Path, PytestSession] | None] = ContextVar("autotest_pytes
 
 @contextlib.contextmanager
 def sessions_kept() -> Iterator[None]:
-    """Inside the block, keep the latest sessions open: to open one takes longer than a test."""
+    """Inside the block, keep the latest sessions open, by their folders: to open one takes longer than a test."""
     kept: dict[Path, PytestSession] = {}
     token = _kept.set(kept)
     try:
@@ -125,8 +155,8 @@ def session_of(file: Path) -> Iterator[PytestSession]:
 
     A session in which an exception leaves the block, such as Ctrl-C in a test, is closed in any case.
     """
-    kept, place = _kept.get(), file.resolve()
-    session = (kept.pop(place, None) if kept is not None else None) or PytestSession(file)
+    kept, folder = _kept.get(), file.resolve().parent
+    session = (kept.pop(folder, None) if kept is not None else None) or PytestSession(file)
     stays = False
     try:
         yield session
@@ -135,7 +165,7 @@ def session_of(file: Path) -> Iterator[PytestSession]:
         if not stays:
             session.close()
     if kept is not None:
-        kept[place] = session
+        kept[folder] = session
         if len(kept) > _KEPT:
             kept.pop(next(iter(kept))).close()
 

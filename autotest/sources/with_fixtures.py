@@ -30,7 +30,8 @@ class WithFixtures:
         """
         file, name = self.called.file, self.called.name
         with session_of(file) as session:
-            outcome = session.call(session.item(self.called, self.arguments))
+            collected = session.collected(file)
+            outcome = session.call(collected, collected.item(self.called, self.arguments))
         if outcome.no_set_up:
             raise UsageError(f"{name}: its fixtures cannot be set up here: {outcome.no_set_up}")
         if outcome.raised is not None:
@@ -50,7 +51,7 @@ def variants(file: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     try:
         with session_of(file) as session:
-            for item in itertools.chain.from_iterable(session.items.values()):
+            for item in itertools.chain.from_iterable(session.collected(file).items.values()):
                 called = name_of(item)
                 plain = dataclasses.replace(called, variant="").within_file((), arguments_of(item))
                 known = found.setdefault(plain, [])

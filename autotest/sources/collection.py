@@ -198,6 +198,9 @@ def _with_variants(items: Iterable[Collected | LeftOut], file: Path) -> Iterator
             yield item
             continue
         plain = dataclasses.replace(item.body.called, number=1).within_file((), item.body.arguments)
+        if known and plain not in known:
+            yield LeftOut(item.id, "pytest does not collect it, or a conftest.py deselects it")
+            continue
         for variant in known.get(plain, [""]):
             yield item.renamed(f"{item.id}#{variant}", variant=variant) if variant else item
 
@@ -213,7 +216,8 @@ def _listed(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
             elif name.startswith("Test"):
                 yield from _in_class(value, file, name, marks, plain)
         elif _settings(value) is not None and (value.__module__ == module.__name__ or _belongs_here(name, value)):
-            yield from _expanded(CollectedName(value, file, name), None, marks, plain)
+            # pytest does not call a function of another name.
+            yield from _expanded(CollectedName(value, file, name), None, marks, plain and name.startswith("test"))
 
 
 def _belongs_here(name: str, test: Any) -> bool:

@@ -90,6 +90,28 @@ def test_the_set_up_is_done_around_the_trials_of_every_task(
     assert os.environ["AUTOTEST_TEST_LOG"].split() == ["up", "trials", "down"] * 2
 
 
+def test_a_function_that_pytest_would_not_call_is_called_without_it(tmp_path: Path, against) -> None:
+    against()
+    file = tmp_path / "operators.py"
+    file.write_text(HEAD + AUTOUSE + PLAIN.replace("test_it", "relu"))
+    called = []
+    with driven_by(lambda test, context: called.append(test.id)):
+        find(file, "operators.py::relu").call()
+    assert called == ["operators.py::relu"]
+
+
+def test_a_test_that_pytest_deselects_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "test_set_up.py"
+    file.write_text(HEAD + PLAIN + PLAIN.replace("test_it", "test_slow"))
+    deselecting = "def pytest_collection_modifyitems(items): items[:] = [i for i in items if 'slow' not in i.name]\n"
+    (tmp_path / "conftest.py").write_text(CONFTEST + deselecting)
+    found = collect([file])
+    assert [test.id for test in found.tests] == ["test_set_up.py::test_it"]
+    assert [tuple(one) for one in found.left_out] == [
+        ("test_set_up.py::test_slow", "pytest does not collect it, or a conftest.py deselects it")
+    ]
+
+
 def test_a_set_up_that_fails_is_told(tmp_path: Path, against) -> None:
     against()
     file = tmp_path / "test_set_up.py"

@@ -47,6 +47,7 @@ from autotest.base.errors import UsageError
 from autotest.base.project import variable_of
 from autotest.base.settings import Settings
 from autotest.base.units import duration, size
+from autotest.base.working_folder import chosen_folder, working_folder
 
 #: The names of the default reference and candidate.
 DEFAULT_PAIR: Final = ("torch", "oneflow")
@@ -157,9 +158,10 @@ def from_environment(
         UsageError: a variable has a value that is not allowed.
     """
     own, default = (_of_process(_OF_OPTIONS), active_project().variables) if environment is None else (environment, {})
-    options = _asked_for(tuple(own.items()), tuple(default.items()), written_as)
-    if options.ledger is not None:
-        _Values({**default, **own}, written_as).must_be_file("ledger", "the ledger for all tests")
+    options = _asked_for(tuple(own.items()), tuple(default.items()), written_as, chosen_folder())
+    if options.ledger is not None and not options.ledger.is_file():
+        shown = _Values({**default, **own}, written_as).shown("ledger")
+        raise UsageError(f"{shown}: expected a file; the ledger for all tests")
     if options.exploring and not options.seed:  # drawn here, outside the cached function, so that each call draws anew
         return dataclasses.replace(options, seed=secrets.randbits(32))
     return options
@@ -167,9 +169,15 @@ def from_environment(
 
 @functools.lru_cache(maxsize=16)  # every run of a test calls it
 def _asked_for(
-    own: tuple[tuple[str, str], ...], default: tuple[tuple[str, str], ...], written_as: Callable[[str], str]
+    own: tuple[tuple[str, str], ...],
+    default: tuple[tuple[str, str], ...],
+    written_as: Callable[[str], str],
+    folder: str,
 ) -> Options:
-    """Return the options of the process's `own` variables over the project's `default` ones."""
+    """Return the options of the process's `own` variables over the project's `default` ones.
+
+    Paths are relative to `folder`, or to the working directory if it is empty.
+    """
     given, explicit = _Values(dict(default + own), written_as), dict(own)
     drawn = given["seed"] == "random"
     seed = given.whole("seed", "a whole number, or random") if given["seed"] and not drawn else 0
@@ -182,8 +190,8 @@ def _asked_for(
         n=given.whole("n", "a number of trials, at least 1", least=1) if given["n"] else None,
         times=profile.times,
         half_precision=profile.half_precision,
-        directory=Path(given["dir"] or ".autotest"),
-        ledger=Path(given["ledger"]) if given["ledger"] else None,
+        directory=Path(folder, given["dir"] or ".autotest"),
+        ledger=Path(folder, given["ledger"]) if given["ledger"] else None,
         verify=(given["verify"] or ("0" if quick else "1")) != "0",
         special_values=given["special_values"] != "0",
         coverage=given["coverage"] not in ("", "0"),
@@ -229,7 +237,7 @@ def active_project() -> project.Project:
 
 def working_project() -> project.Project:
     """Return the project of the working directory."""
-    return project.of_folder(os.getcwd())  # noqa: PTH109 - every test asks, and a path of pathlib's is slow to look up
+    return project.of_folder(working_folder())
 
 
 def misspelt(environment: Mapping[str, str]) -> list[str]:
@@ -274,10 +282,6 @@ class _Values:
         if value < least:
             raise UsageError(f"{self.shown(name)}: expected {allowed}")
         return value
-
-    def must_be_file(self, name: str, what: str) -> None:
-        if not Path(self[name]).is_file():
-            raise UsageError(f"{self.shown(name)}: expected a file; {what}")
 
     def seconds(self, name: str, default: float) -> float:
         try:

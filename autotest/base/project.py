@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from autotest.base.errors import UsageError
+from autotest.base.errors import UsageError, nearest
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -106,4 +106,5 @@ def _text(key: str, value: Any, file: Path) -> str:
 
 def unknown_key(key: str, file: Path | None) -> str:
     """Return the warning for an unknown key of ``[tool.autotest]``."""
-    return f"Unknown config option in [tool.autotest] of {file}: {key}. Expected one of {', '.join(sorted(KEYS))}"
+    known, meant = sorted(KEYS), nearest(key.replace("-", "_"), KEYS) or "."
+    return f"Unknown config option in [tool.autotest] of {file}: {key}{meant} Expected one of {', '.join(known)}"

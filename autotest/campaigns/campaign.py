@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import sys
 import time
@@ -11,11 +10,12 @@ from collections.abc import Generator, Iterator
 from autotest.base.errors import StoreUnwritable
 from autotest.campaigns.coverage_gaps import COUNTED, WINDOW, CoverageGaps, pop_trial
 from autotest.campaigns.deadly_calls import DeadlyCalls
-from autotest.campaigns.diagnosis_queue import Diagnosis, DiagnosisQueue
+from autotest.campaigns.diagnosis_queue import DiagnosisQueue
 from autotest.campaigns.executor import Executor, Observer, SaveProgress
 from autotest.campaigns.exploration_scheduler import ExplorationScheduler
 from autotest.campaigns.pinned import PinnedTrials
 from autotest.campaigns.plan import Plan
+from autotest.campaigns.running_tasks import RunningTasks
 from autotest.results import ledger
 from autotest.results.identity import DEADLY, FatalCall, Identity, death_of
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -76,9 +76,7 @@ class Campaign:
         self._by_where = self._pinned.by_where | {test.where: test for test in progress.tests}
         self._gaps = CoverageGaps(progress.covered)
         self._scheduler = ExplorationScheduler(progress.tests, plan.base_seed, self._has_more)
-        #: The running tasks and their start times, by the task object's `id`: exploring tasks, and all others.
-        self._exploring: dict[int, tuple[Explore, float]] = {}
-        self._diagnosing: dict[int, tuple[Diagnosis, float]] = {}
+        self._running = RunningTasks()
         self._queue = DiagnosisQueue()
         self._diagnosed: list[float] = []
         self._begin = 0.0
@@ -111,23 +109,18 @@ class Campaign:
 
     def _loop(self) -> Iterator[None]:
         while True:
-            while len(self._exploring) + len(self._diagnosing) < self._capacity:
+            while len(self._running) < self._capacity:
                 task = self._next()
                 if task is None:
                     break
-                if isinstance(task, Explore):
-                    self._exploring[id(task)] = task, time.monotonic()
-                else:
-                    self._diagnosing[id(task)] = task, time.monotonic()
+                self._running.started(task, time.monotonic())
                 self._executor.start(task)
-            if not self._exploring and not self._diagnosing:
+            if not self._running:
                 return
             for task, result in self._executor.wait(0.1):
-                if isinstance(task, Explore):
-                    _, started = self._exploring.pop(id(task))
-                else:
-                    _, started = self._diagnosing.pop(id(task))
-                self._take(task, result, time.monotonic() - started)
+                # Until its result is taken, a task counts as running, so that Ctrl-C in between loses no trial.
+                self._take(task, result, time.monotonic() - self._running.start(task))
+                self._running.ended(task)
                 if isinstance(task, Explore):
                     self._scheduler.ended(self._by_where[task.where].where)
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
@@ -141,11 +134,8 @@ class Campaign:
 
     def _save_progress(self) -> None:
         begun = time.monotonic()
-        waiting: dict[Where, list[range]] = collections.defaultdict(list)
-        for task, _ in self._exploring.values():
-            waiting[task.where].append(task.indices)
         try:
-            self._save(self.progress, waiting)
+            self._save(self.progress, self._running.unfinished(self._queue.unstored))
             self.progress.unwritten = ""
         except StoreUnwritable as error:
             self.progress.unwritten = str(error)  # a full disk does not end the campaign
@@ -158,12 +148,12 @@ class Campaign:
         urgent = self._queue.next_unstored()
         if urgent is not None:
             return urgent
-        diagnosing = len(self._diagnosing)
+        diagnosing = len(self._running.diagnosing)
         if diagnosing < self._executor.diagnosis_slots and self._seconds_left > 0:
             task = self._queue.next()
             if task is not None:
                 return task
-        full = len(self._exploring) >= self._executor.slots
+        full = len(self._running.exploring) >= self._executor.slots
         if full and diagnosing >= self._executor.diagnosis_slots:
             return None
         exploring = None if full or self._must_stop_exploring else self._explore()
@@ -194,9 +184,9 @@ class Campaign:
             return False
         each = sum(self._diagnosed) / len(self._diagnosed) if self._diagnosed else DIAGNOSIS_SECONDS
         # On a busy machine, running diagnoses tell more than earlier measurements or the assumed duration.
-        each = max([each, *(time.monotonic() - started for _, started in self._diagnosing.values())])
+        each = max([each, *(time.monotonic() - self._running.start(task) for task in self._running.diagnosing)])
         waiting = len(self._queue)
-        needed = (waiting + len(self._diagnosing)) * each
+        needed = (waiting + len(self._running.diagnosing)) * each
         if not waiting or needed <= self._seconds_left * self._executor.diagnosis_slots:
             return self._seconds_left <= 0  # the diagnosis slots alone have enough time for all findings
         return self._seconds_left <= min(needed / self._capacity, self.plan.seconds / 2)
@@ -290,12 +280,15 @@ class Campaign:
         # With a number of trials, all of them are run: which ones had run by now would depend on the workers.
         if test.idle >= IDLE_TRIALS and self.plan.trials is None:
             test.set_aside = "all it does was set aside"
-        if result.done < len(task.indices) and not (result.broken or result.skips):
+        if result.done < len(task.indices):
             self._requeue(task, task.indices[result.done :])
         self.progress.expected += result.expected
         self.progress.cleared += result.cleared
-        # With `fail_fast`, findings after the first one of a task are left to the next run.
-        for suspect in result.suspects[: 1 if self.plan.fail_fast else None]:
+        # With `fail_fast`, findings after the first one of a task are left to the next run, which may resume this one.
+        kept = 1 if self.plan.fail_fast else len(result.suspects)
+        if task.where == test.where:
+            test.returned += [range(suspect.trial, suspect.trial + 1) for suspect in result.suspects[kept:]]
+        for suspect in result.suspects[:kept]:
             settled = self._replaced_identities.get(suspect.identity, suspect.identity)
             if isinstance(settled, str):
                 self._expected_death(settled, 1)
@@ -305,26 +298,30 @@ class Campaign:
                 self._queue.add_failure(Diagnose(task.where, suspect.trial, thorough=False))
 
     def _requeue(self, task: Explore, indices: range) -> None:
-        """Queue those trials of `task` again that did not run, under the base seed that they had."""
+        """Queue those trials of `task` again that did not run, under the base seed that they had.
+
+        The trials of a broken test wait until the campaign is resumed, which runs pinned trials in any case.
+        """
         test = self._by_where[task.where]
         if task.where == test.where:
             test.returned.append(indices)
-        else:
+        elif not (test.broken or test.skips):
             self._pinned.again(task.where, indices)
 
     def _died(self, task: Task, death: Death, seconds: float) -> None:
         """Record that a worker died in `task`."""
         self.progress.workers_lost += 1
-        test = self._by_where[task.where]
         if not isinstance(task, Explore):
             self._diagnosis_died(task, death)
-        elif death.index is None or death.index not in task.indices or not death.symptom:
+            return
+        test = self._by_where[task.where]
+        test.changed = True
+        if death.index is None or death.index not in task.indices or not death.symptom:
             # The worker died in the set-up, the import of the file, or the pool itself. Once is no reason to give up.
             test.mishaps += 1
             if test.mishaps > 2:
                 test.broken = f"the worker died outside of any trial ({death.how}) {death.last_words}"
-            else:
-                self._requeue(task, task.indices)
+            self._requeue(task, task.indices)
         else:
             at = task.indices.index(death.index)
             test.returned += [part for part in (task.indices[:at], task.indices[at + 1 :]) if len(part)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from collections.abc import Sequence
 
 from autotest.results.identity import DEADLY
 from autotest.results.tasks import Diagnose, DiagnoseDeath, FindingRecord
@@ -23,6 +24,11 @@ class DiagnosisQueue:
     def __len__(self) -> int:
         """Return how many findings still lack a script that was run."""
         return len(self._dead) + len(self._kept) + len(self._large)
+
+    @property
+    def unstored(self) -> Sequence[Diagnosis]:
+        """The queued tasks that store failures which are not on disk yet."""
+        return self._seen
 
     def add_failure(self, task: Diagnosis) -> None:
         """Queue `task`, which stores a failure that is not on disk yet."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import FrameworkMissing, NothingCompared, SkipsItself, TrialEnd
 from autotest.base.options import DEFAULT_PAIR, Options
+from autotest.base.working_folder import working_folder, working_from
 from autotest.campaigns.signatures import signature
 from autotest.comparison import Side
 from autotest.comparison.rejection import Rejection
@@ -72,13 +73,15 @@ def run_task(task: Task, conditions: Conditions, crumb: Breadcrumb | None, serve
     """Perform one task and return its result. Errors of the test body are returned as text, not raised.
 
     `crumb` records the current trial and call, in case the process dies. `server` starts the processes in which deaths
-    are diagnosed.
+    are diagnosed. Paths are relative to the working directory, which a test may change.
     """
-    if isinstance(task, Explore):
-        return _explore(task, conditions, crumb)
-    if isinstance(task, Diagnose):
-        return _diagnose(task, conditions, crumb)
-    return deaths.diagnose(task, conditions, server)
+    conditions = conditions.absolute()
+    with working_from(working_folder()):
+        if isinstance(task, Explore):
+            return _explore(task, conditions, crumb)
+        if isinstance(task, Diagnose):
+            return _diagnose(task, conditions, crumb)
+        return deaths.diagnose(task, conditions, server)
 
 
 def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) -> Explored:
@@ -86,6 +89,7 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
     start = time.perf_counter()
 
     def drive(test: Test, context: RunContext) -> None:
+        result.set_up = result.set_up or time.perf_counter() - start
         test, pair = _strict(test, conditions), context.pair
         tally = _Tally(test, context, result, task.counted)
         agreeing: list[tuple[int, Outcome]] = []
@@ -101,7 +105,7 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
                 del outcome
                 if large:
                     free()
-                if time.perf_counter() - start > task.seconds or len(agreeing) == graph_check.AT_ONCE:
+                if time.perf_counter() - start > result.set_up + task.seconds or len(agreeing) == graph_check.AT_ONCE:
                     break
             if agreeing:
                 _note_graph_trials(crumb, task.where, conditions, pair, [index for index, _ in agreeing])
@@ -357,7 +361,7 @@ def _call(where: Where, drive: Driver) -> str:
         with context.pair.around_trials():
             drive(test, context)
 
-    item = collection.find(where.file, where.test)
+    item = collection.find(where.file.absolute(), where.test)
     try:
         with driven_by(around, where.test):
             item.call()

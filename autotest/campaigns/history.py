@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import fcntl
 import json
 import sqlite3
 import time
@@ -64,10 +65,14 @@ class History:
     """The history of campaigns in one store's folder."""
 
     FILE = "history.sqlite"
+    #: Its bytes are locked by the processes that run campaigns. It stays empty.
+    LOCKS = "history.lock"
 
     def __init__(self, directory: Path) -> None:
         """Open the history below `directory`, and create it if there is none. Raises `StoreUnwritable`."""
         self.path = directory / self.FILE
+        #: Open files with locks on the campaigns that this process runs.
+        self._claims = contextlib.ExitStack()
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(self.path, timeout=_LOCK_TIMEOUT, isolation_level=None)
@@ -86,8 +91,9 @@ class History:
         )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let other processes resume the campaigns."""
         self._base.close()
+        self._claims.close()
 
     def begin(self, progress: CampaignProgress, shard: str) -> str:
         """Record that a campaign starts, and return its id. Raises `StoreUnwritable`."""
@@ -100,7 +106,26 @@ class History:
                 )
         except sqlite3.Error as error:
             raise self._unwritable(error) from error
+        self._claim(identity)
         return identity
+
+    def _claim(self, campaign: str) -> None:
+        """Lock a campaign until this history is closed: two processes that run it would overwrite each other's rows.
+
+        Raises `UsageError` if another process has locked it.
+        """
+        (number,) = self._base.execute("select rowid from campaign where id = ?", (campaign,)).fetchone()
+        try:
+            file = self._claims.enter_context(self.path.with_name(self.LOCKS).open("ab"))
+            # One byte for each campaign. The system releases it when this process ends, also if it is killed.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+        except (BlockingIOError, PermissionError) as error:
+            raise UsageError(
+                f"--resume: another process is running this campaign of {self.path}; "
+                "wait for it to end, or run without --resume"
+            ) from error
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def save(self, campaign: str, progress: CampaignProgress, waiting: Mapping[Where, list[range]]) -> None:
         """Save the progress of a campaign.
@@ -144,17 +169,7 @@ class History:
                         found.index,
                         progress.seen[identity],
                         time.time(),
-                        json.dumps(
-                            [
-                                found.place,
-                                found.verified.as_data(),
-                                found.verdict,
-                                found.message,
-                                found.happens,
-                                found.blame,
-                                found.has_script,
-                            ]
-                        ),
+                        _details(found),
                     ),
                 )
 
@@ -184,17 +199,19 @@ class History:
     def resume(self, progress: CampaignProgress, shard: str) -> str:
         """Restore `progress` from the last campaign with its seed and `shard`, and return that campaign's id.
 
-        Raises `UsageError` if there is none.
+        A test that was broken is tried again, because it may have been repaired.
+
+        Raises:
+            UsageError: there is no such campaign, or another process is running it.
         """
         campaign, _ = self.last(shard, progress.base_seed)
+        self._claim(campaign)
         by_where = {(str(test.where.file), test.where.test): test for test in progress.tests}
-        columns = "file, test, next, waiting, tried, accepted, died, compared, seconds, broken"
+        columns = "file, test, next, waiting, tried, accepted, died, compared, seconds"
         for file, name, *values in self._base.execute(f"select {columns} from test where campaign = ?", (campaign,)):
             test = by_where.get((file, name))
             if test is not None:
-                test.next, waiting, test.tried, test.accepted, test.died, test.compared, test.seconds, test.broken = (
-                    values
-                )
+                test.next, waiting, test.tried, test.accepted, test.died, test.compared, test.seconds = values
                 test.returned = [range(*part) for part in json.loads(waiting)]
         query = "select file, test, kind, name, times from seen where campaign = ?"
         for file, name, kind, item, times in self._base.execute(query, (campaign,)):
@@ -226,10 +243,10 @@ class History:
         query = "select key, identity, file, test, trial, times, details from finding where campaign = ? order by found"
         for key, identity, file, test, trial, times, details in self._base.execute(query, (campaign,)):
             place, verified, verdict, message, *others = json.loads(details)  # fewer in rows of earlier versions
-            where = Where(Path(file), test, base_seed)
+            where = Where(Path(file), test, others[3] if len(others) > 3 else base_seed)
             known = Identity(*json.loads(identity))
             state = Verification.from_data(verified)
-            yield FindingRecord(key, known, where, trial, place, state, verdict, message, "", *others), times
+            yield FindingRecord(key, known, where, trial, place, state, verdict, message, "", *others[:3]), times
 
     def merge(self, other: Path) -> int:
         """Copy the campaigns of another history file, and return how many were new. Raises `UsageError`."""
@@ -276,6 +293,13 @@ class History:
             if self._base.in_transaction:  # a full disk may have ended it already
                 self._base.execute("rollback")
             raise
+
+
+def _details(found: FindingRecord) -> str:
+    """Return the text of the column `details`."""
+    # The base seed of a pinned trial is not that of its campaign.
+    others = found.happens, found.blame, found.has_script, found.where.base_seed
+    return json.dumps([found.place, found.verified.as_data(), found.verdict, found.message, *others])
 
 
 @dataclasses.dataclass(slots=True)

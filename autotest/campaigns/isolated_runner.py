@@ -6,7 +6,9 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import os
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 
 from autotest.base.errors import (
@@ -18,6 +20,7 @@ from autotest.base.errors import (
     UsageError,
 )
 from autotest.base.settings import ATTEMPTS_PER_TRIAL
+from autotest.base.working_folder import working_folder
 from autotest.campaigns.campaign import Campaign, Plan
 from autotest.campaigns.executor import NullObserver
 from autotest.campaigns.workers import Workers
@@ -78,7 +81,8 @@ class IsolatedRunner:
                 memory=options.memory,
             )
             workers = Workers(conditions, 1, in_turn=True)
-            workers.prepare()
+            with _in_working_folder():
+                workers.prepare()
             self._workers = workers
         return self._workers
 
@@ -87,6 +91,17 @@ class IsolatedRunner:
         if self._workers is not None:
             self._workers.close()
             self._workers = None
+
+
+@contextlib.contextmanager
+def _in_working_folder() -> Iterator[None]:
+    """Work in the working folder inside the block, although a fixture of the first test may have changed to another."""
+    before = Path.cwd()
+    os.chdir(working_folder())
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 @functools.lru_cache(maxsize=4)

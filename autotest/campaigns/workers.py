@@ -36,6 +36,7 @@ from autotest.processes.endings import (
 )
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, RanTrials, Result, Task
 from autotest.running.attempts import RAN_BEFORE, last
+from autotest.sources.pytest_session import sessions_kept
 
 #: Seconds for the diagnosis of one finding without shrinking: the referee, tracing, and running its reproducer; and the
 #: seconds added for a death, whose trial is run many times if it does not die every time.
@@ -357,9 +358,11 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
     except (FrameworkMissing, UsageError) as error:
         trouble = str(error)
     connection.send(trouble)
-    with contextlib.closing(Server(inherited=server)) as processes:
+    with contextlib.closing(Server(inherited=server)) as processes, sessions_kept():
+        folder = Path.cwd()
         while True:
             task, conditions, crumb_path = connection.recv()
+            os.chdir(folder)  # the test before may have left another one
             connection.send(_result(task, conditions, crumb_path, processes))
 
 

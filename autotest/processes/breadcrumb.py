@@ -83,21 +83,24 @@ class Breadcrumb:
         pytest may have the id 1.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
-        if _is_left(str(path)):
-            path.rename(path.with_name(f"{path.stem}-{secrets.token_hex(4)}.trail"))
+        # It gets its name when it is locked: an unlocked file with this name would be one of a dead process.
+        unnamed = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
         self.path = path
-        self._file = path.open("w+b")
+        self._file = unnamed.open("x+b")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Allocate disk space too: writing to a mapped page for which the disk has no room kills the process
             # (SIGBUS).
             os.posix_fallocate(self._file.fileno(), 0, _SIZE)
+            self._memory = mmap.mmap(self._file.fileno(), _SIZE)
+            self._memory[: len(_MAGIC)] = _MAGIC
+            _PID.pack_into(self._memory, _PID_AT, os.getpid())
+            _keep_earlier(path)
+            unnamed.rename(path)
         except OSError:
             self._file.close()
+            unnamed.unlink(missing_ok=True)
             raise
-        self._memory = mmap.mmap(self._file.fileno(), _SIZE)
-        self._memory[: len(_MAGIC)] = _MAGIC
-        _PID.pack_into(self._memory, _PID_AT, os.getpid())
         self._numbers: dict[str, int] = {}
         self._operator = 0
         self.close = weakref.finalize(self, _end, path, os.getpid(), self._memory, self._file)
@@ -231,6 +234,14 @@ def dead(folder: Path) -> Iterator[tuple[Path, Position]]:
             yield path, position
         else:
             path.unlink(missing_ok=True)
+
+
+def _keep_earlier(path: Path) -> None:
+    """Give the file at `path`, if there is one, another name. Raises `FileExistsError` if its process is alive."""
+    if _is_left(str(path)):
+        path.rename(path.with_name(f"{path.stem}-{secrets.token_hex(4)}.trail"))
+    elif path.exists():
+        raise FileExistsError(f"{path}: expected no such file, or one of a process that has ended")
 
 
 def _is_left(path: str) -> bool:

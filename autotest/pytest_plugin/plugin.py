@@ -66,9 +66,9 @@ class Session:
         named = [f"{name} {os.environ[variable]}" for name, variable in _variables() if os.environ.get(variable)]
         return f"autotest: {', '.join(named)}" if named else None
 
-    @pytest.hookimpl(tryfirst=True)  # before the terminal reports the collection
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        tests = [item for item in session.items if is_autotest(item)]
+    @pytest.hookimpl(tryfirst=True)  # names, and so seeds, must not depend on which tests are deselected
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        tests = [item for item in items if is_autotest(item)]
         if tests:
             from autotest.pytest_plugin.called_items import names
 
@@ -89,7 +89,8 @@ class Session:
         seed = given.get("AUTOTEST_SEED") or "0"
         isolated = self._config.getoption("autotest_isolate")
         header = session.header(tests, len(items) - tests, sides, seed, isolated)
-        return [header, *(f"autotest: {line}" for line in renamed(self._names))]
+        selected = {item.nodeid: self._names[item.nodeid] for item in items if item.nodeid in self._names}
+        return [header, *(f"autotest: {line}" for line in renamed(selected))]
 
     # -- around a test ----------------------------------------------------------------------------------
 
@@ -104,7 +105,13 @@ class Session:
         def listen(test: Test, context: RunContext, tally: Tally) -> None:
             tallies.append((test.id, context, tally))
 
-        with run_hook(listen), self._isolated_if_needed(item), self._collected_name(item), self._shown():
+        with (
+            run_hook(listen),
+            self._isolated_if_needed(item),
+            self._collected_name(item),
+            self._shown(),
+            self._working_folder(item),
+        ):
             yield
         if tallies:
             from autotest.pytest_plugin import summaries
@@ -141,6 +148,17 @@ class Session:
         from autotest.sources.test_names import collected_as
 
         with collected_as(called):
+            yield
+
+    @contextlib.contextmanager
+    def _working_folder(self, item: pytest.Item) -> Iterator[None]:
+        """Store the findings of an autotest where pytest was started, also if a fixture changes the directory."""
+        if not is_autotest(item):
+            yield
+            return
+        from autotest.base.working_folder import working_from
+
+        with working_from(str(self._config.invocation_params.dir)):
             yield
 
     @contextlib.contextmanager

@@ -2,7 +2,8 @@
 
     [[divergence]]
     key = "logsumexp-minus-inf"
-    test = "test_reduction.py::test_logsumexp"      # a glob over test ids; with "[name='x']" only for these arguments
+    test = "test_reduction.py::test_logsumexp"      # a glob over test ids; with "[name='x']" only for these arguments,
+                                                    # with "tests/" in front only for files in this folder
     symptom = "value"
     operator = "logsumexp"                          # optional
     match = "NaN"                                   # optional: a regular expression, searched in the message
@@ -117,12 +118,19 @@ class LedgerEntry:
         return all(not allowed or within(own(), allowed) for allowed, own in ranges)
 
     def applies_to_test(self, test: str) -> bool:
-        """Whether the entry applies to the test with this id."""
-        # The id of a test with arguments ends in [arguments], but brackets have another meaning for fnmatch. An entry
-        # without arguments applies to all of them.
+        """Whether the entry applies to the test with this id, which may have more folders than the entry names.
+
+        An entry without arguments applies to all of them, and one without ``#2`` to all tests that differ only in it.
+        """
+        file, colons, name = test.partition("::")
+        name, number = _numbered(name)
         if "[" not in self.test:
-            test = test.partition("[")[0]
-        return fnmatch.fnmatchcase(test, self.test.replace("[", "[[]"))
+            name = name.partition("[")[0]
+        if _numbered(self.test)[1]:
+            name += number
+        parts = file.split("/")[-1 - self.test.partition("::")[0].count("/") :]
+        # The id of a test with arguments ends in [arguments], but brackets have another meaning for fnmatch.
+        return fnmatch.fnmatchcase("/".join(parts) + colons + name, self.test.replace("[", "[[]"))
 
     def covers(self, mismatch: Mismatch, operator: str) -> bool:
         """Whether `mismatch`, which is attributed to `operator`, is the divergence that the entry describes."""
@@ -141,10 +149,13 @@ class Ledger:
     """The ledger entries that apply to one test file."""
 
     entries: tuple[LedgerEntry, ...] = ()
+    #: The test file. The folders in the id of a test depend on which files were collected; those of the file do not.
+    file: Path | None = dataclasses.field(default=None, compare=False)
 
     def entries_for(self, test: str) -> list[LedgerEntry]:
         """Return the entries that apply to the test with this id."""
-        return [entry for entry in self.entries if entry.applies_to_test(test)]
+        known = test if self.file is None else f"{self.file.as_posix()}::{test.partition('::')[2]}"
+        return [entry for entry in self.entries if entry.applies_to_test(known)]
 
     def expects_death(self, test: str, *, error_parity: bool) -> bool:
         """Whether `test` is known to kill its process.
@@ -203,7 +214,13 @@ def find(
     if common is not None:
         entries += [entry for entry in read(common) if entry not in entries]
     about = (entry for entry in entries if not candidate or entry.is_about(candidate, version, reference_version))
-    return Ledger(tuple(about))
+    return Ledger(tuple(about), start.resolve())
+
+
+def _numbered(test: str) -> tuple[str, str]:
+    """Return the id of a test without its number or variant, and this, such as ``#2``; empty if it has none."""
+    found = re.search(r"(?:#[0-9.]+)+$", test)
+    return (test, "") if found is None else (test[: found.start()], found.group())
 
 
 def read(path: Path) -> list[LedgerEntry]:

@@ -85,7 +85,7 @@ class TestProgress:
     def add(self, result: Explored) -> None:
         """Add the results of some of its trials."""
         self.tried += result.done
-        self.pace = result.seconds / result.done if result.done else self.pace
+        self.pace = (result.seconds - result.set_up) / result.done if result.done else self.pace
         self.accepted += result.accepted
         self.rejections += result.rejections
         self.avoided += result.avoided
@@ -100,7 +100,8 @@ class TestProgress:
         self.changed = True
         self.compared += result.compared
         self.seconds += result.seconds
-        self.broken, self.vacuous = result.broken, result.vacuous
+        if result.broken:  # another task of the test, which runs at the same time, may end well
+            self.broken, self.vacuous = result.broken, result.vacuous
         self.skips = self.skips or result.skips
         seen: set[object] = {suspect.identity for suspect in result.suspects}
         seen |= set(result.operators) | set(result.rejections)

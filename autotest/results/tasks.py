@@ -61,6 +61,11 @@ class Conditions:
         """Return the seconds after which a trial of `test` counts as hanging."""
         return self.deadlines.get(test, self.deadline)
 
+    def absolute(self) -> Conditions:
+        """Return the settings with paths that do not depend on the working directory."""
+        ledger = None if self.ledger is None else self.ledger.absolute()
+        return dataclasses.replace(self, directory=self.directory.absolute(), ledger=ledger)
+
     def of_test(self, test: str) -> Conditions:
         """Return the settings for the tasks of `test`, with only its own deadline."""
         return dataclasses.replace(self, deadline=self.deadline_of(test), deadlines={})
@@ -158,7 +163,9 @@ class Explored:
     vacuous: int | None = None
     #: Why the test skips itself, empty if it does not; the trials after the skip were not run.
     skips: str = ""
+    #: How long the task took, and how long the set-up of the test before its trials.
     seconds: float = 0.0
+    set_up: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import itertools
 import sys
 import traceback
 import unittest
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,8 +19,10 @@ from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
 from autotest.sources.importing import load
 from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark, xfail_mark
+from autotest.sources.pytest_session import sessions_kept
+from autotest.sources.set_up import class_needs_pytest, class_set_up, has_unittest_set_up, module_needs_pytest
 from autotest.sources.test_names import CollectedName, collected_as, labels, leads_to
-from autotest.sources.with_fixtures import call_with_fixtures
+from autotest.sources.with_fixtures import WithFixtures, variants
 
 _PATTERNS = ("test_*.py", "*_test.py")
 
@@ -61,7 +63,9 @@ class Collected:
     def renamed(self, id: str, **changes: Any) -> Collected:  # noqa: A002 - the test's id is called so everywhere
         """Return the same test under another id, with `changes` to the fields of its `CollectedName`."""
         assert self.called is not None
-        return dataclasses.replace(self, id=id, called=dataclasses.replace(self.called, **changes))
+        called = dataclasses.replace(self.called, **changes)
+        body = dataclasses.replace(self.body, called=called) if isinstance(self.body, WithFixtures) else self.body
+        return dataclasses.replace(self, id=id, called=called, body=body)
 
 
 @dataclasses.dataclass(slots=True)
@@ -90,7 +94,8 @@ def collect(paths: Sequence[Path]) -> Collection:
         module = _loaded(file, found)
         if module is not None:
             modules[file] = module
-    items = [item for file, module in modules.items() for item in _in_module(module, file)]
+    with sessions_kept():
+        items = [item for file, module in modules.items() for item in _with_variants(_in_module(module, file), file)]
     tests = [item for item in items if isinstance(item, Collected)]
     needed = labels((item.file, item.name) for item in tests)
     found.left_out += [item for item in items if isinstance(item, LeftOut)]
@@ -100,7 +105,7 @@ def collect(paths: Sequence[Path]) -> Collection:
             continue
         label = needed.get((item.file, item.name))
         named = item if label is None else item.renamed(item.id.replace(item.file.name, label, 1), label=label)
-        if named.id != item.id or "#" in item.id.rpartition("]")[2]:
+        if named.id != item.id or (item.called is not None and item.called.number > 1):
             found.renamed.append(
                 f"{item.file}: {item.name} is listed as {named.id}, because another test has the same name"
             )
@@ -140,9 +145,12 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is cal
     label, _, rest = id.partition("::")
     folders = label != file.name and file.as_posix().endswith(f"/{label}")
     wanted = f"{file.name}::{rest}" if folders else id
-    for item in _in_module(load(file), file):
-        if isinstance(item, Collected) and item.id == wanted:
-            return item.renamed(id, label=label) if folders else item
+    items = {item.id: item for item in _in_module(load(file), file) if isinstance(item, Collected)}
+    found, (plain, _, variant) = items.get(wanted), wanted.rpartition("#")
+    if found is None and plain in items and isinstance(items[plain].body, WithFixtures):
+        found = items[plain].renamed(wanted, variant=variant)
+    if found is not None:
+        return found.renamed(id, label=label) if folders else found
     raise UsageError(f"{file}: no decorated test {id!r}; it was renamed, removed, or needs fixtures")
 
 
@@ -180,14 +188,36 @@ def _in_module(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
             yield item
 
 
+def _with_variants(items: Iterable[Collected | LeftOut], file: Path) -> Iterator[Collected | LeftOut]:
+    """Yield the tests of a file; those whose fixtures have parameters, once for each of these."""
+    items = list(items)
+    needed = any(isinstance(item, Collected) and isinstance(item.body, WithFixtures) for item in items)
+    known = variants(file) if needed else {}
+    for item in items:
+        if not isinstance(item, Collected) or not isinstance(item.body, WithFixtures):
+            yield item
+            continue
+        plain = dataclasses.replace(item.body.called, number=1).within_file((), item.body.arguments)
+        if known and plain not in known:
+            yield LeftOut(item.id, "pytest does not collect it, or a conftest.py deselects it")
+            continue
+        for variant in known.get(plain, [""]):
+            yield item.renamed(f"{item.id}#{variant}", variant=variant) if variant else item
+
+
 def _listed(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
     marks = marks_of(module)
+    by_pytest = module_needs_pytest(module, file)
+    plain = by_pytest or has_unittest_set_up(module)
     for name, value in vars(module).items():
         if inspect.isclass(value):
-            if issubclass(value, unittest.TestCase) or name.startswith("Test"):
-                yield from _in_class(value, file, name, marks)
+            if issubclass(value, unittest.TestCase):
+                yield from _in_class(value, file, name, marks, by_pytest)
+            elif name.startswith("Test"):
+                yield from _in_class(value, file, name, marks, plain)
         elif _settings(value) is not None and (value.__module__ == module.__name__ or _belongs_here(name, value)):
-            yield from _expanded(CollectedName(value, file, name), None, marks)
+            # pytest does not call a function of another name.
+            yield from _expanded(CollectedName(value, file, name), None, marks, plain and name.startswith("test"))
 
 
 def _belongs_here(name: str, test: Any) -> bool:
@@ -200,17 +230,18 @@ def _belongs_here(name: str, test: Any) -> bool:
     return name.startswith("test") and not runs_there
 
 
-def _in_class(owner: type, file: Path, called: str, marks: list[Any]) -> Iterator[Collected | LeftOut]:
+def _in_class(owner: type, file: Path, called: str, marks: list[Any], by_pytest: bool) -> Iterator[Collected | LeftOut]:
     marks = [*marks, *marks_of(owner)]
+    by_pytest = by_pytest or class_needs_pytest(owner)
     plain = not issubclass(owner, unittest.TestCase)
     for name in dir(owner):
         function = inspect.getattr_static(owner, name)
         if isinstance(function, (staticmethod, classmethod)):
             function = function.__func__
         if plain and inspect.isclass(function) and name.startswith("Test"):
-            yield from _in_class(function, file, f"{called}.{name}", marks)
+            yield from _in_class(function, file, f"{called}.{name}", marks, by_pytest)
         elif name.startswith("test") and _settings(function) is not None:
-            yield from _expanded(CollectedName(function, file, f"{called}.{name}"), (owner, name), marks)
+            yield from _expanded(CollectedName(function, file, f"{called}.{name}"), (owner, name), marks, by_pytest)
 
 
 def _settings(value: Any) -> Settings | None:
@@ -218,7 +249,10 @@ def _settings(value: Any) -> Settings | None:
     return found if isinstance(found, Settings) and callable(value) else None
 
 
-def _expanded(called: CollectedName, place: tuple[type, str] | None, outer: list[Any]) -> Iterator[Collected | LeftOut]:
+def _expanded(
+    called: CollectedName, place: tuple[type, str] | None, outer: list[Any], by_pytest: bool
+) -> Iterator[Collected | LeftOut]:
+    """Yield the cases of one test; `by_pytest` says whether only pytest can do the set-up around it."""
     function, file = called.function, called.file
     marks = [*outer, *marks_of(function)]
     original = inspect.unwrap(function)
@@ -229,15 +263,15 @@ def _expanded(called: CollectedName, place: tuple[type, str] | None, outer: list
     settings = _settings(function)
     assert settings is not None
     expected = _expected_to_fail(function, place, marks)
+    names = {getattr(mark, "name", "") for mark in marks}
     for kwargs, shown, why, failing in cases(marks):
         known = dataclasses.replace(called, arguments=shown)
         if why is not None:
             yield LeftOut(known.id((), kwargs), why)
             continue
-        if _missing(original, place is not None, kwargs) or any(
-            getattr(mark, "name", "") == "usefixtures" for mark in marks
-        ):
-            call = _with_fixtures(file, called.name, kwargs)
+        call: Callable[[], None]
+        if by_pytest or _missing(original, place is not None, kwargs) or "usefixtures" in names:
+            call = WithFixtures(known, kwargs)
         elif place is None:
             call = _calling(function, kwargs)
         elif issubclass(place[0], unittest.TestCase):
@@ -247,27 +281,20 @@ def _expanded(called: CollectedName, place: tuple[type, str] | None, outer: list
         yield Collected(known.id((), kwargs), file, settings, call, known, failing or expected)
 
 
-def _with_fixtures(file: Path, name: str, kwargs: dict[str, Any]) -> Callable[[], None]:
-    return lambda: call_with_fixtures(file, name, kwargs)
-
-
 def _calling(function: Any, kwargs: dict[str, Any]) -> Callable[[], None]:
     return lambda: function(**kwargs)
 
 
 def _debugging(owner: type[unittest.TestCase], name: str) -> Callable[[], None]:
-    """Return a function that calls a TestCase method, with `setUpClass` once and the test's set-up around each call."""
-    ready: list[bool] = []
+    """Return a function that calls a TestCase method, with all set-up and tear-down of unittest around each call."""
 
     def call() -> None:
-        if not ready:
-            owner.setUpClass()
-            ready.append(True)
-        case = owner(name)
-        try:
-            case.debug()
-        finally:
-            case.doCleanups()
+        with class_set_up(owner):
+            case = owner(name)
+            try:
+                case.debug()
+            finally:
+                case.doCleanups()
 
     return call
 

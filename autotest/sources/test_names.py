@@ -36,6 +36,8 @@ class CollectedName:
     fixtures: frozenset[str] = frozenset()
     #: Number among several tests with the same id: 2 for the second.
     number: int = 1
+    #: Which parameters of its fixtures it has, see `variant_of`; empty for the first of each.
+    variant: str = ""
 
     def id(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Return ``file.py::Class.method[arguments]``."""
@@ -43,24 +45,54 @@ class CollectedName:
 
     def within_file(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Return ``Class.method[arguments]``."""
-        shown = [_shown(item) for item in args]
+        shown = [shown_argument(item) for item in args]
         shown += [
-            f"{key}={_shown(value, self.arguments.get(key))}"
+            f"{key}={shown_argument(value, self.arguments.get(key))}"
             for key, value in sorted(kwargs.items())
             if key not in self.fixtures
         ]
         written = self.name + (f"[{', '.join(shown)}]" if shown else "")
-        return written if self.number == 1 else f"{written}#{self.number}"
+        written += "" if self.number == 1 else f"#{self.number}"
+        return f"{written}#{self.variant}" if self.variant else written
 
 
 #: Cached conversion of file names to paths: every test of a file needs the path, and pathlib is slow.
 path_of: Final = functools.lru_cache(maxsize=256)(Path)
 
 
-def _shown(value: Any, label: str | None = None) -> str:
-    text = repr(value)
+def shown_argument(value: Any, label: str | None = None) -> str:
+    """Return the text of an argument in the id of a test, which is the same in every run."""
+    text = _sorted_repr(value)
     # An address in the repr would change the seeds in every run.
     return text if " at 0x" not in text else label or "object"
+
+
+def _sorted_repr(value: Any) -> str:
+    """Return the repr of `value`, in which the elements of sets are sorted: their order may change in every run."""
+    kind = type(value)
+    if kind is dict:
+        return "{" + ", ".join(f"{_sorted_repr(key)}: {_sorted_repr(item)}" for key, item in value.items()) + "}"
+    if kind is list:
+        return f"[{', '.join(map(_sorted_repr, value))}]"
+    if kind is tuple:
+        return f"({', '.join(map(_sorted_repr, value))}{',' if len(value) == 1 else ''})"
+    if kind in (set, frozenset) and value:
+        elements = "{" + ", ".join(sorted(map(_sorted_repr, value))) + "}"
+        return elements if kind is set else f"frozenset({elements})"
+    return repr(value)
+
+
+def variant_of(positions: Mapping[str, int]) -> str:
+    """Return a text for the parameters of a test's fixtures: ``2`` for the second one, ``1.2`` if there are two.
+
+    Args:
+        positions: the position of the parameter of each parametrized fixture, from 0.
+
+    Returns:
+        The text, which is empty for the first parameter of each fixture, whichever tests are selected.
+    """
+    numbers = [position + 1 for _, position in sorted(positions.items())]
+    return ".".join(map(str, numbers)) if any(number > 1 for number in numbers) else ""
 
 
 _collected: ContextVar[CollectedName | None] = ContextVar("autotest_called", default=None)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from autotest.base.errors import AutotestError
+from autotest.base.working_folder import working_folder
 from autotest.report import text
 from autotest.results.finding import Finding
 from autotest.results.tasks import FindingRecord, Where
@@ -132,7 +133,7 @@ def _elsewhere(proper: Store, *, make: bool = True) -> Store | None:
 
 
 def shortened(place: Path) -> str:
-    """Return `place` relative to the working directory, as users type it, if it is inside; else the whole path."""
+    """Return `place` relative to the working folder, as users type it, if it is inside; else the whole path."""
     with contextlib.suppress(ValueError):
-        return str(place.relative_to(Path.cwd()))
+        return str(place.relative_to(working_folder()))
     return str(place)

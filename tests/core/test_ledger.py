@@ -53,6 +53,32 @@ def test_a_tests_arguments_do_not_matter_to_the_glob():
     assert not entry.applies_to_test("test_a.py::test_bc")
 
 
+@pytest.mark.parametrize(
+    ("written", "applies", "does_not"),
+    [
+        ("test_a.py::test_b", ["test_a.py::test_b#2", "x/test_a.py::test_b", "test_a.py::test_b[n=1]#2.1"], []),
+        ("test_a.py::test_b[n=1]", ["test_a.py::test_b[n=1]#2", "x/test_a.py::test_b[n=1]"], ["test_a.py::test_b#2"]),
+        ("test_a.py::test_b#2", ["test_a.py::test_b#2", "test_a.py::test_b[n=1]#2"], ["test_a.py::test_b"]),
+        ("x/test_a.py::test_b", ["x/test_a.py::test_b", "y/x/test_a.py::test_b"], ["y/test_a.py::test_b"]),
+        ("test_*::test_b[path='a/b']", ["x/test_a.py::test_b[path='a/b']"], ["test_a.py::test_b[path='b']"]),
+        ("*", ["x/test_a.py::test_b[n=1]#2"], []),
+    ],
+)
+def test_a_number_and_folders_that_an_entry_does_not_name_do_not_matter(written, applies, does_not):
+    entry = LedgerEntry("k", written, "value", "r")
+    assert all(map(entry.applies_to_test, applies))
+    assert not any(map(entry.applies_to_test, does_not))
+
+
+def test_the_folders_of_an_entry_are_those_of_the_file_and_not_of_an_id(tmp_path):
+    """The id of a test names folders only if another file of the same name was collected with it."""
+    written(tmp_path, WHOLE.replace("test_reduction.py", "one/test_reduction.py"))
+    for folder, applies in (("one", True), ("other", False)):
+        ledger = find(tmp_path / folder / "test_reduction.py")
+        for test in ("test_reduction.py::test_it", f"{folder}/test_reduction.py::test_it"):
+            assert bool(ledger.entries_for(test)) is applies
+
+
 def test_ledgers_beside_the_test_and_above_it_apply_up_to_the_projects_root(tmp_path):
     outside, project = tmp_path, tmp_path / "project"
     written(outside, WHOLE.replace("logsumexp-minus-inf", "outside"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -105,6 +106,33 @@ def test_the_trail_of_a_dead_process_stays_when_another_gets_its_id(tmp_path):
     (after,) = breadcrumb.dead(tmp_path)
     assert after[1] == before[1]
     assert after[0] != crumb.path
+    crumb.close()
+
+
+def test_a_trail_that_is_being_made_is_not_taken_for_that_of_a_dead_process(tmp_path, monkeypatch):
+    lock, looked = fcntl.flock, []
+
+    def look_first(handle, how):
+        if how & fcntl.LOCK_EX:
+            looked.append(list(breadcrumb.dead(tmp_path)))
+        lock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", look_first)
+    crumb = Breadcrumb(tmp_path / "1.trail")
+    assert looked == [[]]
+    assert [file.name for file in tmp_path.iterdir()] == ["1.trail"]
+    crumb.close()
+
+
+def test_the_trail_of_a_living_process_is_not_overwritten(tmp_path):
+    crumb = Breadcrumb(tmp_path / "1.trail")
+    crumb.test(tmp_path / "test_x.py", "test_x.py::test", 0)
+    with pytest.raises(FileExistsError, match=r"1\.trail: expected no such file"):
+        Breadcrumb(tmp_path / "1.trail")
+    position = breadcrumb.read(crumb.path)
+    assert position is not None
+    assert position.test == "test_x.py::test"
+    assert [file.name for file in tmp_path.iterdir()] == ["1.trail"]
     crumb.close()
 
 

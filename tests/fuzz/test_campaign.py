@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import signal
 from pathlib import Path
 
 import pytest
@@ -315,6 +316,12 @@ def test_fail_fast_stops_exploring_but_keeps_and_understands_what_was_found():
     assert progress.found[VALUE].verified.holds
 
 
+def test_what_fail_fast_leaves_to_the_next_run_is_still_to_be_run_if_that_resumes_it():
+    progress, executor, _ = run(lambda test, index: Suspect(index, VALUE), Plan(0, trials=9, fail_fast=True), "a", 1)
+    (test,) = progress.tests
+    assert [index for part in test.returned for index in part] == executor.tried["a"][1:]
+
+
 def test_ctrl_c_ends_it_with_what_is_known():
     def script(test, index):
         if index == 20:
@@ -324,6 +331,73 @@ def test_ctrl_c_ends_it_with_what_is_known():
     progress, _, _ = run(script, Plan(0, trials=1000), slots=1)
     assert progress.stopped == "interrupted"
     assert VALUE in progress.found
+
+
+@pytest.mark.parametrize("failure", [Suspect(3, VALUE), Death("crash", "SIGSEGV", "", 3, "relu", "forward")])
+def test_a_trial_whose_failure_is_not_stored_yet_when_it_is_interrupted_is_still_to_be_run(failure):
+    class Interrupted(Pretending):
+        def answer(self, task):
+            if not isinstance(task, Explore):
+                raise KeyboardInterrupt
+            return super().answer(task)
+
+    saved = []
+
+    def save(progress, waiting):
+        (test,) = progress.tests
+        parts = (*test.returned, *waiting.get(test.where, ()))
+        saved[:] = [index for part in parts for index in part]
+
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    executor = Interrupted(lambda test, index: failure if index == 3 else None, 1)
+    Campaign(progress, Plan(0, trials=6), executor, Silent(), save).run()
+    assert progress.interrupted
+    assert 3 in saved
+
+
+def test_results_that_are_being_taken_when_it_is_interrupted_are_still_to_be_computed(monkeypatch):
+    saved = []
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    campaign_of_one = Campaign(
+        progress, Plan(0, trials=6), Pretending(healthy, 1), Silent(), lambda _, waiting: saved.append(dict(waiting))
+    )
+    monkeypatch.setattr(campaign_of_one, "_take", lambda *_: signal.raise_signal(signal.SIGINT))
+    campaign_of_one.run()
+    ((indices,),) = saved[-1].values()
+    assert indices[0] == 0
+
+
+def test_trials_of_a_broken_test_wait_for_its_repair():
+    class Breaking(Pretending):
+        """Runs one trial of each task, and then meets a mistake in the test."""
+
+        def answer(self, task):
+            return Explored(done=1, accepted=1, broken="NameError")
+
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    progress.tests[0].pace = 0.001
+    Campaign(progress, Plan(0, trials=6), Breaking(healthy, 1), Silent()).run()
+    (test,) = progress.tests
+    assert (test.broken, test.returned) == ("NameError", [range(1, 6)])
+
+
+def test_a_test_stays_broken_when_another_of_its_tasks_ends_well():
+    (test,) = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0).tests
+    test.add(Explored(broken="NameError"))
+    test.add(Explored(done=3, accepted=3))
+    assert test.broken == "NameError"
+
+
+def test_a_diagnosis_of_a_resumed_finding_may_die_although_its_test_is_not_selected_any_more():
+    class Dying(Pretending):
+        def answer(self, task):
+            return Death("crash", "SIGSEGV", "") if isinstance(task, Diagnose) else super().answer(task)
+
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    elsewhere = Diagnose(Where(Path("t.py"), "b", 0), 3, thorough=False)
+    progress.found[VALUE] = found(elsewhere, VALUE)
+    Campaign(progress, Plan(0, trials=6), Dying(healthy), Silent()).run()
+    assert progress.trials == 6
 
 
 def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():

@@ -122,10 +122,22 @@ def test_set_up_and_tear_down_happen_around_every_call(file):
     path = file("""
         LOG = []
 
+        def setUpModule():
+            LOG.append("module")
+            unittest.addModuleCleanup(LOG.append, "module cleanup")
+
+        def tearDownModule():
+            LOG.append("module down")
+
         class TestCase(unittest.TestCase):
             @classmethod
             def setUpClass(cls):
                 LOG.append("class")
+                cls.addClassCleanup(LOG.append, "class cleanup")
+
+            @classmethod
+            def tearDownClass(cls):
+                LOG.append("class down")
 
             def setUp(self):
                 LOG.append("up")
@@ -143,7 +155,9 @@ def test_set_up_and_tear_down_happen_around_every_call(file):
     with driven_by(lambda *_: log.append("trials")):
         item.call()
         item.call()
-    assert log == ["class", "up", "trials", "down", "cleanup", "up", "trials", "down", "cleanup"]
+    once = ["up", "trials", "down", "cleanup"]
+    once = ["module", "class", *once, "class down", "class cleanup", "module down", "module cleanup"]
+    assert log == [*once, *once]
 
 
 def test_what_cannot_be_explored_is_named_with_its_reason(file):

@@ -112,3 +112,50 @@ def test_a_damaged_history_is_said_with_its_place(tmp_path):
         History(tmp_path)
     with pytest.raises(UsageError, match="not a readable history of campaigns"):
         History(tmp_path / "new").merge(tmp_path / History.FILE)
+
+
+def test_a_finding_of_a_pinned_trial_keeps_its_own_base_seed(history):
+    before = progress(tried=20)
+    pinned = WHERE._replace(base_seed=1234)
+    before.found[IDENTITY] = FindingRecord(
+        "relu-1", IDENTITY, pinned, 4, "place", Verification(), "verdict", "message", ""
+    )
+    history.save(history.begin(before, "1/1"), before, {})
+    after = progress()
+    history.resume(after, "1/1")
+    assert after.found[IDENTITY].where == pinned
+
+
+def test_a_broken_test_is_tried_again_when_it_is_resumed(history):
+    before = progress(tried=20)
+    before.tests[0].add(Explored(broken="NameError: name 'tensr' is not defined"))
+    history.save(history.begin(before, "1/1"), before, {})
+    after = progress()
+    history.resume(after, "1/1")
+    assert not after.tests[0].over
+
+
+RESUMER = """
+    import sys
+    from pathlib import Path
+    from tests.fuzz.test_history import progress
+    from autotest.base.errors import UsageError
+    from autotest.campaigns.history import History
+
+    try:
+        History(Path(sys.argv[1])).resume(progress(), "1/1")
+    except UsageError as error:
+        sys.exit(print(error))
+    print("resumed")
+"""
+
+
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_a_campaign_that_another_process_runs_is_not_resumed_meanwhile(tmp_path):
+    history = History(tmp_path)
+    history.begin(progress(), "1/1")
+    command = [sys.executable, "-c", textwrap.dedent(RESUMER), str(tmp_path)]
+    refused = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "another process is running this campaign" in refused
+    history.close()
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "resumed\n"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
+import time
+import warnings
 
 import pytest
 
 from autotest.base.errors import UsageError
 from autotest.sources.collection import collect, find
 from autotest.trials.driver import driven_by
+from tests.plugin.conftest import PLUGIN
 
 SUITE = """
     import pytest
@@ -115,11 +119,127 @@ def test_a_campaign_explores_them_and_names_those_it_cannot(shell, file, tmp_pat
     assert "the body's own" in output
 
 
+VARIANTS = """
+    import pytest
+    from autotest import autotest, random_tensor
+
+    @pytest.fixture(params=["small", "large"])
+    def size(request):
+        return request.param
+
+    @pytest.fixture(params=[1, 2])
+    def rank(request):
+        return request.param
+
+    def pytest_generate_tests(metafunc):
+        if "generated" in metafunc.fixturenames:
+            metafunc.parametrize("generated", "xyz")
+
+    SEEN = []
+
+    @autotest(n=2)
+    def test_one(size):
+        pass
+
+    @pytest.mark.parametrize("dim", [0, 1])
+    @autotest(n=2)
+    def test_two(size, rank, dim):
+        pass
+
+    @autotest(n=2)
+    def test_generated(generated):
+        pass
+
+    @pytest.mark.parametrize("make", [lambda: 1, lambda: 2])
+    @pytest.mark.parametrize("dim", [0, 1])
+    @autotest(n=2)
+    def test_object(tmp_path, dim, make):
+        pass
+"""
+NAMES = [
+    *("test_one", "test_one#2"),
+    *("test_two[dim=0]", "test_two[dim=0]#1.2", "test_two[dim=0]#2.1", "test_two[dim=0]#2.2"),
+    *("test_two[dim=1]", "test_two[dim=1]#1.2", "test_two[dim=1]#2.1", "test_two[dim=1]#2.2"),
+    *("test_generated", "test_generated#2", "test_generated#3"),
+    *("test_object[dim=0, make=make0]", "test_object[dim=0, make=make1]"),
+    *("test_object[dim=1, make=make0]", "test_object[dim=1, make=make1]"),
+]
+
+
+@pytest.fixture
+def variants(tmp_path):
+    path = tmp_path / "test_variants.py"
+    path.write_text(textwrap.dedent(VARIANTS))
+    return path
+
+
+def test_a_test_is_collected_with_each_parameter_of_its_fixtures(variants):
+    found = collect([variants])
+    assert sorted(test.id.partition("::")[2] for test in found.tests) == sorted(NAMES)
+    assert not found.renamed
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("test_one", {"size": "small"}),
+        ("test_one#2", {"size": "large"}),
+        ("test_two[dim=1]#1.2", {"size": "large", "rank": 1, "dim": 1}),
+        ("test_generated#3", {"generated": "z"}),
+        ("test_object[dim=1, make=make0]", {"dim": 1}),
+    ],
+)
+def test_a_test_is_called_with_those_parameters_that_its_name_says(variants, name, given, against):
+    against()
+    called = []
+    with driven_by(lambda test, context: called.append(inspect.getclosurevars(test.body).nonlocals["kwargs"])):
+        find(variants, f"test_variants.py::{name}").call()
+    assert [{key: arguments[key] for key in given} for arguments in called] == [given]
+
+
+def test_pytest_gives_them_the_same_names_whichever_are_selected(pytester, quick, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    file = pytester.makepyfile(test_variants=textwrap.dedent(VARIANTS))
+    seen = []
+    with driven_by(lambda test, context: seen.append(test.id.partition("::")[2])):
+        pytester.runpytest_inprocess(*PLUGIN)
+        assert sorted(seen) == sorted(NAMES)
+        seen.clear()
+        pytester.runpytest_inprocess(*PLUGIN, "-k", "large")
+        pytester.runpytest_inprocess(*PLUGIN, f"{file}::test_generated[z]")
+    assert "test_one#2" in seen
+    assert "test_one" not in seen
+    assert seen[-1] == "test_generated#3"
+
+
+def test_ctrl_c_in_the_body_ends_more_than_the_test(file, against):
+    against()
+
+    def interrupt(test, context):
+        raise KeyboardInterrupt
+
+    with driven_by(interrupt), pytest.raises(KeyboardInterrupt):
+        find(file, "test_suite.py::test_twice").call()
+
+
 def test_a_project_in_which_warnings_are_errors_is_no_obstacle(tmp_path):
     file = tmp_path / "test_strict.py"
     file.write_text(textwrap.dedent(SUITE))
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings =\n    error\n")
     called = []
-    with driven_by(lambda test, context: called.append(test.id)):
+
+    def note(test, context):
+        warnings.warn("of a trial", UserWarning, stacklevel=1)
+        called.append(test.id)
+
+    with driven_by(note):
         find(file, "test_strict.py::test_twice").call()
     assert len(called) == 1
+
+
+def test_the_timeout_of_a_test_under_pytest_does_not_end_the_many_trials_of_a_task(tmp_path):
+    file = tmp_path / "test_timely.py"
+    file.write_text(textwrap.dedent(SUITE))
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntimeout = 0.1\n")
+    with driven_by(lambda test, context: time.sleep(0.2)):
+        find(file, "test_timely.py::test_twice").call()

@@ -14,6 +14,7 @@ from autotest.report import campaign, session
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Where
 from autotest.sources.collection import Collected, collect, find
+from autotest.sources.importing import load
 from autotest.trials.driver import driven_by
 
 HEAD = "import unittest\nimport pytest\nfrom autotest import autotest, random, random_tensor, torch\n"
@@ -152,6 +153,37 @@ def test_arguments_without_a_name_are_told_apart_as_pytest_does(write):
             pass
     """)
     assert ids(path) == ["test_it.py::test_of[thing=thing0]", "test_it.py::test_of[thing=thing1]"]
+
+
+def test_the_elements_of_a_set_have_one_order_in_a_name_although_they_have_none_in_a_run(write):
+    names = []
+    for sets in ("{0, 8}", "{8, 0}"):  # their order depends on the order of insertion
+        path = write(f"""
+            @pytest.mark.parametrize("dims", [{sets}, ({{"keep": frozenset({sets})}},), [set()]])
+            @autotest(n=2)
+            def test_sum(dims):
+                pass
+        """)
+        sys.modules.pop(load(path).__name__)
+        names.append(ids(path))
+        sys.modules.pop(load(path).__name__)
+    assert names[0] == names[1]
+    assert names[0] == [
+        "test_it.py::test_sum[dims={0, 8}]",
+        "test_it.py::test_sum[dims=({'keep': frozenset({0, 8})},)]",
+        "test_it.py::test_sum[dims=[set()]]",
+    ]
+
+
+def test_pytest_gives_a_test_the_same_name_whichever_others_are_deselected(pytester, quick, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    for folder in ("one", "other"):
+        pytester.mkpydir(folder).joinpath("test_it.py").write_text(HEAD + "@autotest(n=2)\ndef test_a(): pass\n")
+    seen: list[str] = []
+    with driven_by(lambda test, context: seen.append(test.id)):
+        result = pytester.runpytest_inprocess("-k", "other")
+    assert seen == ["other/test_it.py::test_a"]
+    result.stdout.fnmatch_lines(["autotest: other/test_it.py::test_a is listed as other/test_it.py::test_a, because *"])
 
 
 def test_tests_that_would_share_an_id_get_another_one_and_that_is_told(write):

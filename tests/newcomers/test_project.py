@@ -59,11 +59,12 @@ def test_a_value_that_makes_no_sense_is_told_by_its_key_and_file(write, tmp_path
 
 
 def test_an_unknown_key_is_told_and_stops_nothing(write, capsys):
-    write("sede = 7")
+    write("candidates = 7\nlanguage = 7")
     assert cli.main(["list"]) == 0
     told = capsys.readouterr().err
     assert "Unknown config option in [tool.autotest]" in told
-    assert "sede. Expected one of candidate, " in told
+    assert "candidates. Did you mean 'candidate'? Expected one of candidate, " in told
+    assert "language. Expected one of candidate, " in told
 
 
 def test_a_ledger_of_the_project_holds_for_all_its_tests(write, tmp_path):

@@ -1,13 +1,14 @@
-"""Operators that are wrong only where a tensor requires no grad, or for matrices with more rows than columns."""
+"""Operators that are wrong only without gradients, for tall matrices, in groups, or for a few special numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from autotest import random_tensor, torch
+from autotest import nothing, random, random_tensor, torch
 from tests.wrong_operators.reported import functional, plain
 from tests.wrong_operators.seldom import called
 from tests.wrong_operators.wrong import Replacement, Wrong
+from tests.wrong_operators.wrong import torch as real
 
 
 def with_wrong_gradient(tensor: Any) -> Any:
@@ -37,6 +38,22 @@ def frozen(tensor: int) -> Replacement:
     return replacement
 
 
+def in_groups(cls: Any) -> Any:
+    """Return a convolution that is wrong with several groups."""
+
+    class Conv2d(cls):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return super().forward(x) * (1 + (self.groups > 1))
+
+    return Conv2d
+
+
+def convolution(channels: Any) -> Any:
+    groups = random(1, 5) | nothing()
+    m = torch.nn.Conv2d(channels, random(1, 6), random(1, 4), padding=random(1, 3) | nothing(), groups=groups)
+    return m(random_tensor(ndim=4, dim1=channels, dim2=7, dim3=7, dtype="float32"))
+
+
 INFERENCE = [
     Wrong(
         "mish without gradients",
@@ -62,9 +79,39 @@ INFERENCE = [
         lambda: torch.linalg.qr(plain(), mode="complete")[1],
     ),
     Wrong(
+        "a convolution in groups",
+        "nn.Conv2d",
+        in_groups,
+        lambda: convolution(random(1, 6)),
+    ),
+    Wrong(
         "the transpose of tall matrices",
         "t",
         called(lambda x: x.shape[0] >= 2 * x.shape[1] > 2),
         lambda: torch.t(plain()),
+    ),
+    Wrong(
+        "the sum of a single number",
+        "sum",
+        called(lambda x: x.shape == (), lambda y: y.detach() * 0 + y - y.detach()),
+        lambda: torch.sum(random_tensor()),
+    ),
+    Wrong(
+        "mul takes subnormal numbers for zero",
+        "mul",
+        lambda f: lambda x, y: f(real().where(x.abs() < real().finfo(x.dtype).tiny, x * 0, x), y),
+        lambda: torch.mul(plain(dtype="float32", requires_grad=False), 1e38),
+    ),
+    Wrong(
+        "amin of int64 from the greatest int32",
+        "amin",
+        lambda f: lambda x, dim: f(x, dim).clamp(max=2**31 - 1),
+        lambda: torch.amin(plain(dtype="int64"), 1),
+    ),
+    Wrong(
+        "max_pool2d from the least finite number",
+        functional("max_pool2d"),
+        lambda f: lambda x, size: f(x, size).clamp(min=-3e38),
+        lambda: torch.nn.functional.max_pool2d(random_tensor(ndim=4, dim2=6, dim3=6), 2),
     ),
 ]

@@ -1,0 +1,75 @@
+"""Refused trials give their features back: what fits to few others, and what was refused beside another reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from generators import Schedule, Source, current, explored_array, nothing, oneof, random, random_bool, using
+from generators.combinators import NOTHING
+from generators.plan import BLOCK, LEVELS
+from generators.source import TRIAL_BITS
+
+Draw = Callable[[], Any]
+
+
+def accepted(draw: Draw, fits: Callable[[Any], bool], *, special_values: bool = True) -> tuple[list[Any], int]:
+    """Return what the first twenty accepted trials of `draw` drew, and the number of trials that ran."""
+    schedule, found, ran = Schedule(400), [], 0
+    for index in schedule:
+        ran += 1
+        with using(Source(index << TRIAL_BITS | 7)) as source:
+            source.special_values = special_values
+            drawn = draw()
+        schedule.record(index, source.features, refused=not fits(drawn))
+        found += [drawn] if fits(drawn) else []
+        if len(found) == BLOCK:
+            break
+    return found, ran
+
+
+def divides(drawn: tuple[int, int, Any]) -> bool:
+    channels, out, groups = drawn
+    return groups is NOTHING or channels % groups == out % groups == 0
+
+
+def test_numbers_of_groups_that_divide_few_numbers_of_channels_are_accepted() -> None:
+    found, ran = accepted(lambda: (random(1, 6).value(), random(1, 6).value(), random(1, 4).value()), divides)
+    assert any(groups > 1 for _, _, groups in found)
+    assert ran < 3 * BLOCK
+
+
+def test_so_are_those_of_an_optional_argument_after_other_optional_arguments() -> None:
+    def draw() -> tuple[int, int, Any]:
+        channels, out = random(1, 6).value(), random(1, 6).value()
+        for _ in range(3):
+            (random(1, 3) | nothing()).value()
+        return channels, out, (random(1, 4) | nothing()).value()
+
+    found, ran = accepted(draw, divides)
+    assert any(groups is not NOTHING and groups > 1 for _, _, groups in found)
+    assert ran < 3 * BLOCK
+
+
+def drawn_shapes_and_numbers() -> tuple[Any, Any, str]:
+    """Return the shapes of two arrays, and the level of the numbers of the first."""
+    shapes = explored_array(2).data.shape, explored_array(2).data.shape
+    return *shapes, LEVELS[0][current().features["values"]]
+
+
+def test_numbers_that_come_only_beside_refused_shapes_come_again_with_equal_ones() -> None:
+    """Most rows of the plan with wide numbers and ties have shapes that broadcast, which a loss refuses."""
+    for special_values in (True, False):
+        found, _ = accepted(drawn_shapes_and_numbers, lambda drawn: drawn[0] == drawn[1], special_values=special_values)
+        assert {"wide", "ties"} <= {level for _, _, level in found}
+
+
+def test_the_choices_of_an_argument_do_not_depend_on_the_optional_arguments_before_it() -> None:
+    columns = set()
+    for index in range(1, BLOCK):
+        with using(Source(index << TRIAL_BITS | 7)) as source:
+            (random(1, 4) | nothing()).value()
+            oneof(random_bool(), oneof(1, random(1, 3)), 2).value()
+            random_bool().value()
+            columns.add(source.alternatives)
+    assert len(columns) == 1

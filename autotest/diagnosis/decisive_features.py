@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -235,10 +236,16 @@ class _Features:
         return self._with(changed)
 
     def _gradients(self) -> Iterator[str]:
+        frozen = [item for item in self._inputs if not item.requires_grad and item.array.dtype in _FLOATING]
+        if frozen and self._with([dataclasses.replace(item, requires_grad=True) for item in frozen]) == "passes":
+            names = [self._names[self._inputs.index(item)] for item in frozen]
+            alone = len(frozen) == len(self._inputs)
+            verb = "require" if len(names) > 1 else "requires"
+            yield "only with requires_grad=False" if alone else f"only where {' and '.join(names)} {verb} no grad"
         if any(is_backward(call) for call in self._program.calls):
             return
         asking = [item for item in self._inputs if item.requires_grad]
-        plain = [Input(item.slot, item.made_by, item.array, item.layout, False, item.device) for item in asking]
+        plain = [dataclasses.replace(item, requires_grad=False) for item in asking]
         if asking and self._with(plain) == "passes":
             yield "only with requires_grad=True"
 

@@ -10,11 +10,12 @@ import pytest
 
 from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
 from autotest.report.text import WIDTH
+from tests.wrong_operators.inference import INFERENCE
 from tests.wrong_operators.memory import MEMORY
 from tests.wrong_operators.numbers import NUMBERS
 from tests.wrong_operators.wrong import Wrong, gradient_where, off, when
 
-WRONG = {wrong.name: wrong for wrong in [*NUMBERS, *MEMORY]}
+WRONG = {wrong.name: wrong for wrong in [*NUMBERS, *MEMORY, *INFERENCE]}
 
 #: Some of our wrong operators, with the text that the line must contain.
 NEEDS = {
@@ -43,6 +44,8 @@ NEEDS = {
     "neg of rank four": "only with rank 4",
     "var of one element": "only with a dimension of 1",
     "mean of a negative dimension": "only where dim is negative",
+    "mish without gradients": "only with requires_grad=False",
+    "linear's gradient of weights in a first layer": "only where x0 requires no grad",
 }
 
 

@@ -91,15 +91,23 @@ def _gaps(features: Mapping[str, int]) -> Iterator[str]:
         yield "never a gradient compared"
 
 
+#: First characters of the text of a number, or of a tuple of numbers.
+_OF_NUMBERS = frozenset("-.0123456789(")
+
+
 def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
-    """Yield lines for arguments that are given in every trial with the same value, and for a `dim` never negative."""
+    """Yield lines for arguments that have one value wherever they are given, and for a `dim` that is never negative."""
     given: dict[str, dict[str, int]] = {}
     for lines_by_operator, times in values_of(features, "argument").items():
         name, _, value = lines_by_operator.partition("=")
         given.setdefault(name, {})[value] = times
     for name, values in sorted(given.items()):
-        # If some trials left the argument out, they used its default, which counts as another value.
-        if [*values.values()] == [features[TRIALS]]:
-            yield f"{name} always {min(values)}"
+        (value, times), *others = values.items()
+        if not others and times == features[TRIALS]:
+            yield f"{name} always {value}"
+        elif not others and value[0] in _OF_NUMBERS:
+            # Trials that left it out used its default. For a flag or a word that counts as another value; a number may
+            # be the only one that the reference accepted, as with groups=random(1, 4) | nothing().
+            yield f"{name} always {value} where it is given"
         elif name == "dim" and not any(value.startswith(("-", "(")) for value in values) and len(values) > 1:
             yield "never a negative dim"

@@ -101,6 +101,16 @@ def test_what_is_always_said_is_told_and_what_is_left_out_at_times_is_not(said, 
     assert gaps(covered(lambda: torch.sum(random_tensor(ndim=2), **said))).get("sum", []) == told
 
 
+def test_a_number_that_is_the_only_one_that_was_accepted_is_told_also_if_it_is_left_out_at_times():
+    def body():
+        x, weight = random_tensor(shape=(2, 1, 6)), random_tensor(shape=(1, 1, 3))
+        return torch.nn.functional.conv1d(x, weight, groups=random(1, 4) | nothing())
+
+    coverage = covered(body)
+    (said,) = [line for line in gaps(coverage)["nn.functional.conv1d"] if "groups" in line]
+    assert said == "groups always 1 where it is given"
+
+
 def test_the_table_says_what_its_numbers_are():
     lines = table(covered(lambda: torch.sum(random_tensor(ndim=2), dim=1)))
     assert "rank 2 20" in lines[1]

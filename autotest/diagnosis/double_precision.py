@@ -17,17 +17,19 @@ from autotest.comparison.elementwise import differing
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, leaves, refs
+from autotest.program import Array, Call, Ref, leaves, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
-from autotest.program.semantics import OPERATIONS, in_place
+from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, plain_name
 from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
 
-#: Operators that only compare or select numbers. Of the same operands, they give the same result in any precision.
-_COMPARING = frozenset(
-    """all any argmax argmin argsort bucketize count_nonzero cummax cummin eq equal ge gt isfinite isinf isnan isneginf
-    isposinf kthvalue le logical_and logical_not logical_or logical_xor lt max median min mode nanmedian ne nonzero
-    searchsorted signbit sort topk unique unique_consecutive""".split()
+#: Operators that only compare or select numbers, or round them to whole ones. Of the same operands, they give the same
+#: result in any precision.
+_WITHOUT_ROUNDOFF = frozenset(
+    """all any argmax argmin argsort bucketize ceil count_nonzero cummax cummin eq equal fix floor frac ge gt hardshrink
+    heaviside isfinite isinf isnan isneginf isposinf kthvalue le logical_and logical_not logical_or logical_xor lt max
+    median min mode nanmedian ne nonzero round searchsorted sgn sign signbit sort threshold topk trunc unique
+    unique_consecutive""".split()
 )
 #: The number of runs with perturbed inputs. With probability 2 ** -RUNS, an element that depends on one input is taken
 #: for one that depends on many.
@@ -160,8 +162,8 @@ class DoublePrecision:
             return None
         exact = self._unrounded(place)
         whole = expected.dtype.kind in "biu"
-        # A comparison of exact operands is exact, so perturbed inputs do not matter.
-        if exact and whole and self.program.calls[place[0]].target in _COMPARING:
+        # Where exact operands lie beside a step, perturbed inputs would fall to the other side of it.
+        if exact and _is_without_roundoff(self._last_writer(place[0])):
             moved = Spread(true)
         else:
             moved = self._spread(place, dtype, into)
@@ -178,13 +180,13 @@ class DoublePrecision:
         return "f" in kinds and bool(kinds & {"i", "u"})
 
     def _unrounded(self, place: Place) -> bool:
-        """Whether the call at `place` gets the same numbers on both sides and in both precisions.
+        """Whether the call that gave `place` its value got the same numbers on both sides and in both precisions.
 
         Rounding before the call then does not explain its result.
         """
-        calls = self.program.calls[: place[0] + 1]
-        call = calls[-1]
-        if call.kind not in OPERATIONS or any(in_place(before) for before in calls):
+        calls, call = self.program.calls, self._last_writer(place[0])
+        writing = calls if call.slot > place[0] else calls[: place[0]]
+        if call.kind not in OPERATIONS or any(_writes(other) for other in writing if other is not call):
             return False
         if any(type(item) is float and float(np.float32(item)) != item for item in leaves((call.args, call.kwargs))):
             return False  # such a number is rounded to the precision of the operands
@@ -192,6 +194,11 @@ class DoublePrecision:
         # A captured array is the same in both precisions.
         computed = [slot for slot in given if calls[slot].kind != "tensor" and calls[slot].note != LAYOUT]
         return bool(given) and all(self._is_same(slot) for slot in computed)
+
+    def _last_writer(self, slot: int) -> Call:
+        """Return the last call that wrote into the tensor in `slot`, or else the call that made it."""
+        calls = self.program.calls
+        return next((call for call in reversed(calls) if _writes(call) and call.args[:1] == (Ref(slot),)), calls[slot])
 
     def _is_same(self, slot: int) -> bool:
         """Whether the value in `slot` is the same on both sides and in both precisions."""
@@ -269,6 +276,16 @@ class DoublePrecision:
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         return 100 * roundoff * greatest + 4 * roundoff * summed
+
+
+def _writes(call: Call) -> bool:
+    return in_place(call) or in_place_by_argument(call)
+
+
+def _is_without_roundoff(call: Call) -> bool:
+    """Whether `call` computes its result from its operands without rounding errors."""
+    # To round to decimals, numbers are multiplied by a power of ten first.
+    return plain_name(call.target) in _WITHOUT_ROUNDOFF and not call.kwargs.get("decimals")
 
 
 def _dtype_of(value: Any) -> str:

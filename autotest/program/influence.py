@@ -30,7 +30,7 @@ def contributing(program: Program, slots: Iterable[int]) -> frozenset[int]:
 
     What a module writes into its own buffers is not known to the program: its calls do not contribute because of it.
     """
-    memory = _memory(program)
+    memory = shared_memory(program)
     pushes = [call.slot for call in program.calls if pushes_gradients(call)]
     found = set(slots)
     while True:
@@ -46,7 +46,7 @@ def contributing(program: Program, slots: Iterable[int]) -> frozenset[int]:
         found = grown
 
 
-def _memory(program: Program) -> list[int]:
+def shared_memory(program: Program) -> list[int]:
     """Return, by slot, the first slot of those that may share memory with it."""
     earlier = list(range(len(program.calls)))
 
@@ -84,4 +84,4 @@ def _uses_gradients(call: Call) -> bool:
     return is_step(call) or clips_gradients(call) or reads_gradient(call)
 
 
-__all__ = ["contributing"]
+__all__ = ["contributing", "shared_memory"]

@@ -92,7 +92,7 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
         if expected == actual:
             return True
         if kind is float:
-            rtol, atol = tolerance.of(PLAIN_FLOAT)
+            rtol, atol = limits(tolerance, expected, actual)
             gap: float = abs(actual - expected)
             return gap < math.inf and gap <= atol + rtol * abs(expected)
         return False
@@ -105,15 +105,21 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
     )
 
 
-def limits(tolerance: Tolerance, expected: TensorValue, actual: TensorValue) -> tuple[float, float]:
-    """Return ``(rtol, atol)`` for two tensors of the same shape.
+def limits(tolerance: Tolerance, expected: Any, actual: Any) -> tuple[float, float]:
+    """Return ``(rtol, atol)`` for two tensors of the same shape, or for two plain numbers.
 
     Unless the test gave a tolerance, which is final, `atol` is relative to the greatest element if all are small.
     """
-    rtol, atol = tolerance.of(expected.dtype)
+    rtol, atol = tolerance.of(_tolerated_as(expected))
     if tolerance.given or not tolerance.by_scale:
         return rtol, atol
-    return scaled_limits(expected.data, actual.data, rtol, atol)
+    one, other = (side.data if type(side) is TensorValue else np.asarray(side) for side in (expected, actual))
+    return scaled_limits(one, other, rtol, atol)
+
+
+def _tolerated_as(value: Any) -> str:
+    """Return the dtype whose tolerance applies to `value`."""
+    return value.dtype if type(value) is TensorValue else PLAIN_FLOAT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -206,15 +212,14 @@ class Comparison:
             if wanted != got:
                 found.append(self._mismatch(name, attribute, f"expected {attribute} {wanted}, actual {got}"))
         if one.shape == other.shape and self.check_values:
-            found.extend(self._elements(name, one, other, limits(self.tolerance, expected, actual), expected.dtype))
+            found.extend(self._elements(name, expected, actual, expected.dtype))
         return found
 
     def _plain(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
         if not self.check_values:
             return []
         if isinstance(expected, (float, complex)):
-            one, other = np.array(expected), np.array(actual)
-            return self._elements(name, one, other, self.tolerance.of(PLAIN_FLOAT), one.dtype.name)
+            return self._elements(name, expected, actual, np.asarray(expected).dtype.name)
         try:
             equal = bool(expected == actual)
         except Exception:  # noqa: BLE001 - values that cannot be compared are not equal
@@ -223,18 +228,15 @@ class Comparison:
             return []
         return [self._mismatch(name, "value", f"expected {_text_of(expected)}, actual {_text_of(actual)}")]
 
-    def _elements(
-        self,
-        name: str,
-        one: np.ndarray[Any, Any],
-        other: np.ndarray[Any, Any],
-        limits: tuple[float, float],
-        dtype: str,
-    ) -> list[Mismatch]:
-        mask = differing(one, other, *limits)
+    def _elements(self, name: str, expected: Any, actual: Any, dtype: str) -> list[Mismatch]:
+        """Return the mismatch of the elements of two tensors of one shape, or of two plain numbers, in a list."""
+        one, other = (side.data if type(side) is TensorValue else np.asarray(side) for side in (expected, actual))
+        tolerated = limits(self.tolerance, expected, actual)
+        mask = differing(one, other, *tolerated)
         if not mask.any():
             return []
-        numbers = statistics(one, other, mask, *limits, dtype)
+        usual = self.tolerance.of(_tolerated_as(expected))[1]
+        numbers = dataclasses.replace(statistics(one, other, mask, *tolerated, dtype), usual_atol=usual)
         what = "not close" if numbers.rtol or numbers.atol else "not equal"
         found = self._mismatch(name, "value", what, f"{what}. {_difference_text(numbers)}", numbers)
         special = one.dtype.kind in "fc" and not np.isfinite(one[mask]).any()

@@ -153,10 +153,7 @@ class DoublePrecision:
             return None
         expected, actual, true, claimed = [one for one in arrays if one is not None]
         dtype = _dtype_of(None if pair is None else pair[0])
-        tolerance = self._settings.tolerance_at(item.stage)
-        tolerated = tolerance.of(dtype)
-        if pair is not None and type(pair[0]) is TensorValue and type(pair[1]) is TensorValue:
-            tolerated = limits(tolerance, *pair)
+        tolerated = limits(self._settings.tolerance_at(item.stage), *(pair or (None, None)))
         mask = differing(expected, actual.astype(expected.dtype), *tolerated)
         if not mask.any():
             return None

@@ -78,6 +78,7 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
             or expected.dtype != actual.dtype
             or expected.requires_grad != actual.requires_grad
             or expected.device != actual.device
+            or expected.layout != actual.layout
         ):
             return False
         if not check_values or identical(one, other):
@@ -206,6 +207,9 @@ class Comparison:
         if one.shape != other.shape:
             text = f"expected shape {one.shape}, actual {other.shape}"
             found.append(self._mismatch(name, "shape", "another shape", text))
+        if expected.layout != actual.layout:
+            what = f"expected layout {expected.layout}, actual {actual.layout}"
+            found.append(self._mismatch(name, "structure", what, detail="layout"))
         attributes: tuple[Symptom, ...] = ("dtype", "device", "requires_grad")
         for attribute in attributes if self.check_dtype else attributes[1:]:
             wanted, got = getattr(expected, attribute), getattr(actual, attribute)

@@ -51,13 +51,14 @@ class TorchFramework(Namespace):
         # Like `Namespace.values`, but without the checks of `read_value`, which torch's own attributes do not need.
         # A trial reads a dozen tensors.
         self.synchronize()
-        names = self._dtype_names
+        names, strided = self._dtype_names, self.root.strided
         return [
             TensorValue(
                 self.to_numpy(tensor),
                 names.get(tensor.dtype) or self.dtype_name(tensor.dtype),
                 self.device_type(tensor),
                 tensor.requires_grad,
+                "strided" if tensor.layout is strided else str(tensor.layout).removeprefix("torch."),
             )
             for tensor in tensors
         ]
@@ -70,6 +71,8 @@ class TorchFramework(Namespace):
         except TypeError:  # NumPy has no such dtype or layout
             if tensor.dtype is self.root.complex32:  # complex64 represents each of its values exactly
                 tensor = tensor.to(self.root.complex64)
+            if tensor.is_quantized:
+                tensor = tensor.dequantize()
             array = super().to_numpy(tensor)
         return array
 

@@ -19,6 +19,8 @@ class TensorValue:
     dtype: str
     device: str
     requires_grad: bool
+    #: torch's name of the layout: ``"strided"``, ``"sparse_coo"``. `data` is dense for any layout.
+    layout: str = "strided"
 
     def copied(self) -> TensorValue:
         """Return a copy with its own memory; `data` may share the framework's, which a later call may write into."""

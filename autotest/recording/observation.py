@@ -25,6 +25,7 @@ from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.record import Record, stage_of
 from autotest.recording.special_values import counted_mismatches, marked_special
+from autotest.recording.unreadable import Unreadable, unreadable
 
 
 @dataclasses.dataclass(slots=True)
@@ -56,8 +57,15 @@ def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
 
 
 def observe(record: Record) -> Observed:
-    """Pair the values of both sides of `record`, without reading them."""
-    paired = pair_up(record)
+    """Pair the values of both sides of `record`, without reading them.
+
+    A value that the candidate cannot even look at becomes a mismatch of the record, and is left out.
+    """
+    try:
+        paired = pair_up(record)
+    except Unreadable as failed:
+        record.mismatches.append(unreadable(record, failed))
+        return observe(record)
     return Observed(record, paired.pairings, paired.results, paired.gradients + _read_gradients(record))
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Ref, leaves, refs
 from autotest.program.calls import LAYOUT
+from autotest.program.exact_conversions import exact_conversions
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, plain_name
 from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
@@ -26,10 +27,10 @@ from autotest.replaying.agreement import Agreement, Place, place_of, results, re
 #: Operators that only compare or select numbers, or round them to whole ones. Of the same operands, they give the same
 #: result in any precision.
 _WITHOUT_ROUNDOFF = frozenset(
-    """all any argmax argmin argsort bucketize ceil count_nonzero cummax cummin eq equal fix floor frac ge gt hardshrink
-    heaviside isfinite isinf isnan isneginf isposinf kthvalue le logical_and logical_not logical_or logical_xor lt max
-    median min mode nanmedian ne nonzero round searchsorted sgn sign signbit sort threshold topk trunc unique
-    unique_consecutive""".split()
+    """all any argmax argmin argsort bool bucketize byte ceil char count_nonzero cummax cummin eq equal fix floor frac
+    ge gt hardshrink heaviside int isfinite isinf isnan isneginf isposinf kthvalue le logical_and logical_not
+    logical_or logical_xor long lt max median min mode nanmedian ne nonzero round searchsorted sgn short sign
+    signbit sort threshold to topk trunc type type_as unique unique_consecutive""".split()
 )
 #: The number of runs with perturbed inputs. With probability 2 ** -RUNS, an element that depends on one input is taken
 #: for one that depends on many.
@@ -146,6 +147,8 @@ class DoublePrecision:
     def _measure(self, item: Mismatch, into: int | None) -> Measured | None:
         place = place_of(item)
         pair = self._focus.read().get(place)
+        if item.stage == "forward" and place[0] in self._exact_conversions and not _is_whole(pair):
+            return None  # in double precision, nothing is converted
         at = self.wide_place(place)
         wide = (self.sides[0].get(at), self.sides[1].get(at))
         arrays = [as_array(one) for one in (*(pair or (None, None)), *wide)]
@@ -169,6 +172,10 @@ class DoublePrecision:
         found = measure((expected, actual), (true, claimed), moved, mask, rounding)
         # If integers meet floats, double precision changes the promotion, and therefore the result.
         return None if whole and any(found.wrong) and self._promotes(place[0]) else found
+
+    @functools.cached_property
+    def _exact_conversions(self) -> Set[int]:
+        return exact_conversions(self.program.calls)
 
     def _promotes(self, slot: int) -> bool:
         """Whether the call in `slot` has integer and floating operands, so that it promotes integers to floats."""
@@ -273,6 +280,12 @@ class DoublePrecision:
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         return 100 * roundoff * greatest + 4 * roundoff * summed
+
+
+def _is_whole(pair: tuple[Any, Any] | None) -> bool:
+    """Whether the reference's value is a tensor of integers or booleans."""
+    value = None if pair is None else pair[0]
+    return type(value) is TensorValue and value.data.dtype.kind in "biu"
 
 
 def _writes(call: Call) -> bool:

@@ -6,11 +6,12 @@ import contextlib
 from collections.abc import Container, Iterator
 from typing import Any, TypeAlias
 
-from autotest.base.settings import Settings
+from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Array, Call, Program, refs
+from autotest.program.exact_conversions import exact_conversions
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step
 from autotest.recording.pairing import is_data
@@ -58,6 +59,7 @@ class _Lockstep:
         self._program, self._pair, self._settings, self._only_steps = program, pair, settings, only_steps
         #: The slots whose values count; a call that gives another value unlike is passed over.
         self._counting: Container[int] = range(len(program.calls)) if values is None else values
+        self._exact = frozenset[int]() if settings.tolerance.given else exact_conversions(program.calls)
         self._values: tuple[list[Any], list[Any]] = ([], [])
         #: Slots of random results, which a later call overwrites with the same numbers on both sides.
         self._given = {call.args[0].slot for call in program.calls if call.kind == "overwrite"}
@@ -116,13 +118,16 @@ class _Lockstep:
         other = freeze(self._pair.candidate, [live for _, _, live in found])
         differs = plain
         for (touched, _, live), mine, theirs in zip(found, one, other, strict=True):
-            differs = (touched in self._counting and self._unlike(mine, theirs)) or differs
+            exactly = touched == slot and slot in self._exact
+            differs = (touched in self._counting and self._unlike(mine, theirs, exactly=exactly)) or differs
             self._overwrite_candidate(live, mine, theirs)
         return differs
 
-    def _unlike(self, mine: Any, theirs: Any) -> bool:
+    def _unlike(self, mine: Any, theirs: Any, *, exactly: bool = False) -> bool:
         settings = self._settings
-        how = Comparison("forward", settings.tolerance, 0, settings.check_dtype, settings.check_values)
+        how = Comparison(
+            "forward", EXACT if exactly else settings.tolerance, 0, settings.check_dtype, settings.check_values
+        )
         return bool(compare_values("", mine, theirs, how))
 
     def _overwrite_candidate(self, live: Any, mine: Any, theirs: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from autotest.program.calls import Call, Program, Ref, refs
 from autotest.program.rewriting import needed
@@ -30,7 +30,7 @@ def contributing(program: Program, slots: Iterable[int]) -> frozenset[int]:
 
     What a module writes into its own buffers is not known to the program: its calls do not contribute because of it.
     """
-    memory = shared_memory(program)
+    memory = shared_memory(program.calls)
     pushes = [call.slot for call in program.calls if pushes_gradients(call)]
     found = set(slots)
     while True:
@@ -46,16 +46,16 @@ def contributing(program: Program, slots: Iterable[int]) -> frozenset[int]:
         found = grown
 
 
-def shared_memory(program: Program) -> list[int]:
+def shared_memory(calls: Sequence[Call]) -> list[int]:
     """Return, by slot, the first slot of those that may share memory with it."""
-    earlier = list(range(len(program.calls)))
+    earlier = list(range(len(calls)))
 
     def first(slot: int) -> int:
         while earlier[slot] != slot:
             slot = earlier[slot]
         return slot
 
-    for call in program.calls:
+    for call in calls:
         for ref in _shared(call):
             one, other = sorted((first(call.slot), first(ref.slot)))
             earlier[other] = one

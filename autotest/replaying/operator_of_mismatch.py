@@ -48,7 +48,7 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
 
 def _readers(program: Program, slot: int) -> set[int]:
     """Return the operations that have an operand which may share memory with the tensor in `slot`."""
-    memory = shared_memory(program)
+    memory = shared_memory(program.calls)
     return {
         call.slot
         for call in program.calls[slot + 1 :]

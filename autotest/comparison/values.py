@@ -22,7 +22,7 @@ from autotest.comparison.elementwise import (
 )
 from autotest.comparison.mismatch import Detail, Mismatch, Stage, Symptom
 from autotest.program.paths import is_gradient
-from autotest.program.values import TensorValue
+from autotest.program.values import NamedItems, TensorValue
 
 __all__ = [
     "Comparison",
@@ -71,6 +71,9 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
     kind = type(expected)
     if kind is not type(actual):
         return False
+    if kind is NamedItems:
+        named = expected.has_names_of(actual)
+        return named and surely_agree(tuple(expected), tuple(actual), tolerance, check_values=check_values)
     if kind is TensorValue:
         one, other = expected.data, actual.data
         if (
@@ -148,16 +151,16 @@ class Comparison:
         """Return the mismatches of two values, which are the part at `place` of the value called `name`."""
         if surely_agree(expected, actual, self.tolerance, check_values=self.check_values):
             return []
+        if isinstance(expected, tuple) and isinstance(actual, tuple):
+            unnamed = isinstance(expected, NamedItems) and not expected.has_names_of(actual)
+            lacking = [self._unlike(name, expected, actual)] if unnamed else []
+            return [*lacking, *self._items(name, expected, actual)]
         if type(expected) is not type(actual):
             return [self._unlike(name, expected, actual), *self._as_lists(name, expected, actual)]
         if type(expected) is TensorValue:
             return self._tensors(name, expected, actual)
-        if isinstance(expected, (tuple, list)):
-            if len(expected) != len(actual):
-                text = f"expected {len(expected)} items, actual {len(actual)}"
-                return [self._mismatch(name, "structure", "another number of items", text, detail="length")]
-            pairs = enumerate(zip(expected, actual, strict=True))
-            return [found for at, (one, other) in pairs for found in self._inside(f"[{at}]").compare(name, one, other)]
+        if isinstance(expected, list):
+            return self._items(name, expected, actual)
         if isinstance(expected, dict):
             wanted, got = list(expected), list(actual)
             # The order of keys counts, since iteration depends on it. The types of keys count, since 1 == True.
@@ -177,9 +180,17 @@ class Comparison:
         """Return this comparison for the item at `step` of the value."""
         return dataclasses.replace(self, place=self.place + step)
 
+    def _items(self, name: str, expected: Sequence[Any], actual: Sequence[Any]) -> list[Mismatch]:
+        """Return the mismatches of the items of two tuples or lists."""
+        if len(expected) != len(actual):
+            text = f"expected {len(expected)} items, actual {len(actual)}"
+            return [self._mismatch(name, "structure", "another number of items", text, detail="length")]
+        pairs = enumerate(zip(expected, actual, strict=True))
+        return [found for at, (one, other) in pairs for found in self._inside(f"[{at}]").compare(name, one, other)]
+
     def _as_lists(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
         """Return the mismatches of the items of a list and a tuple of the same length, else nothing."""
-        if not all(type(side) in (tuple, list) for side in (expected, actual)) or len(expected) != len(actual):
+        if not all(isinstance(side, (tuple, list)) for side in (expected, actual)) or len(expected) != len(actual):
             return []
         return self.compare(name, list(expected), list(actual))
 
@@ -302,6 +313,8 @@ def _class_of(value: Any) -> str:
         return "nothing of that name"
     if type(value) is OpaqueObject:
         return f"an object of type {value.kind}"
+    if type(value) is NamedItems:
+        return f"a tuple named ({', '.join(value.names)})" if value.names else "a tuple"
     return f"a {value.dtype} tensor" if type(value) is TensorValue else f"a {type(value).__name__}"
 
 
@@ -309,7 +322,8 @@ def _described(value: Any) -> str:
     if type(value) is TensorValue:
         return f"{_class_of(value)} of shape {value.data.shape}"
     if isinstance(value, (tuple, list, dict)):
-        return f"{_class_of(value)} of {len(value)}"
+        named = isinstance(value, NamedItems) and value.names
+        return _class_of(value) if named else f"{_class_of(value)} of {len(value)}"
     return _class_of(value) if type(value) in (Missing, OpaqueObject) else f"{_text_of(value)} ({type(value).__name__})"
 
 

@@ -20,6 +20,7 @@ from autotest.frameworks.samples import SampleDatabase
 from autotest.frameworks.torch_errors import without_stacks
 from autotest.frameworks.torch_traps import TRAPPING, without_trap
 from autotest.program import CallKind
+from autotest.program.values import names_of_items
 
 
 class TorchFramework(Namespace):
@@ -75,6 +76,9 @@ class TorchFramework(Namespace):
                 tensor = tensor.dequantize()
             array = super().to_numpy(tensor)
         return array
+
+    def item_names(self, value: tuple[Any, ...]) -> tuple[str, ...]:
+        return names_of_items(value)
 
     def device_type(self, tensor: Any) -> str:
         return "cpu" if tensor.is_cpu else super().device_type(tensor)  # ten times faster

@@ -12,9 +12,9 @@ import numpy as np
 from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
-from autotest.program import Program, operator_of, refs
+from autotest.program import LAYOUT, Program, operator_of, refs
 from autotest.program.influence import shared_memory
-from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument
+from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, pushes_gradients
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
@@ -47,12 +47,18 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
 
 
 def _readers(program: Program, slot: int) -> set[int]:
-    """Return the operations that have an operand which may share memory with the tensor in `slot`."""
+    """Return the operations that have an operand which may share memory with the tensor in `slot`.
+
+    What a backward writes is the work of an operator that it differentiates, and a view that lays out memory reads it.
+    """
     memory = shared_memory(program.calls)
     return {
         call.slot
         for call in program.calls[slot + 1 :]
-        if call.kind in OPERATIONS and any(memory[ref.slot] == memory[slot] for ref in refs(call))
+        if call.kind in OPERATIONS
+        and call.note != LAYOUT
+        and not pushes_gradients(call)
+        and any(memory[ref.slot] == memory[slot] for ref in refs(call))
     }
 
 

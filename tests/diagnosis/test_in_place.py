@@ -98,6 +98,31 @@ def test_a_value_that_was_wrong_before_it_was_written_into_is_its_own_calls(tmp_
     assert raised.value.finding.identity.operator == "exp"
 
 
+def test_a_cotangent_that_a_backward_wrote_into_has_the_name_of_the_operator_that_it_differentiates(
+    tmp_path: Path,
+) -> None:
+    import torch
+
+    class EmptiesItsCotangent(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            return cotangent.clone() + 0 * cotangent.zero_()
+
+    def body() -> Any:
+        cotangent = drawn(layout="strided", requires_grad=False)
+        dual.sin(drawn()).backward(cotangent)
+
+    faulty = FaultyTorch({"sin": lambda sin: lambda x: EmptiesItsCotangent.apply(x)})  # noqa: PLW0108 - no signature
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, faulty, n=1)
+    assert raised.value.finding is not None
+    assert raised.value.finding.identity.operator == "sin"
+
+
 def test_an_input_that_a_later_call_wrote_into_by_mistake_is_not_hidden_by_what_is_known_of_the_first_reader(
     tmp_path: Path,
 ) -> None:

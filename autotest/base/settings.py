@@ -92,6 +92,10 @@ def _of(limit: Limit, dtype: str, default: float) -> float:
     return limit.get(dtype, default)
 
 
+#: The tolerance of results that are exactly defined. Some frameworks replace numbers below the normal range by zero.
+EXACT: Final = Tolerance(0.0, 2.0**-126)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
     """The validated arguments of one `@autotest`, which `autotest.autotest` describes, and further settings of a test.

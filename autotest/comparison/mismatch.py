@@ -28,10 +28,10 @@ Symptom = Literal[
 ]
 Stage = Literal["build", "forward", "backward", "replay"]
 Side = Literal["reference", "candidate", "both"]
-#: The kind of difference, for symptoms with several kinds. Structures: another ``type``, ``length`` or ``keys``.
-#: Structures and gradients: ``one-sided``, one side has no value. Graphs: ``raised``. Deaths: ``refused``, the call is
-#: one that the reference rejects.
-Detail = Literal["", "type", "length", "keys", "one-sided", "raised", "refused"]
+#: The kind of difference, for symptoms with several kinds. Structures: another ``type``, ``layout``, ``length`` or
+#: ``keys``. Structures and gradients: ``one-sided``, one side has no value. Graphs: ``raised``. Deaths: ``refused``,
+#: the call is one that the reference rejects.
+Detail = Literal["", "type", "layout", "length", "keys", "one-sided", "raised", "refused"]
 
 #: The heading of differences that occur only for NaN, infinities and at the edges of domains.
 SPECIAL = "special values"

@@ -22,7 +22,7 @@ from autotest.comparison.elementwise import (
 )
 from autotest.comparison.mismatch import Detail, Mismatch, Stage, Symptom
 from autotest.program.paths import is_gradient
-from autotest.program.values import TensorValue
+from autotest.program.values import NamedItems, TensorValue
 
 __all__ = [
     "Comparison",
@@ -71,6 +71,9 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
     kind = type(expected)
     if kind is not type(actual):
         return False
+    if kind is NamedItems:
+        named = expected.has_names_of(actual)
+        return named and surely_agree(tuple(expected), tuple(actual), tolerance, check_values=check_values)
     if kind is TensorValue:
         one, other = expected.data, actual.data
         if (
@@ -78,6 +81,7 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
             or expected.dtype != actual.dtype
             or expected.requires_grad != actual.requires_grad
             or expected.device != actual.device
+            or expected.layout != actual.layout
         ):
             return False
         if not check_values or identical(one, other):
@@ -92,7 +96,7 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
         if expected == actual:
             return True
         if kind is float:
-            rtol, atol = tolerance.of(PLAIN_FLOAT)
+            rtol, atol = limits(tolerance, expected, actual)
             gap: float = abs(actual - expected)
             return gap < math.inf and gap <= atol + rtol * abs(expected)
         return False
@@ -105,15 +109,21 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
     )
 
 
-def limits(tolerance: Tolerance, expected: TensorValue, actual: TensorValue) -> tuple[float, float]:
-    """Return ``(rtol, atol)`` for two tensors of the same shape.
+def limits(tolerance: Tolerance, expected: Any, actual: Any) -> tuple[float, float]:
+    """Return ``(rtol, atol)`` for two tensors of the same shape, or for two plain numbers.
 
     Unless the test gave a tolerance, which is final, `atol` is relative to the greatest element if all are small.
     """
-    rtol, atol = tolerance.of(expected.dtype)
+    rtol, atol = tolerance.of(_tolerated_as(expected))
     if tolerance.given or not tolerance.by_scale:
         return rtol, atol
-    return scaled_limits(expected.data, actual.data, rtol, atol)
+    one, other = (side.data if type(side) is TensorValue else np.asarray(side) for side in (expected, actual))
+    return scaled_limits(one, other, rtol, atol)
+
+
+def _tolerated_as(value: Any) -> str:
+    """Return the dtype whose tolerance applies to `value`."""
+    return value.dtype if type(value) is TensorValue else PLAIN_FLOAT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -141,16 +151,16 @@ class Comparison:
         """Return the mismatches of two values, which are the part at `place` of the value called `name`."""
         if surely_agree(expected, actual, self.tolerance, check_values=self.check_values):
             return []
+        if isinstance(expected, tuple) and isinstance(actual, tuple):
+            unnamed = isinstance(expected, NamedItems) and not expected.has_names_of(actual)
+            lacking = [self._unlike(name, expected, actual)] if unnamed else []
+            return [*lacking, *self._items(name, expected, actual)]
         if type(expected) is not type(actual):
             return [self._unlike(name, expected, actual), *self._as_lists(name, expected, actual)]
         if type(expected) is TensorValue:
             return self._tensors(name, expected, actual)
-        if isinstance(expected, (tuple, list)):
-            if len(expected) != len(actual):
-                text = f"expected {len(expected)} items, actual {len(actual)}"
-                return [self._mismatch(name, "structure", "another number of items", text, detail="length")]
-            pairs = enumerate(zip(expected, actual, strict=True))
-            return [found for at, (one, other) in pairs for found in self._inside(f"[{at}]").compare(name, one, other)]
+        if isinstance(expected, list):
+            return self._items(name, expected, actual)
         if isinstance(expected, dict):
             wanted, got = list(expected), list(actual)
             # The order of keys counts, since iteration depends on it. The types of keys count, since 1 == True.
@@ -170,9 +180,17 @@ class Comparison:
         """Return this comparison for the item at `step` of the value."""
         return dataclasses.replace(self, place=self.place + step)
 
+    def _items(self, name: str, expected: Sequence[Any], actual: Sequence[Any]) -> list[Mismatch]:
+        """Return the mismatches of the items of two tuples or lists."""
+        if len(expected) != len(actual):
+            text = f"expected {len(expected)} items, actual {len(actual)}"
+            return [self._mismatch(name, "structure", "another number of items", text, detail="length")]
+        pairs = enumerate(zip(expected, actual, strict=True))
+        return [found for at, (one, other) in pairs for found in self._inside(f"[{at}]").compare(name, one, other)]
+
     def _as_lists(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
         """Return the mismatches of the items of a list and a tuple of the same length, else nothing."""
-        if not all(type(side) in (tuple, list) for side in (expected, actual)) or len(expected) != len(actual):
+        if not all(isinstance(side, (tuple, list)) for side in (expected, actual)) or len(expected) != len(actual):
             return []
         return self.compare(name, list(expected), list(actual))
 
@@ -200,21 +218,23 @@ class Comparison:
         if one.shape != other.shape:
             text = f"expected shape {one.shape}, actual {other.shape}"
             found.append(self._mismatch(name, "shape", "another shape", text))
+        if expected.layout != actual.layout:
+            what = f"expected layout {expected.layout}, actual {actual.layout}"
+            found.append(self._mismatch(name, "structure", what, detail="layout"))
         attributes: tuple[Symptom, ...] = ("dtype", "device", "requires_grad")
         for attribute in attributes if self.check_dtype else attributes[1:]:
             wanted, got = getattr(expected, attribute), getattr(actual, attribute)
             if wanted != got:
                 found.append(self._mismatch(name, attribute, f"expected {attribute} {wanted}, actual {got}"))
         if one.shape == other.shape and self.check_values:
-            found.extend(self._elements(name, one, other, limits(self.tolerance, expected, actual), expected.dtype))
+            found.extend(self._elements(name, expected, actual, expected.dtype))
         return found
 
     def _plain(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
         if not self.check_values:
             return []
         if isinstance(expected, (float, complex)):
-            one, other = np.array(expected), np.array(actual)
-            return self._elements(name, one, other, self.tolerance.of(PLAIN_FLOAT), one.dtype.name)
+            return self._elements(name, expected, actual, np.asarray(expected).dtype.name)
         try:
             equal = bool(expected == actual)
         except Exception:  # noqa: BLE001 - values that cannot be compared are not equal
@@ -223,18 +243,15 @@ class Comparison:
             return []
         return [self._mismatch(name, "value", f"expected {_text_of(expected)}, actual {_text_of(actual)}")]
 
-    def _elements(
-        self,
-        name: str,
-        one: np.ndarray[Any, Any],
-        other: np.ndarray[Any, Any],
-        limits: tuple[float, float],
-        dtype: str,
-    ) -> list[Mismatch]:
-        mask = differing(one, other, *limits)
+    def _elements(self, name: str, expected: Any, actual: Any, dtype: str) -> list[Mismatch]:
+        """Return the mismatch of the elements of two tensors of one shape, or of two plain numbers, in a list."""
+        one, other = (side.data if type(side) is TensorValue else np.asarray(side) for side in (expected, actual))
+        tolerated = limits(self.tolerance, expected, actual)
+        mask = differing(one, other, *tolerated)
         if not mask.any():
             return []
-        numbers = statistics(one, other, mask, *limits, dtype)
+        usual = self.tolerance.of(_tolerated_as(expected))[1]
+        numbers = dataclasses.replace(statistics(one, other, mask, *tolerated, dtype), usual_atol=usual)
         what = "not close" if numbers.rtol or numbers.atol else "not equal"
         found = self._mismatch(name, "value", what, f"{what}. {_difference_text(numbers)}", numbers)
         special = one.dtype.kind in "fc" and not np.isfinite(one[mask]).any()
@@ -296,6 +313,8 @@ def _class_of(value: Any) -> str:
         return "nothing of that name"
     if type(value) is OpaqueObject:
         return f"an object of type {value.kind}"
+    if type(value) is NamedItems:
+        return f"a tuple named ({', '.join(value.names)})" if value.names else "a tuple"
     return f"a {value.dtype} tensor" if type(value) is TensorValue else f"a {type(value).__name__}"
 
 
@@ -303,7 +322,8 @@ def _described(value: Any) -> str:
     if type(value) is TensorValue:
         return f"{_class_of(value)} of shape {value.data.shape}"
     if isinstance(value, (tuple, list, dict)):
-        return f"{_class_of(value)} of {len(value)}"
+        named = isinstance(value, NamedItems) and value.names
+        return _class_of(value) if named else f"{_class_of(value)} of {len(value)}"
     return _class_of(value) if type(value) in (Missing, OpaqueObject) else f"{_text_of(value)} ({type(value).__name__})"
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,20 @@ from autotest.comparison.elementwise import differing
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, leaves, refs
+from autotest.program import Array, Call, Ref, leaves, refs
 from autotest.program.calls import LAYOUT
+from autotest.program.exact_conversions import exact_conversions
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
-from autotest.program.semantics import OPERATIONS, in_place
+from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, plain_name
 from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
 
-#: Operators that only compare or select numbers. Of the same operands, they give the same result in any precision.
-_COMPARING = frozenset(
-    """all any argmax argmin argsort bucketize count_nonzero cummax cummin eq equal ge gt isfinite isinf isnan isneginf
-    isposinf kthvalue le logical_and logical_not logical_or logical_xor lt max median min mode nanmedian ne nonzero
-    searchsorted signbit sort topk unique unique_consecutive""".split()
+#: Operators that only compare or select numbers, or round them to whole ones. Of the same operands, they give the same
+#: result in any precision.
+_WITHOUT_ROUNDOFF = frozenset(
+    """all any argmax argmin argsort bool bucketize byte ceil char count_nonzero cummax cummin eq equal fix floor frac
+    ge gt hardshrink heaviside int isfinite isinf isnan isneginf isposinf kthvalue le logical_and logical_not
+    logical_or logical_xor long lt max median min mode nanmedian ne nonzero round searchsorted sgn short sign
+    signbit sort threshold to topk trunc type type_as unique unique_consecutive""".split()
 )
 #: The number of runs with perturbed inputs. With probability 2 ** -RUNS, an element that depends on one input is taken
 #: for one that depends on many.
@@ -144,6 +147,8 @@ class DoublePrecision:
     def _measure(self, item: Mismatch, into: int | None) -> Measured | None:
         place = place_of(item)
         pair = self._focus.read().get(place)
+        if item.stage == "forward" and place[0] in self._exact_conversions and not _is_whole(pair):
+            return None  # in double precision, nothing is converted
         at = self.wide_place(place)
         wide = (self.sides[0].get(at), self.sides[1].get(at))
         arrays = [as_array(one) for one in (*(pair or (None, None)), *wide)]
@@ -151,17 +156,14 @@ class DoublePrecision:
             return None
         expected, actual, true, claimed = [one for one in arrays if one is not None]
         dtype = _dtype_of(None if pair is None else pair[0])
-        tolerance = self._settings.tolerance_at(item.stage)
-        tolerated = tolerance.of(dtype)
-        if pair is not None and type(pair[0]) is TensorValue and type(pair[1]) is TensorValue:
-            tolerated = limits(tolerance, *pair)
+        tolerated = limits(self._settings.tolerance_at(item.stage), *(pair or (None, None)))
         mask = differing(expected, actual.astype(expected.dtype), *tolerated)
         if not mask.any():
             return None
         exact = self._unrounded(place)
         whole = expected.dtype.kind in "biu"
-        # A comparison of exact operands is exact, so perturbed inputs do not matter.
-        if exact and whole and self.program.calls[place[0]].target in _COMPARING:
+        # Where exact operands lie beside a step, perturbed inputs would fall to the other side of it.
+        if exact and _is_without_roundoff(self._last_writer(place[0])):
             moved = Spread(true)
         else:
             moved = self._spread(place, dtype, into)
@@ -171,6 +173,10 @@ class DoublePrecision:
         # If integers meet floats, double precision changes the promotion, and therefore the result.
         return None if whole and any(found.wrong) and self._promotes(place[0]) else found
 
+    @functools.cached_property
+    def _exact_conversions(self) -> Set[int]:
+        return exact_conversions(self.program.calls)
+
     def _promotes(self, slot: int) -> bool:
         """Whether the call in `slot` has integer and floating operands, so that it promotes integers to floats."""
         given = [self.sides[0].get(self.wide_place((ref.slot, ""))) for ref in refs(self.program.calls[slot])]
@@ -178,13 +184,13 @@ class DoublePrecision:
         return "f" in kinds and bool(kinds & {"i", "u"})
 
     def _unrounded(self, place: Place) -> bool:
-        """Whether the call at `place` gets the same numbers on both sides and in both precisions.
+        """Whether the call that gave `place` its value got the same numbers on both sides and in both precisions.
 
         Rounding before the call then does not explain its result.
         """
-        calls = self.program.calls[: place[0] + 1]
-        call = calls[-1]
-        if call.kind not in OPERATIONS or any(in_place(before) for before in calls):
+        calls, call = self.program.calls, self._last_writer(place[0])
+        writing = calls if call.slot > place[0] else calls[: place[0]]
+        if call.kind not in OPERATIONS or any(_writes(other) for other in writing if other is not call):
             return False
         if any(type(item) is float and float(np.float32(item)) != item for item in leaves((call.args, call.kwargs))):
             return False  # such a number is rounded to the precision of the operands
@@ -192,6 +198,11 @@ class DoublePrecision:
         # A captured array is the same in both precisions.
         computed = [slot for slot in given if calls[slot].kind != "tensor" and calls[slot].note != LAYOUT]
         return bool(given) and all(self._is_same(slot) for slot in computed)
+
+    def _last_writer(self, slot: int) -> Call:
+        """Return the last call that wrote into the tensor in `slot`, or else the call that made it."""
+        calls = self.program.calls
+        return next((call for call in reversed(calls) if _writes(call) and call.args[:1] == (Ref(slot),)), calls[slot])
 
     def _is_same(self, slot: int) -> bool:
         """Whether the value in `slot` is the same on both sides and in both precisions."""
@@ -269,6 +280,22 @@ class DoublePrecision:
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         return 100 * roundoff * greatest + 4 * roundoff * summed
+
+
+def _is_whole(pair: tuple[Any, Any] | None) -> bool:
+    """Whether the reference's value is a tensor of integers or booleans."""
+    value = None if pair is None else pair[0]
+    return type(value) is TensorValue and value.data.dtype.kind in "biu"
+
+
+def _writes(call: Call) -> bool:
+    return in_place(call) or in_place_by_argument(call)
+
+
+def _is_without_roundoff(call: Call) -> bool:
+    """Whether `call` computes its result from its operands without rounding errors."""
+    # To round to decimals, numbers are multiplied by a power of ten first.
+    return plain_name(call.target) in _WITHOUT_ROUNDOFF and not call.kwargs.get("decimals")
 
 
 def _dtype_of(value: Any) -> str:

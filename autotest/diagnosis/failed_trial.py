@@ -137,13 +137,13 @@ class FailedTrial:
                 outcome.mismatches = counting_mismatches(outcome.program, outcome.mismatches, self.pair, settings)
                 return None
             agreement = self._replayed()
-            gone = not_reproduced(outcome.mismatches, agreement, settings)
+            gone = not_reproduced(outcome.mismatches, agreement)
             if not agreement.mismatches:
                 if gone or outcome.repaired_program is not None:
                     return None
                 # The mismatch was barely above the tolerance and is barely below it now: examine the trial's values.
                 live = Agreement(outcome.program, outcome.recorder, list(outcome.mismatches))
-                verdict, left = explained(live, examine(live, self.pair, settings), self.pair, settings)
+                verdict, left = explained(live, examine(live, self.pair, settings), self.pair)
                 return None if left else verdict
             if gone:
                 # Rounding in the replay does not explain a mismatch that only the trial showed.
@@ -155,7 +155,7 @@ class FailedTrial:
                     return verdict
             if not may_be_rounding(agreement.mismatches):
                 return None
-            verdict, left = explained(agreement, self._examined(agreement), self.pair, settings)
+            verdict, left = explained(agreement, self._examined(agreement), self.pair)
             if not left:
                 return verdict
             counting = {(item.name, item.symptom) for item in left}
@@ -260,7 +260,7 @@ class FailedTrial:
         """Return `finding` with its verdict, and with a smaller program unless `seconds`, the time limit, is 0."""
         settings, pair = self._settings, self.pair
         agreement = self._replayed()
-        if not agreement.mismatches or not_reproduced(finding.mismatches[:1], agreement, settings):
+        if not agreement.mismatches or not_reproduced(finding.mismatches[:1], agreement):
             verdict = "no verdict: the recorded program does not show the difference when it is replayed"
             network = wrong_alone(self.outcome.recorder, settings)
             if network is None:

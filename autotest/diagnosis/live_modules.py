@@ -24,13 +24,12 @@ _MOST = 200
 _TIMES = 10.0
 
 
-def not_reproduced(mismatches: Sequence[Mismatch], agreement: Agreement, settings: Settings) -> list[Mismatch]:
+def not_reproduced(mismatches: Sequence[Mismatch], agreement: Agreement) -> list[Mismatch]:
     """Return the mismatches of a trial that its replay does not show, or shows with a far smaller difference.
 
     Args:
         mismatches: the mismatches of the trial.
         agreement: the result of the replay.
-        settings: the settings of the test.
     """
     shown: dict[tuple[str, str], float] = {}
     for item in agreement.mismatches:
@@ -44,9 +43,8 @@ def not_reproduced(mismatches: Sequence[Mismatch], agreement: Agreement, setting
             # A mismatch barely above the tolerance may be barely below it when it runs again, and so may mere rounding
             # in a gradient that is zero.
             barely = numbers.atol + numbers.rtol * abs(numbers.abs_expected)
-            usual = settings.tolerance_at(item.stage).of(numbers.dtype)[1]
             again = shown.get((item.name, item.symptom), 0.0)
-            missing = numbers.greatest_abs > max(_TIMES * max(barely, again), usual)
+            missing = numbers.greatest_abs > max(_TIMES * max(barely, again), numbers.usual_atol)
         if missing:
             found.append(item)
     return found

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.gradient_flow import PairedGradients, suspects
-from autotest.diagnosis.lockstep import first_divergent
+from autotest.diagnosis.lockstep import first_divergent_in
 from autotest.diagnosis.operands import CallData, operands_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
+from autotest.program.influence import contributing
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
-from autotest.program.semantics import clips_gradients, is_backward, is_module_call, is_step
+from autotest.program.semantics import clips_gradients, is_backward, is_module_call, is_step, pushes_gradients
 from autotest.replaying.agreement import Agreement, agree
 
 
@@ -47,7 +49,7 @@ def operands(program: Program, framework: Framework, slot: int) -> tuple[dict[in
     return held.operands, held.result
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class _Search:
     """The search for the call that causes `first`, the first mismatch of `program`."""
 
@@ -65,10 +67,17 @@ class _Search:
             return self._backward()
         if first.symptom in ("exception", "accepted", "out of memory"):
             return self._forward(first.slot)
-        slot = first_divergent(program, self.pair, self.settings)
+        slot = first_divergent_in(self._contributing, program, self.pair, self.settings)
         if slot is None:
             return Located(None, hint=self._turning([call.slot for call in program.calls if is_step(call)]))
         return self._forward(slot)
+
+    @functools.cached_property
+    def _contributing(self) -> frozenset[int]:
+        """The slots of all values that `first` may depend on; what differs elsewhere says nothing about it."""
+        # A gradient depends on all that gradients were pushed back from.
+        pushes = [call.slot for call in self.program.calls if pushes_gradients(call)]
+        return contributing(self.program, [self.first.slot, *(pushes if self.first.stage == "backward" else ())])
 
     def _forward(self, slot: int) -> Located:
         held = operands_at(self.program, self.pair.reference, [slot]).get(slot)
@@ -135,17 +144,23 @@ class _Search:
         )
 
     def _turning(self, slots: Sequence[int]) -> int | None:
-        """Return the first of the calls in `slots` before which the sides agree and after which they differ."""
+        """Return the first of the calls in `slots` before which the sides agree and after which they differ.
+
+        Only values that contribute to the first mismatch are looked at.
+        """
         low, high = 0, len(slots)
         while low < high:
             middle = (low + high) // 2
-            if self._agreement(upto(self.program, slots[middle] + 1)).mismatches:
+            if self._differ_after(slots[middle] + 1):
                 high = middle
             else:
                 low = middle + 1
-        if low == len(slots) or self._agreement(upto(self.program, slots[low])).mismatches:
-            return None
-        return slots[low]
+        return None if low == len(slots) or self._differ_after(slots[low]) else slots[low]
+
+    def _differ_after(self, end: int) -> bool:
+        """Whether the sides differ in a value that contributes to the first mismatch after the calls before `end`."""
+        found = self._agreement(upto(self.program, end)).mismatches
+        return any(item.slot in self._contributing for item in found)
 
 
 def _in_growing_parts(slots: Sequence[int]) -> Iterator[Sequence[int]]:

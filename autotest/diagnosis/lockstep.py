@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, TypeAlias
 
-from autotest.base.settings import Settings
+from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Array, Call, Program, refs
+from autotest.program.exact_conversions import exact_conversions
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step
 from autotest.recording.pairing import is_data
@@ -29,6 +30,11 @@ def first_divergent(program: Program, pair: Pair, settings: Settings) -> int | N
     return _Lockstep(program, pair, settings).run()
 
 
+def first_divergent_in(values: Container[int], program: Program, pair: Pair, settings: Settings) -> int | None:
+    """Return the first call that, on the reference's operands, gives the value of one of the slots `values` unlike."""
+    return _Lockstep(program, pair, settings, values=values).run()
+
+
 def gradients_of_steps(program: Program, pair: Pair, settings: Settings) -> dict[int, Gradients] | None:
     """Return the gradients before each step of an optimizer, by the slot of the step; None if a step disagrees.
 
@@ -41,8 +47,19 @@ def gradients_of_steps(program: Program, pair: Pair, settings: Settings) -> dict
 class _Lockstep:
     """A run of a program on both sides, call by call, each call on the reference's operands."""
 
-    def __init__(self, program: Program, pair: Pair, settings: Settings, *, only_steps: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        pair: Pair,
+        settings: Settings,
+        *,
+        only_steps: bool = False,
+        values: Container[int] | None = None,
+    ) -> None:
         self._program, self._pair, self._settings, self._only_steps = program, pair, settings, only_steps
+        #: The slots whose values count; a call that gives another value unlike is passed over.
+        self._counting: Container[int] = range(len(program.calls)) if values is None else values
+        self._exact = frozenset[int]() if settings.tolerance.given else exact_conversions(program.calls)
         self._values: tuple[list[Any], list[Any]] = ([], [])
         #: Slots of random results, which a later call overwrites with the same numbers on both sides.
         self._given = {call.args[0].slot for call in program.calls if call.kind == "overwrite"}
@@ -84,7 +101,7 @@ class _Lockstep:
         return not silent and call.slot not in self._program.undefined and call.slot not in self._given
 
     def _differs(self, call: Call) -> bool:
-        """Whether the sides disagree on the call's result or on a value that it may have changed.
+        """Whether the sides disagree on the call's result or on a value that it may have changed, if that counts.
 
         The candidate's values are replaced by the reference's.
         """
@@ -92,22 +109,25 @@ class _Lockstep:
         slot = call.slot
         if isinstance(expected[slot], PLAIN) and expected[slot] is not None:
             # The result of `type` contains the name of the framework.
-            plain = call.target != "type" and self._unlike(expected[slot], actual[slot])
+            plain = call.target != "type" and slot in self._counting and self._unlike(expected[slot], actual[slot])
         else:
             plain = False
         # This must be a list, because it is iterated more than once.
         found = [*self._touched(call)]
-        one = freeze(self._pair.reference, [pair[0] for pair in found])
-        other = freeze(self._pair.candidate, [pair[1] for pair in found])
+        one = freeze(self._pair.reference, [own for _, own, _ in found])
+        other = freeze(self._pair.candidate, [live for _, _, live in found])
         differs = plain
-        for (_, live), mine, theirs in zip(found, one, other, strict=True):
-            differs = self._unlike(mine, theirs) or differs
+        for (touched, _, live), mine, theirs in zip(found, one, other, strict=True):
+            exactly = touched == slot and slot in self._exact
+            differs = (touched in self._counting and self._unlike(mine, theirs, exactly=exactly)) or differs
             self._overwrite_candidate(live, mine, theirs)
         return differs
 
-    def _unlike(self, mine: Any, theirs: Any) -> bool:
+    def _unlike(self, mine: Any, theirs: Any, *, exactly: bool = False) -> bool:
         settings = self._settings
-        how = Comparison("forward", settings.tolerance, 0, settings.check_dtype, settings.check_values)
+        how = Comparison(
+            "forward", EXACT if exactly else settings.tolerance, 0, settings.check_dtype, settings.check_values
+        )
         return bool(compare_values("", mine, theirs, how))
 
     def _overwrite_candidate(self, live: Any, mine: Any, theirs: Any) -> None:
@@ -118,21 +138,21 @@ class _Lockstep:
             for item, one, other in zip(live, mine, theirs, strict=False):
                 self._overwrite_candidate(item, one, other)
 
-    def _touched(self, call: Call) -> Iterator[tuple[Any, Any]]:
-        """Yield the call's result and the values that it may have written into, as pairs of both sides."""
+    def _touched(self, call: Call) -> Iterator[tuple[int, Any, Any]]:
+        """Yield the call's result and the values that it may have written into, with their slots, on both sides."""
         expected, actual = self._values
         for slot in (call.slot, *dict.fromkeys(ref.slot for ref in refs(call))):
             if isinstance(expected[slot], self._pair.reference.module_types):
                 parts = (Framework.buffers,) if call.target != "step" else ()
-                yield from self._parts(slot, *parts)
+                yield from ((slot, own, other) for own, other in self._parts(slot, *parts))
             elif is_data(self._pair.reference, expected[slot]):
-                yield expected[slot], actual[slot]
+                yield slot, expected[slot], actual[slot]
         if is_step(call):
             for slot in self._modules:
-                yield from self._parts(slot, Framework.parameters)
+                yield from ((slot, own, other) for own, other in self._parts(slot, Framework.parameters))
             for earlier in self._program.inputs():
                 if earlier.slot < call.slot and earlier.kwargs["requires_grad"]:
-                    yield expected[earlier.slot], actual[earlier.slot]
+                    yield earlier.slot, expected[earlier.slot], actual[earlier.slot]
 
     def _parts(self, slot: int, *parts: Any) -> Iterator[tuple[Any, Any]]:
         for part in parts:

@@ -19,6 +19,7 @@ from autotest.diagnosis.numpy_values import (
     exactly,
     log_softmax,
     log_sum,
+    none_missing,
     of_finite,
     p_norm,
     reduction_of,
@@ -88,10 +89,31 @@ def _gelu(x: Values, approximate: str = "none") -> Values:
 
 
 def _pow(x: Any, y: Any) -> Any:
+    kinds = {np.asarray(side).dtype.kind for side in (x, y)}
+    if "c" in kinds:
+        if not all(np.isfinite(side).all() for side in (x, y)) or not np.all(x):
+            raise Unsupported  # infinite complex numbers, and powers of zero, are left to the implementation
+        return np.power(np.asarray(x, dtype=np.complex128), np.asarray(y, dtype=np.complex128))
     # The exponents are an array, because NumPy replaces a scalar 0.5 by a square root, which differs from C's pow at
     # -infinity.
     exponents = np.broadcast_to(np.asarray(y, dtype=np.float64), np.broadcast_shapes(np.shape(x), np.shape(y)))
-    return np.asarray(np.power(np.asarray(x, dtype=np.float64), np.array(exponents)))
+    powers = np.asarray(np.power(np.asarray(x, dtype=np.float64), np.array(exponents)))
+    return powers if "f" in kinds else _integer_power(x, y, powers)
+
+
+def _integer_power(x: Any, y: Any, about: Values) -> Values:
+    """Return the exact power of integers, which is `about`. Raise `Unsupported` if it is no integer of their dtype."""
+    tensors = [side.dtype for side in (x, y) if isinstance(side, np.ndarray)]
+    large = [side.dtype for side in (x, y) if isinstance(side, np.ndarray) and side.ndim]
+    dtype = np.result_type(*(large or tensors or [np.int64]))
+    if dtype.kind == "b" or np.any(np.asarray(y) < 0) or np.any(np.abs(about) >= np.iinfo(dtype).max):
+        raise Unsupported
+    return np.asarray(np.power(np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64))).astype(dtype)
+
+
+def _roll(x: Values, shifts: Any, dims: Any = None) -> Values:
+    places = shifts if isinstance(shifts, int) else tuple(shifts)
+    return np.roll(x, places, axis_of(dims))
 
 
 def _flatten(x: Values, start_dim: int = 0, end_dim: int = -1) -> Values:
@@ -216,9 +238,10 @@ def _added_to(c: Values, a: Values, b: Values, *, beta: float = 1, alpha: float 
 
 _UNARY: dict[str, NumpyFunction] = {
     **{name: getattr(np, name) for name in "exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh sqrt".split()},
-    **{name: getattr(np, name) for name in "abs floor ceil trunc sign square negative exp2".split()},
+    **{name: getattr(np, name) for name in "abs floor ceil trunc square negative exp2".split()},
     **{name: getattr(np, name) for name in "logical_not isnan isinf isfinite arcsin arccos arctan".split()},
     **{name: getattr(np, name) for name in "arcsinh arccosh arctanh".split()},
+    "sign": lambda x: np.sign(none_missing(x)),
     "reciprocal": lambda x: np.true_divide(1, x),
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "erf": np.vectorize(math.erf, otypes=[float]),
@@ -308,7 +331,7 @@ COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
         "tril": lambda x, diagonal=0: np.tril(x, diagonal),
         "triu": lambda x, diagonal=0: np.triu(x, diagonal),
         "flip": lambda x, *dims: np.flip(x, spread_out(dims)),
-        "roll": lambda x, shifts, dims=None: np.roll(x, axis_of(shifts), axis_of(dims)),
+        "roll": _roll,
         "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),  # noqa: PLW0108 - the keywords' names
         "permute": lambda x, *dims: np.transpose(x, spread_out(dims)),
         "reshape": lambda x, *shape: np.reshape(x, spread_out(shape)),

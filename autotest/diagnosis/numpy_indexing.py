@@ -13,6 +13,8 @@ from autotest.diagnosis.numpy_values import (
     NumpyFunction,
     Unsupported,
     Values,
+    axis_of,
+    none_missing,
     spread_out,
 )
 
@@ -109,7 +111,8 @@ def _searchsorted(
 ) -> Values:
     if ordered.ndim != 1 or sorter is not None:
         raise Unsupported
-    return np.asarray(np.searchsorted(ordered, x, side=side or ("right" if right else "left")))
+    none_missing(ordered)
+    return np.asarray(np.searchsorted(ordered, none_missing(x), side=side or ("right" if right else "left")))
 
 
 def _embedding(
@@ -171,7 +174,7 @@ INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
         "inverse": lambda x: np.linalg.inv(x),  # noqa: PLW0108 - it takes nothing else
         "diagonal": lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
         "movedim": lambda x, source, destination: np.moveaxis(x, source, destination),  # noqa: PLW0108
-        "nansum": lambda x, dim=None, keepdim=False: np.nansum(x, axis=dim, keepdims=keepdim),
+        "nansum": lambda x, dim=None, keepdim=False: np.nansum(x, axis=axis_of(dim), keepdims=keepdim),
         "lgamma": FUNCTIONS["lgamma"],
         "hypot": lambda x, y: np.hypot(x, y),  # noqa: PLW0108
         "signbit": lambda x: np.signbit(x),  # noqa: PLW0108

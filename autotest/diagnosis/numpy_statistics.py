@@ -13,19 +13,14 @@ from autotest.diagnosis.numpy_values import (
     NumpyFunction,
     Unsupported,
     Values,
+    axis_of,
     exactly,
+    none_missing,
 )
 
 
-def _none_missing(x: Values) -> Values:
-    """Return `x`. Raise `Unsupported` if it contains NaN, which frameworks are free to handle in their own way here."""
-    if x.dtype.kind in "fc" and np.isnan(x).any():
-        raise Unsupported
-    return x
-
-
 def _step(x: Values, values: Values) -> Values:
-    return np.asarray(np.heaviside(_none_missing(x), values))
+    return np.asarray(np.heaviside(none_missing(x), values))
 
 
 def _angle(x: Values) -> Values:
@@ -104,7 +99,7 @@ def _quantile(function: NumpyFunction) -> NumpyFunction:
 
 
 def _nan_mean(x: Values, dim: Any = None, keepdim: bool = False) -> Values:
-    axis = tuple(dim) if isinstance(dim, (list, tuple)) else dim
+    axis = axis_of(dim)
     present = ~np.isnan(x)
     total = np.where(present, x, 0).sum(axis=axis, keepdims=keepdim)
     return np.asarray(total / present.sum(axis=axis, keepdims=keepdim))
@@ -124,7 +119,7 @@ def _most_frequent(x: Values, dim: int = -1, keepdim: bool = False) -> tuple[Val
     """Return the mode along `dim`, without its index. Raise `Unsupported` if several values are equally frequent."""
     if not x.ndim:
         return x, None
-    rows = np.moveaxis(_none_missing(x), dim, -1)
+    rows = np.moveaxis(none_missing(x), dim, -1)
     found = np.empty(rows.shape[:-1], x.dtype)
     for at in np.ndindex(found.shape):
         values, counts = np.unique(rows[at], return_counts=True)
@@ -137,7 +132,7 @@ def _most_frequent(x: Values, dim: int = -1, keepdim: bool = False) -> tuple[Val
 def _without_repeats(x: Values, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     if dim is not None:
         raise Unsupported
-    flat = _none_missing(x).ravel()
+    flat = none_missing(x).ravel()
     starts = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]])) if flat.size else np.zeros(0, int)
     parts: list[Values] = [flat[starts]]
     counts = np.diff(np.append(starts, flat.size))
@@ -200,7 +195,7 @@ STATISTICS: Mapping[str, NumpyFunction] = MappingProxyType(
         "unique_consecutive": _without_repeats,
         "isin": _among,
         "isclose": lambda x, y, rtol=1e-5, atol=1e-8, equal_nan=False: np.isclose(x, y, rtol, atol, equal_nan),
-        "count_nonzero": lambda x, dim=None: np.count_nonzero(x, axis=dim),
+        "count_nonzero": lambda x, dim=None: np.asarray(np.count_nonzero(x, axis=axis_of(dim))),
         "aminmax": _extremes,
         "combinations": _combinations,
         "rot90": lambda x, k=1, dims=(0, 1): np.rot90(x, k, dims),

@@ -21,8 +21,15 @@ class OrderDependent(Exception):
 
 
 def axis_of(dim: Any) -> Any:
-    """Convert torch's ``dim=`` to NumPy's ``axis=``."""
-    return tuple(dim) if isinstance(dim, (list, tuple)) else dim
+    """Convert torch's ``dim=`` of a reduction to NumPy's ``axis=``. No dimensions mean all of them."""
+    return tuple(dim) or None if isinstance(dim, (list, tuple)) else dim
+
+
+def none_missing(x: Values) -> Values:
+    """Return `x`. Raise `Unsupported` if it contains NaN, which frameworks are free to handle in their own way here."""
+    if np.asarray(x).dtype.kind in "fc" and np.isnan(x).any():
+        raise Unsupported
+    return x
 
 
 def exactly(function: NumpyFunction, count: int) -> NumpyFunction:
@@ -102,6 +109,7 @@ __all__ = [
     "Values",
     "axis_of",
     "exactly",
+    "none_missing",
     "p_norm",
     "reduction_of",
     "sigmoid",

@@ -60,7 +60,7 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | N
     """Return the verdict that explains all mismatches in `agreement` as harmless, or None if some are not."""
     if not may_be_rounding(agreement.mismatches):
         return None
-    verdict, left = explained(agreement, examine(agreement, pair, settings), pair, settings)
+    verdict, left = explained(agreement, examine(agreement, pair, settings), pair)
     return None if left else verdict
 
 
@@ -69,16 +69,13 @@ def may_be_rounding(mismatches: Sequence[Mismatch]) -> bool:
     return all(item.symptom in ("value", "gradient") for item in mismatches)
 
 
-def explained(
-    agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings
-) -> tuple[Verdict | None, list[Mismatch]]:
+def explained(agreement: Agreement, opinion: Opinion, pair: Pair) -> tuple[Verdict | None, list[Mismatch]]:
     """Return the harmless verdict on the first mismatch of `agreement`, and those that ties or rounding do not explain.
 
     Args:
         agreement: the mismatches.
         opinion: the opinion on the first of them.
         pair: the reference and the candidate.
-        settings: the settings of the test.
 
     Returns:
         The verdict, or None if the first mismatch is not harmless; and the mismatches that count.
@@ -87,17 +84,17 @@ def explained(
         return None, agreement.mismatches
     tied = opinion.verdict.blame == "ties"
     open_ones = beside_ties(agreement, opinion.located.slot, pair) if tied else agreement.mismatches
-    left = [item for item in open_ones if not _is_rounding(item, opinion, settings)]
+    left = [item for item in open_ones if not _is_rounding(item, opinion)]
     return (None if left and left[0] is agreement.mismatches[0] else opinion.verdict), left
 
 
-def _is_rounding(item: Mismatch, opinion: Opinion, settings: Settings) -> bool:
+def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
     """Whether rounding explains `item`, given that it explains the first mismatch."""
     double, located = opinion.double, opinion.located
     measured = double.measured(item)
     if measured is None:
         return False
-    if measured.is_rounding or (measured.wide_agrees and _is_small(item, settings)):
+    if measured.is_rounding or (measured.wide_agrees and _is_small(item)):
         return True
     if located.slot is not None:
         # If equal elements reach the divergent call, as after `expand`, perturbed inputs move them together. How the
@@ -120,7 +117,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
         return evidence
     measured = double.measured(first)
     evidence = dataclasses.replace(
-        evidence, measured=measured, cancellation=double.cancellation, small=_is_small(first, settings)
+        evidence, measured=measured, cancellation=double.cancellation, small=_is_small(first)
     )
     if measured is not None and measured.wide_agrees and any(measured.wrong) and not all(measured.wrong):
         side = pair.candidate if measured.wrong[1] else pair.reference
@@ -142,13 +139,10 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     return dataclasses.replace(evidence, oracles=found)
 
 
-def _is_small(mismatch: Mismatch, settings: Settings) -> bool:
+def _is_small(mismatch: Mismatch) -> bool:
     """Whether `mismatch` would be tolerated for numbers around 1, and is one only because its numbers are small."""
     numbers = mismatch.statistics
-    if numbers is None:
-        return False
-    atol = settings.tolerance_at(mismatch.stage).of(numbers.dtype)[1]
-    return numbers.atol < atol and numbers.greatest_abs <= atol
+    return numbers is not None and numbers.atol < numbers.usual_atol and numbers.greatest_abs <= numbers.usual_atol
 
 
 def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[str, Any]:

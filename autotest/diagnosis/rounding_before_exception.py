@@ -28,9 +28,9 @@ def counting_mismatches(
     if not values or any((item.symptom, item.slot) != ("exception", last) for item in others):
         return list(mismatches)
     before = agree(dataclasses.replace(program, calls=program.calls[:-1]), pair, settings)
-    if not before.mismatches or not may_be_rounding(before.mismatches) or not_reproduced(values, before, settings):
+    if not before.mismatches or not may_be_rounding(before.mismatches) or not_reproduced(values, before):
         return list(mismatches)
-    _, left = explained(before, examine(before, pair, settings), pair, settings)
+    _, left = explained(before, examine(before, pair, settings), pair)
     counting = {(item.name, item.symptom) for item in left}
     return [item for item in mismatches if item in others or (item.name, item.symptom) in counting]
 

@@ -53,6 +53,7 @@ _FACTS = {
     "gradient": "program({namespace}) is not None",
     "structure": "type(program({namespace})).__name__",
     "length": "len(program({namespace}))",
+    "layout": 'str(program({namespace}).layout).split(".")[-1]',
 }
 #: Symptom of the finding -> the words before the value in the script's output.
 _CALLED = {
@@ -62,6 +63,7 @@ _CALLED = {
     "gradient": "has a gradient:",
     "structure": "gives a",
     "length": "has length",
+    "layout": "has layout",
 }
 
 _RUN = """\
@@ -157,7 +159,8 @@ def differing_tensor(about: ScriptSubject, name: str, found: Statistics) -> str 
     plain = _is_plain(call)
     if call.kind == "getattr" and not plain:
         return None
-    read = "run({})" if plain else "program({}).tolist()"
+    quantized = found.dtype.startswith(("qint", "quint"))
+    read = "run({})" if plain else "program({}).dequantize().tolist()" if quantized else "program({}).tolist()"
     actual = read.format(about.fields["namespace"])
     closeness = closeness_of(found)
     first = _FIRST.format(each=closeness.each) if found.total > _MOST_PRINTED else ""

@@ -74,9 +74,9 @@ def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = Non
 
 
 def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
-    """Return the tolerance that the trial used, also if it was the lower one for values that are all small."""
+    """Return the tolerance that the trial used, also if it was a lower one: of small values, or of a conversion."""
     tolerance, found = kept.tolerance_at(first.stage), first.statistics
-    if found is None or tolerance.given or found.atol >= tolerance.of(found.dtype)[1]:
+    if found is None or tolerance.given or (found.rtol, found.atol) == tolerance.of(found.dtype):
         return tolerance
     return Tolerance(found.rtol, found.atol)
 
@@ -96,8 +96,8 @@ def _compact(finding: Finding, about: ScriptSubject, runs: Runs | None) -> str |
         return None
     lacking = first.symptom == "gradient" and first.detail == "one-sided"
     # For containers of the same type and length, the long form shows which items differ.
-    if first.symptom == "structure" and first.detail == "length":
-        return compact.differing_fact(about, first.name, "length")
+    if first.symptom == "structure" and first.detail in ("length", "layout"):
+        return compact.differing_fact(about, first.name, first.detail)
     is_module = naming.roles(program).get(first.slot) is Role.MODULE
     other_type = first.symptom == "structure" and first.detail == "type" and not is_module
     if first.symptom in ("shape", "dtype", "requires_grad") or lacking or other_type:

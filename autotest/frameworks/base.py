@@ -334,6 +334,10 @@ class Framework(Operations, abc.ABC):
         A `Made` stands for an object that has no name and is the result of a call.
         """
 
+    def item_names(self, value: tuple[Any, ...]) -> tuple[str, ...] | None:
+        """Return the names of the items of a result; empty if it has none, None if the adapter made the tuple."""
+        return None
+
     def dtype_name(self, dtype: Any) -> str:
         """Return the framework-neutral name of `dtype`, one of the framework's own, such as ``"float32"``."""
         return str(self.literal(dtype).path)

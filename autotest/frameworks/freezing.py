@@ -11,6 +11,7 @@ from autotest.comparison import Missing, OpaqueObject, TensorValue
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
 from autotest.program import Root
+from autotest.program.values import NamedItems
 
 #: Types of plain values, which are the same in every framework.
 PLAIN = (type(None), bool, int, float, complex, str)
@@ -52,12 +53,15 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
     if type(value) is list:
         return [_collect(framework, item, tensors) for item in value]
     if isinstance(value, tuple):
-        return tuple([_collect(framework, item, tensors) for item in value])
+        items, names = [_collect(framework, item, tensors) for item in value], framework.item_names(value)
+        return tuple(items) if names == () else NamedItems(items, names)
     if isinstance(value, dict):
         return {key: _collect(framework, item, tensors) for key, item in value.items()}
     neutral = framework.literal(value)
     if isinstance(neutral, Root):
         return neutral.path
+    if isinstance(neutral, tuple):  # the adapter's own form of an object of the framework
+        return NamedItems([_collect(framework, item, tensors) for item in neutral], None)
     if neutral is not ABSENT:
         return _collect(framework, neutral, tensors)
     return OpaqueObject(type(value).__name__)
@@ -71,6 +75,8 @@ def _fill(shape: Any, frozen: Any) -> Any:
         return [_fill(item, frozen) for item in shape]
     if type(shape) is tuple:
         return tuple([_fill(item, frozen) for item in shape])
+    if type(shape) is NamedItems:
+        return NamedItems([_fill(item, frozen) for item in shape], shape.names)
     if type(shape) is dict:
         return {key: _fill(item, frozen) for key, item in shape.items()}
     return shape

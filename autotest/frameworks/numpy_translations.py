@@ -31,6 +31,11 @@ def _sizes(given: Sequence[Any]) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
 
 
+def _axes(dim: Any) -> Any:
+    """Return NumPy's ``axis=`` for torch's ``dim=``: no dimensions mean all of them."""
+    return tuple(dim) or None if isinstance(dim, (tuple, list)) else dim
+
+
 def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     """Return a mapping from torch's names to functions of the arrays of `mx`.
 
@@ -47,7 +52,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         def reduced(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
             if name in ("sum", "prod") and not mx.issubdtype(input.dtype, mx.inexact):
                 input = input.astype(mx.int64)
-            return reduce(input, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim)
+            return reduce(input, axis=_axes(dim), keepdims=keepdim)
 
         return reduced
 
@@ -55,7 +60,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Any:
         ddof = int(unbiased) if correction is None else correction
-        return mx.var(input, axis=dim, keepdims=keepdim, ddof=ddof)
+        return mx.var(input, axis=_axes(dim), keepdims=keepdim, ddof=ddof)
 
     def std(
         input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
@@ -257,7 +262,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "concat": lambda tensors, dim=0: mx.concatenate(tensors, axis=dim),
         "stack": lambda tensors, dim=0: mx.stack(tensors, axis=dim),
         "tile": lambda input, *dims: mx.tile(input, _sizes(dims)),
-        "roll": lambda input, shifts, dims=None: mx.roll(input, shifts, dims),
+        "roll": lambda input, shifts, dims=None: mx.roll(input, shifts, _axes(dims)),
         "tril": lambda input, diagonal=0: mx.tril(input, diagonal),
         "triu": lambda input, diagonal=0: mx.triu(input, diagonal),
         "diagonal": lambda input, offset=0, dim1=0, dim2=1: mx.diagonal(input, offset, dim1, dim2),

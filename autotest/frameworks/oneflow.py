@@ -17,6 +17,7 @@ from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.operations import StandIns
 from autotest.frameworks.requests import Build, Given, Graphed
 from autotest.program import Operand, Root
+from autotest.program.values import names_of_items
 
 #: The dtypes with which a tensor can share memory with an ndarray.
 _SHARED = {
@@ -56,6 +57,9 @@ class OneFlowFramework(Namespace):
             whole = [self.root.sbp.broadcast] * len(detached.sbp)
             return super().to_numpy(detached.to_global(sbp=whole).to_local())
         return super().to_numpy(detached)
+
+    def item_names(self, value: tuple[Any, ...]) -> tuple[str, ...]:
+        return names_of_items(value)
 
     def synchronize(self) -> None:
         self.root._oneflow_internal.eager.Sync()

@@ -8,13 +8,13 @@ import functools
 import operator
 import types
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from autotest.base.errors import UsageError, as_test_mistake, is_test_mistake, nearest
+from autotest.base.errors import AutotestError, UsageError, as_test_mistake, is_test_mistake, nearest
 from autotest.emission import Script
 from autotest.frameworks.base import Framework
-from autotest.frameworks.failures import ABSENT
+from autotest.frameworks.failures import ABSENT, CandidateDied
 from autotest.program import Call, CallKind, Program, Root, leaves
 
 # An error that the test itself causes is reported at the test's line: pytest hides the frames of this module then.
@@ -124,6 +124,10 @@ class Pair:
                 actual = self.candidate.resolve(path)
             except AttributeError:
                 actual = ABSENT
+            except (AutotestError, CandidateDied):
+                raise
+            except Exception as error:  # noqa: BLE001 - a module that is imported on first use may raise anything
+                actual = _raising(error)
             both = self._resolved[path] = Both(expected, actual)
         return both
 
@@ -160,6 +164,10 @@ class Pair:
                 actual: Any = self.candidate.operation(kind, target)
             except AttributeError:
                 actual = ABSENT
+            except (AutotestError, CandidateDied):
+                raise
+            except Exception as error:  # noqa: BLE001 - a module that is imported on first use may raise anything
+                actual = _raising(error)
             both = self._operations[kind, target] = Both(expected, actual)
         return both
 
@@ -259,6 +267,15 @@ class Pair:
     def devices(self) -> tuple[str, ...]:
         """The device types that both sides can use."""
         return tuple(kind for kind in self.reference.devices() if kind in self.candidate.devices())
+
+
+def _raising(error: Exception) -> Callable[..., Any]:
+    """Return a function that raises `error` when it is called."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    return function
 
 
 def _names(call: Call) -> Iterator[str]:

@@ -20,6 +20,7 @@ from autotest.frameworks.samples import SampleDatabase
 from autotest.frameworks.torch_errors import without_stacks
 from autotest.frameworks.torch_traps import TRAPPING, without_trap
 from autotest.program import CallKind
+from autotest.program.values import names_of_items
 
 
 class TorchFramework(Namespace):
@@ -51,13 +52,14 @@ class TorchFramework(Namespace):
         # Like `Namespace.values`, but without the checks of `read_value`, which torch's own attributes do not need.
         # A trial reads a dozen tensors.
         self.synchronize()
-        names = self._dtype_names
+        names, strided = self._dtype_names, self.root.strided
         return [
             TensorValue(
                 self.to_numpy(tensor),
                 names.get(tensor.dtype) or self.dtype_name(tensor.dtype),
                 self.device_type(tensor),
                 tensor.requires_grad,
+                "strided" if tensor.layout is strided else str(tensor.layout).removeprefix("torch."),
             )
             for tensor in tensors
         ]
@@ -70,8 +72,13 @@ class TorchFramework(Namespace):
         except TypeError:  # NumPy has no such dtype or layout
             if tensor.dtype is self.root.complex32:  # complex64 represents each of its values exactly
                 tensor = tensor.to(self.root.complex64)
+            if tensor.is_quantized:
+                tensor = tensor.dequantize()
             array = super().to_numpy(tensor)
         return array
+
+    def item_names(self, value: tuple[Any, ...]) -> tuple[str, ...]:
+        return names_of_items(value)
 
     def device_type(self, tensor: Any) -> str:
         return "cpu" if tensor.is_cpu else super().device_type(tensor)  # ten times faster

@@ -75,8 +75,8 @@ def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[s
     if rule.cautious and sum(sizes) * sum(array.data.size for array in function.arrays) > MOST_DERIVATIVES:
         result.rows = summed_rows(function, rule, shown, [_direction(size, 100 + o) for o, size in enumerate(sizes)])
         return result
-    result.rows = _elementwise(function, outputs, rule, shown, result)
-    return result
+    found = _elementwise(function, outputs, rule, shown)
+    return dataclasses.replace(found, warnings=[*result.warnings, *found.warnings])
 
 
 # -- shape, dtype and determinism of gradients --------------------------------------------------------------
@@ -230,15 +230,13 @@ def _elementwise(
     outputs: list[Any],
     rule: Rule,
     names: tuple[list[str], list[str]],
-    into: GradcheckResult,
-) -> list[GradientRow]:
-    """Return a row for each pair, and add the warnings and the number of undefined derivatives to `into`."""
-    warnings = into.warnings
+) -> GradcheckResult:
+    """Return a row for each pair, with the warnings and the number of undefined derivatives."""
+    result = GradcheckResult()
     frozen = function.framework.values(outputs)
     sizes = [reals(value.data).size for value in frozen]
     analytic, missing = _analytic(function, sizes)
     centre = function.values()
-    rows: list[GradientRow] = []
     for i, array in enumerate(function.arrays):
         count = reals(array.data).size
         numeric = [np.zeros((count, size)) for size in sizes]
@@ -257,24 +255,24 @@ def _elementwise(
                     note = f"{int(unproven.sum())} where finite differences prove nothing"
                 if coarse.any():
                     note = LOWER
-                    warnings.append(
+                    result.warnings.append(
                         f"input {names[0][i]}, output {names[1][o]}: the function computes in lower precision than "
                         "its input, so it was compared with differences over a longer distance"
                     )
             else:
-                into.undefined += int(exempt.sum())
+                result.undefined += int(exempt.sum())
                 kinks = block.at_a_kink(analytic[i][o], numeric[o], centre[o])
                 exempt |= kinks
                 if kinks.any():
                     note = f"{int(kinks.sum())} at a kink"
-                    warnings.append(
+                    result.warnings.append(
                         f"input {names[0][i]}, output {names[1][o]}: {int(kinks.sum())} derivatives were taken at a "
                         "kink, where any value between the two one-sided derivatives is right"
                     )
             shapes = real_shape(array.data), real_shape(value.data)
             pair = Jacobians((names[0][i], names[1][o]), analytic[i][o], numeric[o], shapes)
-            rows.append(row_of(pair, rule.atol, rule.rtol, exempt=exempt, note=note))
-    return rows
+            result.rows.append(row_of(pair, rule.atol, rule.rtol, exempt=exempt, note=note))
+    return result
 
 
 def _nowhere(numeric: Real, centre: Real) -> Real:

@@ -105,13 +105,12 @@ def gradcheck(
         checked = check(FunctionOfInputs(framework, fn, given), rule)
         _warn(checked)
         if checked.passed and checked.undefined:
-            if raise_exception:
-                raise GradcheckError(
-                    f"{checked.undefined} derivatives cannot be checked, because the function is not finite there. "
-                    "Expected inputs at which it is"
-                )
-            return False
-        return _verdict(checked, framework, raise_exception, "")
+            return _ended(
+                f"{checked.undefined} derivatives cannot be checked, because the function is not finite there. "
+                "Expected inputs at which it is",
+                raise_exception,
+            )
+        return _ended(_failure(checked, framework), raise_exception)
     complaint = _complaint(
         native,
         fn,
@@ -132,19 +131,15 @@ def gradcheck(
         return True
     if not check_backward_ad or check_forward_ad or check_batched_grad:
         # torch's error may be about a mode that this library does not check.
-        if raise_exception:
-            raise GradcheckError(complaint)
-        return False
+        return _ended(complaint, raise_exception)
     try:
         checked = check(FunctionOfInputs(framework, fn, given), rule)
     except Exception:  # noqa: BLE001 - a dtype or layout that only torch can read: report torch's error
         checked = GradcheckResult()
     if checked.passed and (checked.undefined or not (checked.rows and "Jacobian mismatch" in complaint)):
-        if raise_exception:
-            raise GradcheckError(complaint)
-        return False
+        return _ended(complaint, raise_exception)
     _warn(checked)
-    return _verdict(checked, framework, raise_exception, complaint)
+    return _ended(_failure(checked, framework, complaint), raise_exception)
 
 
 def gradgradcheck(
@@ -305,10 +300,16 @@ def _warn(checked: GradcheckResult) -> None:
         warnings.warn(f"gradcheck: {text}", stacklevel=3)
 
 
-def _verdict(checked: GradcheckResult, framework: Framework, raise_exception: bool, complaint: str) -> bool:
+def _failure(checked: GradcheckResult, framework: Framework, complaint: str = "") -> str:
+    """Return what is wrong in `checked`, and what the framework's own check says; empty if nothing is wrong."""
     if checked.passed:
-        return True
-    if raise_exception:
-        failure_text = report.failure(checked.rows, f"a gradient of {framework.name}")
-        raise GradcheckError(failure_text + (f"\n\n{framework.name} itself says: {complaint}" if complaint else ""))
-    return False
+        return ""
+    text = report.failure(checked.rows, f"a gradient of {framework.name}")
+    return text + (f"\n\n{framework.name} itself says: {complaint}" if complaint else "")
+
+
+def _ended(failure: str, raise_exception: bool) -> bool:
+    """Return whether there is no `failure`; raise `GradcheckError` instead of returning False if that is asked for."""
+    if failure and raise_exception:
+        raise GradcheckError(failure)
+    return not failure

@@ -97,6 +97,8 @@ _MASKING = {
     "scaled_dot_product_attention": _Masking(None, _Argument("dropout_p", 4, 0.0)),
     "multi_head_attention_forward": _Masking(_Argument("training", 13, True), _Argument("dropout_p", 10, 0.0)),
 }
+#: Iterative algorithms -> the argument that contains their first iterate, which they draw if it is left out.
+_STARTING = {"lobpcg": _Argument("X", 3, None)}
 #: Calls that overwrite all contents of a tensor, independently of its old contents.
 FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
 
@@ -116,6 +118,8 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     if name in _CONSTRUCTORS:
         sizes = bool(args) and all(type(item) is int for item in args)
         return KnownContents.UNDEFINED if sizes else KnownContents.DEFINED
+    if name in _STARTING:
+        return KnownContents.UNDEFINED if _STARTING[name].of(args, kwargs) is None else KnownContents.DEFINED
     if name in _MASKING:
         training, probability = _MASKING[name]
         idle = probability is not None and probability.of(args, kwargs) in (0, 1)  # It drops no elements, or all.
@@ -147,4 +151,6 @@ def is_uninitialised(target: str) -> bool:
 
 
 #: Every name for which `contents_of` may return something else than `DEFINED`, for a cheap first check.
-NAMES = _DRAWING | _DRAWING_IN_PLACE | _ALWAYS_DRAWING | _UNINITIALISED | _CONSTRUCTORS | frozenset(_MASKING)
+NAMES = frozenset(
+    (*_DRAWING, *_DRAWING_IN_PLACE, *_ALWAYS_DRAWING, *_UNINITIALISED, *_CONSTRUCTORS, *_MASKING, *_STARTING)
+)

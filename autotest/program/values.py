@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from autotest.program.calls import Array
+
+
+class NamedItems(tuple[Any, ...]):  # noqa: SLOT001 - a subclass of tuple cannot have slots for attributes
+    """The items of a tuple that a call returned, with the names by which they can be read, too.
+
+    `names` is None if the framework's adapter does not know whether the tuple should have names.
+    """
+
+    names: tuple[str, ...] | None
+
+    def __new__(cls, items: Iterable[Any], names: tuple[str, ...] | None) -> NamedItems:
+        made = super().__new__(cls, items)
+        made.names = names
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self), self.names
+
+    def has_names_of(self, other: tuple[Any, ...]) -> bool:
+        """Whether `other` can be read by all names of this tuple, as far as is known."""
+        names = other.names if isinstance(other, NamedItems) else ()
+        return not self.names or names is None or names == self.names
+
+
+def names_of_items(value: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return the names of the items of a ``NamedTuple``, or of a struct sequence such as ``torch.return_types.max``."""
+    kind = type(value)
+    return tuple(getattr(kind, "_fields", getattr(kind, "__match_args__", ())))
 
 
 # Not frozen: creating one then takes a third of the time, and one is created for every tensor of a run.
@@ -19,6 +48,8 @@ class TensorValue:
     dtype: str
     device: str
     requires_grad: bool
+    #: torch's name of the layout: ``"strided"``, ``"sparse_coo"``. `data` is dense for any layout.
+    layout: str = "strided"
 
     def copied(self) -> TensorValue:
         """Return a copy with its own memory; `data` may share the framework's, which a later call may write into."""

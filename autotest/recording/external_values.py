@@ -15,6 +15,7 @@ from autotest.program import Array, Captured, Operand, Ref, map_operand
 from autotest.recording.drawn_result import Mask
 from autotest.recording.record import Record
 from autotest.recording.recorder import Recorder
+from autotest.recording.unreadable import Unreadable, of_candidate, unreadable
 
 
 def random_state_before(pair: Pair, path: str) -> bytes:
@@ -71,7 +72,11 @@ def _give_drawn(record: Recorder, slot: int, names: Collection[str], random_stat
     state = {name: value.as_array() for name, value in values if not (compared and _is_constant(value.data))}
     if not state:
         return
-    candidate.load_state(record.actual[slot], state)
+    try:
+        of_candidate(slot, lambda: candidate.load_state(record.actual[slot], state))
+    except Unreadable as failed:
+        record.mismatches.append(unreadable(record, failed))
+        record.end()
     operands = {name: record.capture(array) for name, array in state.items()}
     record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
 
@@ -82,14 +87,22 @@ def _is_constant(data: np.ndarray[Any, Any]) -> bool:
 
 
 def unlike_state(record: Record, slot: int) -> Mismatch | None:
-    """Return the difference in names or shapes that keeps the new modules in `slot` from sharing a state, or None."""
+    """Return the difference that keeps the new modules in `slot` from sharing a state, or None.
+
+    It is one of names or shapes, or the candidate's state cannot be read.
+    """
     reference, candidate = record.pair.reference, record.pair.candidate
     expected, actual = record.expected[slot], record.actual[slot]
     if not isinstance(expected, reference.module_types) or not isinstance(actual, candidate.module_types):
         return None
     own = [_shapes(reference, held(expected)) for held in (reference.parameters, reference.buffers)]
     candidate.expect_state(actual, *own)
-    other = [_shapes(candidate, held(actual)) for held in (candidate.parameters, candidate.buffers)]
+    try:
+        other = of_candidate(
+            slot, lambda: [_shapes(candidate, held(actual)) for held in (candidate.parameters, candidate.buffers)]
+        )
+    except Unreadable as failed:
+        return unreadable(record, failed)
     what = difference({**own[0], **own[1]}, {**other[0], **other[1]})
     return None if what is None else state_differs(record, slot, what)
 

@@ -7,9 +7,11 @@ that a hook returns is itself pushed into the tensor before the cut, and none ha
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from autotest.program import Call
+from autotest.program.semantics import in_place, in_place_by_argument
 from autotest.recording.changed_gradients import leaving, returning
 from autotest.recording.dual import Value, torch
 from autotest.recording.push import Push, PushedGradient, RecorderCall
@@ -59,12 +61,16 @@ class GradientHooks:
     cut: set[int] = dataclasses.field(default_factory=set)
     #: id of a tensor with hooks -> the slot of the leaf that later calls read instead.
     continued: dict[int, int] = dataclasses.field(default_factory=dict)
+    #: id of a leaf at which the graph is cut -> makes a tensor behind it that can be written into.
+    behind: dict[int, Callable[[], Value]] = dataclasses.field(default_factory=dict)
     busy: bool = False
 
     def with_hooks(self, recorder: Recorder, asked: RecorderCall) -> RecorderCall:
         """Run all hooks, and return the call to make instead of `asked`. Returns `asked` if it pushes no gradients."""
         kind, target, args, kwargs, owner = asked
         names = _PARAMETERS.get((kind, target))
+        if names is None and self.behind:
+            return self._behind_the_cut(recorder, asked)
         if names is None or self.busy:
             return asked
         given = {**dict(zip(names, args, strict=False)), **kwargs}
@@ -84,6 +90,21 @@ class GradientHooks:
             return leaving(push, pushing, _listed(given.get("inputs")))
         finally:
             self.busy = False
+
+    def _behind_the_cut(self, recorder: Recorder, asked: RecorderCall) -> RecorderCall:
+        """Return `asked`, on a tensor behind the leaf at which the graph is cut if it writes into that leaf."""
+        kind, target, args, kwargs, owner = asked
+        made = Call(kind, target, (owner, *args) if owner is not None else tuple(args), dict(kwargs), 0)
+        if not (made.args and recorder.recording_gradients and (in_place(made) or in_place_by_argument(made))):
+            return asked
+        written = made.args[0]
+        leaf = owner[0] if owner is not None else written._expected if isinstance(written, Value) else None
+        if id(leaf) not in self.behind:
+            return asked
+        behind = self.behind[id(leaf)]()
+        if owner is not None:
+            return kind, target, args, kwargs, behind._lower(recorder)
+        return kind, target, (behind, *args[1:]), kwargs, None
 
     def carry_to(self, recorder: Recorder, slots: Mapping[int, int]) -> None:
         """Put the hooks on tensors into the record of `recorder`, which imported the tensors into `slots`."""
@@ -139,6 +160,17 @@ def unhooked(recorder: Recorder, value: Any) -> Any:
     return Value(recorder, value._lower(recorder)[2].slot) if isinstance(value, Value) else value
 
 
+def behind_cut(cut: Value) -> Value:
+    """Return a tensor that is computed from the leaf `cut` and shares its memory.
+
+    As `cut` is a leaf, autograd allows no write into it or into a view of it. A detached tensor becomes part of the
+    graph if another one is added to it in place. To minus zero, because this changes no number, minus zero included.
+    """
+    contents, behind = cut.clone(), cut.detach()
+    behind.fill_(-0.0)
+    return behind.add_(contents)  # type: ignore[no-any-return]
+
+
 def cut_at(recorder: Recorder, tensor: Value) -> Value:
     """Return a leaf with the contents of `tensor`. The hook that asks for it pushes gradients into `tensor` itself."""
     cut: Value = tensor.detach().requires_grad_()
@@ -146,4 +178,4 @@ def cut_at(recorder: Recorder, tensor: Value) -> Value:
     return cut
 
 
-__all__ = ["GradientHook", "GradientHooks", "cut_at", "gradient_hooks_of", "is_leaf", "unhooked"]
+__all__ = ["GradientHook", "GradientHooks", "behind_cut", "cut_at", "gradient_hooks_of", "is_leaf", "unhooked"]

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from autotest.base.errors import AdapterWrong
-from autotest.base.settings import Settings
+from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, Mismatch, compare_values, surely_agree
 from autotest.comparison.rejection import ABSENT as NO_NAME
 from autotest.comparison.rejection import Rejection
@@ -20,11 +20,13 @@ from autotest.frameworks.freezing import begin_freezing, freeze
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
 from autotest.program.calls import first_use
+from autotest.program.exact_conversions import exact_conversions
 from autotest.program.semantics import give_gradients, gives_gradients, is_backward, is_step
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.record import Record, stage_of
 from autotest.recording.special_values import counted_mismatches, marked_special
+from autotest.recording.unreadable import Unreadable, unreadable
 
 
 @dataclasses.dataclass(slots=True)
@@ -56,8 +58,15 @@ def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
 
 
 def observe(record: Record) -> Observed:
-    """Pair the values of both sides of `record`, without reading them."""
-    paired = pair_up(record)
+    """Pair the values of both sides of `record`, without reading them.
+
+    A value that the candidate cannot even look at becomes a mismatch of the record, and is left out.
+    """
+    try:
+        paired = pair_up(record)
+    except Unreadable as failed:
+        record.mismatches.append(unreadable(record, failed))
+        return observe(record)
     return Observed(record, paired.pairings, paired.results, paired.gradients + _read_gradients(record))
 
 
@@ -138,13 +147,14 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
 def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
     record, pairings, check_values = trial.record, trial.pairings, settings.check_values
     of_values, of_gradients = settings.tolerance, settings.gradient_tolerance
+    exact = frozenset() if of_values.given else exact_conversions(record.calls)
     suspicious = [
         index
         for index, (pairing, one, other) in enumerate(zip(pairings, expected, actual, strict=True))
         if not surely_agree(
             one,
             other,
-            of_gradients if pairing.stage == "backward" else of_values,
+            of_gradients if pairing.stage == "backward" else EXACT if pairing.slot in exact else of_values,
             check_values=check_values and pairing.defined,
         )
     ]
@@ -155,7 +165,8 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
     found: list[Mismatch] = []
     for index in suspicious:
         pairing = pairings[index]
-        tolerance = settings.tolerance_at(pairing.stage)
+        exactly = pairing.stage == "forward" and pairing.slot in exact
+        tolerance = EXACT if exactly else settings.tolerance_at(pairing.stage)
         how = Comparison(
             pairing.stage,
             tolerance,

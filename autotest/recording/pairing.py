@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from autotest.program.semantics import is_backward, is_class, is_holder, is_modu
 from autotest.program.semantics import written as written_by
 from autotest.recording.record import Record
 from autotest.recording.undefined import spoilt_with
+from autotest.recording.unreadable import of_candidate
 
 #: Kinds of calls without a result to compare: loaded states, overwritten contents, assignments, context managers.
 _SILENT = frozenset(("load_state", "overwrite", "setattr", "enter", "exit"))
@@ -195,7 +197,7 @@ class _Pairs:
         elif (
             id(actual) in self.graded
             or not isinstance(actual, self.candidate.tensor_types)
-            or not self.candidate.holds_gradient(actual)
+            or not of_candidate(slot, lambda: self.candidate.holds_gradient(actual))
         ):
             return
         else:
@@ -205,8 +207,11 @@ class _Pairs:
 
     def _module(self, slot: int, expected: Any, actual: Any) -> None:
         reference, candidate = self.reference, self.candidate
-        self._state(slot, reference.parameters(expected), candidate.parameters(actual))
-        self._state(slot, reference.buffers(expected), candidate.buffers(actual))
+        for own, other in (
+            (reference.parameters, candidate.parameters),
+            (reference.buffers, candidate.buffers),
+        ):
+            self._state(slot, own(expected), of_candidate(slot, functools.partial(other, actual)))
 
     def _state(self, slot: int, expected: dict[str, Any], actual: dict[str, Any]) -> None:
         """Pair the parameters or the buffers of one module, by name."""
@@ -224,7 +229,8 @@ class _Pairs:
     def _gradient(self, slot: int, suffix: str, expected: Any, actual: Any) -> None:
         """Pair the reference's gradient `expected` with the gradient of the candidate's tensor `actual`."""
         candidate = self.candidate
-        gradient = candidate.gradient(actual) if isinstance(actual, candidate.tensor_types) else None
+        is_tensor = isinstance(actual, candidate.tensor_types)
+        gradient = of_candidate(slot, lambda: candidate.gradient(actual)) if is_tensor else None
         defined = slot not in self.gradients_undefined
         if expected is not None:
             self.gradients += 1

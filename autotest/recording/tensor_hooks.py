@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from autotest.base.errors import UsageError
 from autotest.comparison.rejection import Rejection
 from autotest.recording.dual import Value
-from autotest.recording.gradient_hooks import GradientHook, cut_at, gradient_hooks_of, is_leaf
+from autotest.recording.gradient_hooks import GradientHook, behind_cut, cut_at, gradient_hooks_of, is_leaf
 from autotest.recording.push import Push, PushedGradient
 from autotest.recording.recorder import Recorder
 
@@ -109,9 +110,27 @@ def hooks_on(recorder: Recorder, tensor: Value) -> TensorHooks:
     if known is None:
         gradient_hooks_of(recorder).all.append(made)
     if made.cut is not None and tensor._recorder is recorder:
-        for name in ("_slot", "_expected", "_actual"):
-            object.__setattr__(tensor, name, getattr(made.cut, name))
+        _move(tensor, made.cut)
+        gradient_hooks_of(recorder).behind[id(made.cut._expected)] = functools.partial(
+            _written, recorder, made.cut, tensor
+        )
     return made
+
+
+def _written(recorder: Recorder, cut: Value, held: Value) -> Value:
+    """Return a tensor behind `cut` that can be written into; `held`, the test body's dual object, stands for it now."""
+    leaf, behind = cut._expected, behind_cut(cut)
+    hooks = gradient_hooks_of(recorder)
+    del hooks.behind[id(leaf)]
+    hooks.continued[id(leaf)] = behind._slot
+    _move(held, behind)
+    return behind
+
+
+def _move(tensor: Value, to: Value) -> None:
+    """Let the dual object `tensor` stand for the value of `to`."""
+    for name in ("_slot", "_expected", "_actual"):
+        object.__setattr__(tensor, name, getattr(to, name))
 
 
 def _known(recorder: Recorder, tensor: Value) -> TensorHooks | None:

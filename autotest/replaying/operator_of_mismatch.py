@@ -1,4 +1,7 @@
-"""Names the operator of a mismatch. For a tensor changed in place it is the call after which the sides differ."""
+"""Names the operator of a mismatch. For a tensor changed in place it is the call after which the sides differ.
+
+Nothing but a write makes an input differ, and a call that reads it may write into it by mistake.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,30 @@ import numpy as np
 from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
-from autotest.program import Program, operator_of
-from autotest.program.semantics import in_place, in_place_by_argument
+from autotest.program import LAYOUT, Program, operator_of, refs
+from autotest.program.influence import shared_memory
+from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, pushes_gradients
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
 
 @warnings_ignored()
 def operator_of_mismatch(program: Program, mismatch: Mismatch, pair: Pair) -> str:
-    """Return the operator that names a mismatch of `program`. Replays the program if its tensor is changed in place."""
+    """Return the operator that names a mismatch of `program`. Replays the program if several calls may write there."""
     writer = _writer(program, mismatch, pair)
     return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
 
 
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
-    """Return the in-place call after which a tensor first differs; None if there is none, or it differs before."""
+    """Return the call after which a tensor first differs; None if it differs before any, or only one may write."""
     slot = mismatch.slot
-    writers = [call.slot for call in program.calls[slot + 1 :] if in_place(call) or in_place_by_argument(call)]
-    if not writers or (mismatch.stage, mismatch.symptom) != ("forward", "value"):
+    if (mismatch.stage, mismatch.symptom) != ("forward", "value"):
+        return None
+    writers = {call.slot for call in program.calls[slot + 1 :] if in_place(call) or in_place_by_argument(call)}
+    if any(call.slot == slot for call in program.inputs()):
+        readers = _readers(program, slot)
+        writers |= readers if len(readers) > 1 else set()
+    if not writers:
         return None
     times = {slot, *writers}
     expected, actual = (_held(program, side, slot, times) for side in (pair.reference, pair.candidate))
@@ -35,6 +44,22 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
         if compare_values("", expected[at], actual[at], how):
             return None if at == slot else at
     return None
+
+
+def _readers(program: Program, slot: int) -> set[int]:
+    """Return the operations that have an operand which may share memory with the tensor in `slot`.
+
+    What a backward writes is the work of an operator that it differentiates, and a view that lays out memory reads it.
+    """
+    memory = shared_memory(program.calls)
+    return {
+        call.slot
+        for call in program.calls[slot + 1 :]
+        if call.kind in OPERATIONS
+        and call.note != LAYOUT
+        and not pushes_gradients(call)
+        and any(memory[ref.slot] == memory[slot] for ref in refs(call))
+    }
 
 
 def _held(program: Program, framework: Framework, slot: int, times: set[int]) -> dict[int, TensorValue]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
+
+from autotest.program.values import NamedItems
 
 
 @pytest.mark.parametrize(
@@ -144,3 +148,21 @@ def test_what_is_not_to_be_compared_is_not(compare, tensor):
     (found,) = compare(expected, actual, check_dtype=False, sides=("torch", "oneflow"))
     assert found.symptom == "value"
     assert found.message.endswith("expected=torch actual=oneflow")
+
+
+def test_a_tuple_without_the_names_of_its_items_is_another_structure(compare, symptoms):
+    named = NamedItems((1, 2), ("values", "indices"))
+    (found,) = compare(named, (1, 2))
+    assert found.symptom == "structure"
+    assert "expected a tuple named (values, indices), actual a tuple of 2." in found.message
+    assert symptoms(named, NamedItems((1, 2), ("values", "places"))) == ["structure"]
+    assert symptoms(named, (1, 3)) == ["structure", "value"]
+    assert symptoms(named, NamedItems((1, 3), ("values", "indices"))) == ["value"]
+
+
+@pytest.mark.parametrize("names", [("values", "indices"), None])
+def test_a_tuple_with_the_same_names_or_with_unknown_ones_agrees(symptoms, names):
+    named = NamedItems((1, 2), ("values", "indices"))
+    assert symptoms(named, NamedItems((1, 2), names)) == []
+    assert symptoms((1, 2), NamedItems((1, 2), names)) == []
+    assert copy.copy(named).names == named.names

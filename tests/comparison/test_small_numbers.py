@@ -38,6 +38,17 @@ def test_a_tolerance_that_the_test_gave_is_law(tolerance: Tolerance) -> None:
     assert not differs([1e-9, -3e-9], [0.0, 0.0], tolerance)
 
 
+def test_a_plain_number_that_is_small_is_compared_as_a_tensor_of_it() -> None:
+    def plain_differs(expected: float, actual: float, tolerance: Tolerance = DEFAULT) -> bool:
+        return bool(compare_values("v0", expected, actual, Comparison("forward", tolerance)))
+
+    assert plain_differs(1e-6, 2e-6)
+    assert plain_differs(1e-6, 0.0)
+    assert plain_differs(0.0, 1e-6)
+    assert not plain_differs(1e-6, 1e-6 * (1 + 1e-4))
+    assert not plain_differs(1e-6, 0.0, Tolerance(atol=1e-5))
+
+
 def test_what_single_precision_can_hardly_hold_may_be_zero() -> None:
     assert not differs([1e-40], [0.0])
 

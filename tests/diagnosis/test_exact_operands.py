@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 import autotest as at
@@ -81,3 +82,63 @@ def test_a_literal_is_rounded_as_the_numbers_that_it_is_compared_with():
 
     original = torch.le
     assert is_cleared(body, "le", lambda x, y: original(x.double(), y))
+
+
+def where_single(original: Callable[..., Any], wrong: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `original` with the result of `wrong` for numbers of single precision."""
+    return lambda x, *more, **named: (wrong if x.dtype == torch.float32 else original)(x, *more, **named)
+
+
+def one_more_at(number: float, original: Callable[..., Any]) -> Callable[..., Any]:
+    return where_single(original, lambda x: original(x) + 1.0 * (x == number))
+
+
+@pytest.mark.parametrize("name", ["ceil", "floor", "trunc", "frac"])
+def test_a_step_beside_an_exact_number_is_no_rounding(name: str):
+    def body() -> Any:
+        return getattr(dual, name)(holding(0.5, 2.0))
+
+    assert not is_cleared(body, name, one_more_at(2.0, getattr(torch, name)))
+
+
+def test_a_number_halfway_between_whole_ones_that_is_rounded_otherwise_is_no_rounding():
+    def body() -> Any:
+        return dual.special.round(holding(0.5, 2.0))
+
+    assert not is_cleared(body, "special.round", one_more_at(0.5, torch.special.round))
+
+
+def test_a_number_is_multiplied_and_rounded_before_it_is_rounded_to_decimals():
+    def body() -> Any:
+        return dual.round(holding(0.125, 2.0), decimals=2)
+
+    original = torch.round
+    half_up = where_single(original, lambda x, decimals: torch.floor(x * 100 + 0.5) / 100)
+    assert is_cleared(body, "round", half_up)
+
+
+def test_a_step_in_place_beside_an_exact_number_is_no_rounding():
+    def body() -> Any:
+        return dual.ceil_(holding(0.5, 2.0))
+
+    original = torch.ceil_
+    assert not is_cleared(body, "ceil_", where_single(original, lambda x: original(x).add_(x > 1)))
+
+
+def test_another_number_than_the_most_frequent_one_is_no_rounding():
+    def body() -> Any:
+        return dual.mode(holding(1.0, 2.0, 2.0, 3.0))[0]
+
+    original = torch.mode
+    largest = where_single(original, lambda x: type(original(x))((x.max(), original(x)[1])))
+    assert not is_cleared(body, "mode", largest)
+
+
+def test_a_step_beside_a_rounded_number_is_turned_over_by_rounding():
+    def body() -> Any:
+        return dual.ceil(dual.sum(holding(0.1, 0.2, 0.7)))
+
+    def in_another_order(x: Any) -> Any:
+        return torch.cumsum(x.flip(0), 0)[-1] + (x.dtype == torch.float32) * 2.0**-23
+
+    assert is_cleared(body, "sum", in_another_order)

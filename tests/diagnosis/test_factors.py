@@ -12,7 +12,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.referee import examine
 from autotest.replaying.agreement import agree
-from tests.support.faulty import FaultyTorch
+from tests.support.faulty import FaultyTorch, returning
 from tests.support.running import pair_with, trial
 
 MATRIX = np.random.Generator(np.random.SFC64(0)).uniform(-2, 2, (2, 4, 3))
@@ -41,7 +41,7 @@ def test_torchs_own_have_the_property(path, matrix, kwargs):
 
 
 def verdict(path, wrong):
-    pair = pair_with(FaultyTorch({path: lambda function: lambda x: wrong(*function(x))}))
+    pair = pair_with(FaultyTorch({path: returning(lambda factors: type(factors)(wrong(*factors)))}))
 
     def body():
         function = getattr(dual.linalg, path.removeprefix("linalg."))

@@ -12,7 +12,9 @@ import autotest as at
 from autotest import Divergence
 from autotest import torch as dual
 from autotest.results.finding import Finding
+from autotest.results.ledger import Ledger, LedgerEntry
 from tests.support import planted_inplace
+from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import trials
 
 
@@ -85,8 +87,6 @@ def test_a_call_in_place_is_named_itself_in_heading_and_key(
 
 
 def test_a_value_that_was_wrong_before_it_was_written_into_is_its_own_calls(tmp_path: Path) -> None:
-    from tests.support.faulty import FaultyTorch, plus
-
     def body() -> Any:
         y = dual.exp(drawn(requires_grad=False))
         y += 1
@@ -96,3 +96,52 @@ def test_a_value_that_was_wrong_before_it_was_written_into_is_its_own_calls(tmp_
         trials(body, tmp_path, FaultyTorch({"exp": plus(1.0)}), n=1)
     assert raised.value.finding is not None
     assert raised.value.finding.identity.operator == "exp"
+
+
+def test_a_cotangent_that_a_backward_wrote_into_has_the_name_of_the_operator_that_it_differentiates(
+    tmp_path: Path,
+) -> None:
+    import torch
+
+    class EmptiesItsCotangent(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            return cotangent.clone() + 0 * cotangent.zero_()
+
+    def body() -> Any:
+        cotangent = drawn(layout="strided", requires_grad=False)
+        dual.sin(drawn()).backward(cotangent)
+
+    faulty = FaultyTorch({"sin": lambda sin: lambda x: EmptiesItsCotangent.apply(x)})  # noqa: PLW0108 - no signature
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, faulty, n=1)
+    assert raised.value.finding is not None
+    assert raised.value.finding.identity.operator == "sin"
+
+
+def test_an_input_that_a_later_call_wrote_into_by_mistake_is_not_hidden_by_what_is_known_of_the_first_reader(
+    tmp_path: Path,
+) -> None:
+    def writes_into_its_operand(sin: Any) -> Any:
+        def called(x: Any) -> Any:
+            result = sin(x)
+            x.add_(1)
+            return result
+
+        return called
+
+    def body() -> Any:
+        x = drawn(requires_grad=False)
+        return dual.exp(x), dual.sin(x)
+
+    known = Ledger((LedgerEntry("known", "*", "value", "planted", "exp"),))
+    faulty = FaultyTorch({"exp": plus(1.0), "sin": writes_into_its_operand})
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, faulty, n=1, ledger=known)
+    assert raised.value.finding is not None
+    assert raised.value.finding.identity.operator == "sin"
+    assert trials(body, tmp_path, FaultyTorch({"exp": plus(1.0)}), n=1, ledger=known).expected

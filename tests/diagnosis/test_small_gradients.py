@@ -88,3 +88,23 @@ def test_what_is_left_where_great_numbers_cancel_is_nobodys_fault(dtype: str) ->
     assert outcome.mismatches
     agreement = agree(outcome.program, pair, SETTINGS)
     assert examine(agreement, pair, SETTINGS).verdict.blame != "candidate"
+
+
+def test_a_small_plain_number_that_is_what_is_left_of_a_sum_in_another_order_is_rounding() -> None:
+    import torch
+
+    def body() -> Any:
+        x = at.random_tensor(1, 256, low=-1e-3, high=1e-3, requires_grad=False)
+        return dual.sum(dual.cat([x, -x])).item()
+
+    def one_by_one(original: Any) -> Any:
+        return lambda x: torch.cumsum(x, 0)[-1]
+
+    pair = Pair(TorchFramework(), FaultyTorch({"sum": one_by_one}))
+    settings = Settings(auto_backward=False)
+    outcome = run_trial(body, 3, settings, pair)
+    assert "float" in {type(value).__name__ for value in outcome.recorder.expected}
+    assert outcome.mismatches
+    verdict = cleared(agree(outcome.program, pair, settings), pair, settings)
+    assert verdict is not None
+    assert verdict.wrong == "nobody"

@@ -167,7 +167,9 @@ def test_what_is_known_of_one_result_of_a_call_is_not_said_of_another(known: str
         return tuple(result) if unpacked else result
 
     def off(*which: str) -> FaultyTorch:
-        return FaultyTorch({"sort": returning(lambda pair: tuple(pair[at] + (f"[{at}]" in which) for at in (0, 1)))})
+        return FaultyTorch(
+            {"sort": returning(lambda pair: type(pair)([pair[at] + (f"[{at}]" in which) for at in (0, 1)]))}
+        )
 
     one = _entries(known, symptom="value", operator="sort")
     judgement, places = beyond(body, off(known, other), one)

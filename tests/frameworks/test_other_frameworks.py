@@ -128,6 +128,14 @@ def test_a_reduction_has_the_dtype_and_the_numbers_that_torch_gives_it(name, dty
     assert (actual.dtype, actual) == (expected.dtype, expected)
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "var"])
+@pytest.mark.parametrize("dim", [(), [], [0, 1], [1]])
+def test_a_reduction_along_no_dimensions_is_one_along_all_of_them(name, dim):
+    given = np.array([[1.0, 2.0], [4.0, 7.0]])
+    actual = numpy_translations(NumPyNames())[name](given, dim)
+    assert actual.tolist() == getattr(real, name)(real.from_numpy(given), dim).tolist()
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["mlx", "jax"])
 def test_what_is_spelt_for_it_keeps_to_torch_at_the_corners(name):

@@ -208,7 +208,7 @@ def list_for_tuple() -> FaultyTorch:
 
 
 def swapped_outputs() -> FaultyTorch:
-    return _planted("swapped_outputs", {"max": returning(lambda pair: (pair[1], pair[0]))})
+    return _planted("swapped_outputs", {"max": returning(lambda pair: type(pair)((pair[1], pair[0])))})
 
 
 def index_off_by_one() -> FaultyTorch:

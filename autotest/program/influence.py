@@ -1,0 +1,87 @@
+"""Finds the values that may contribute to a value: through operands, shared memory, and an optimizer's steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from autotest.program.calls import Call, Program, Ref, refs
+from autotest.program.rewriting import needed
+from autotest.program.semantics import (
+    base_name,
+    clips_gradients,
+    in_place,
+    in_place_by_argument,
+    is_class,
+    is_setting,
+    is_step,
+    may_share_memory,
+    pushes_gradients,
+    reads_gradient,
+    reparametrizes,
+    written,
+)
+
+#: Methods of a module that return its tensors or other modules.
+_MEMBERS = frozenset("parameters named_parameters buffers named_buffers state_dict modules children".split())
+
+
+def contributing(program: Program, slots: Iterable[int]) -> frozenset[int]:
+    """Return the slots of all values that may contribute to those in `slots`, or share memory with one that does.
+
+    What a module writes into its own buffers is not known to the program: its calls do not contribute because of it.
+    """
+    memory = shared_memory(program.calls)
+    pushes = [call.slot for call in program.calls if pushes_gradients(call)]
+    found = set(slots)
+    while True:
+        found = needed(program, found)
+        touched = {memory[one] for one in found}
+        grown = {
+            call.slot for call in program.calls if any(memory[ref.slot] in touched for ref in _changed(call))
+        } | found
+        if any(_uses_gradients(program.calls[one]) for one in grown):
+            grown.update(pushes)
+        if grown == found:
+            return frozenset(call.slot for call in program.calls if memory[call.slot] in touched)
+        found = grown
+
+
+def shared_memory(calls: Sequence[Call]) -> list[int]:
+    """Return, by slot, the first slot of those that may share memory with it."""
+    earlier = list(range(len(calls)))
+
+    def first(slot: int) -> int:
+        while earlier[slot] != slot:
+            slot = earlier[slot]
+        return slot
+
+    for call in calls:
+        for ref in _shared(call):
+            one, other = sorted((first(call.slot), first(ref.slot)))
+            earlier[other] = one
+    return [first(slot) for slot in range(len(earlier))]
+
+
+def _shared(call: Call) -> Iterator[Ref]:
+    """Yield the operands whose memory the result of `call` may share; an object shares that of its members."""
+    if is_class(call) or call.kind == "setattr":
+        yield from refs(call)
+    elif may_share_memory(call) or in_place(call) or in_place_by_argument(call) or _is_member(call):
+        yield from (item for item in call.args[:1] if type(item) is Ref)
+
+
+def _is_member(call: Call) -> bool:
+    return call.kind == "getattr" or (call.kind == "method" and base_name(call) in _MEMBERS)
+
+
+def _changed(call: Call) -> Iterator[Ref]:
+    yield from written(call)
+    if is_step(call) or is_setting(call) or reparametrizes(call):
+        yield from (item for item in call.args[:1] if type(item) is Ref)
+
+
+def _uses_gradients(call: Call) -> bool:
+    return is_step(call) or clips_gradients(call) or reads_gradient(call)
+
+
+__all__ = ["contributing", "shared_memory"]

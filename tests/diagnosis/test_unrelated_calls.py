@@ -1,0 +1,58 @@
+"""A call that differs harmlessly, and that the first mismatch does not depend on, does not name the finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import autotest as at
+from autotest import torch as dual
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.results.finding import Finding
+from autotest.trials.context import RunContext
+from autotest.trials.trial import Test as ATest
+from autotest.trials.trial import run_trial
+from tests.support.faulty import FaultyTorch, plus
+
+
+def of_ties_last(original: Any) -> Any:
+    """Return an ``argsort`` that takes the last of equal elements first."""
+    return lambda x: x.shape[0] - 1 - original(x.flip(0), stable=True)
+
+
+def order_of_ties() -> Any:
+    return dual.argsort(at.random_tensor(shape=(9,), low=0, high=2, dtype=int))
+
+
+def found(body: Any, faults: Mapping[str, Any]) -> Finding:
+    faulty = FaultyTorch({"argsort": of_ties_last, **faults})
+    context = RunContext(Pair(TorchFramework(), faulty), Options(shrink=0.0, verify=False))
+    outcome = run_trial(body, 0, Settings(), context.pair)
+    assert outcome.mismatches[0].name == "v1"
+    failed = FailedTrial(ATest("t", body, Settings()), outcome, context.pair)
+    assert failed.cleared() is None
+    return failed.diagnosed(context, 0)
+
+
+def test_a_wrong_value_beside_ties_is_told_of_as_what_it_is() -> None:
+    def body() -> Any:
+        return order_of_ties(), dual.exp(at.random_tensor(shape=(3,), low=0, high=1))
+
+    finding = found(body, {"exp": plus(0.5)})
+    assert (finding.operator, finding.first.name, finding.blame) == ("exp", "v3", "candidate")
+
+
+def test_gradients_that_are_clipped_otherwise_beside_ties_are_told_of_as_that() -> None:
+    def body() -> Any:
+        order, m = order_of_ties(), dual.nn.Linear(3, 2)
+        (m(at.random_tensor(2, 4, 3, low=1, high=2)) ** 2).sum().backward()
+        dual.nn.utils.clip_grad_norm_(m.parameters(), 0.5)
+        return order
+
+    doubled = {"nn.utils.clip_grad_norm_": lambda clip: lambda parameters, norm: clip(parameters, 2 * norm)}
+    finding = found(body, doubled)
+    assert finding.operator == "nn.utils.clip_grad_norm_"

@@ -13,6 +13,7 @@ from autotest.sweeping import worker_position
 from autotest.sweeping.engine import NOT_BEGUN, ReportCell, SweepEngine, _Worker, preloaded
 from autotest.sweeping.session import SweepPlan, SweepSession
 from autotest.sweeping.units import Unit, units
+from tests.support.shared_server import SharedServer
 from tests.sweep.planted import entries
 
 FUNCTIONS = ("nn.functional.relu", "nn.functional.silu", "nn.functional.elu")
@@ -23,18 +24,9 @@ def _torch_beside_itself(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: 
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
 
 
-class SharedServer(Server):
-    """A server that engines do not close, because it reads torch's databases when it starts."""
-
-    def close(self) -> None:
-        pass
-
-    def ended(self) -> None:
-        super().close()
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
+    """Return the server that forks the workers of all engines."""
     shared = SharedServer(preloaded(own=True), frameworks=("torch", "torch"))
     yield shared
     shared.ended()

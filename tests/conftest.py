@@ -52,6 +52,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log)
 
 
+def _marks_slow(file: Path) -> bool:
+    return "mark.slow" in file.read_text(encoding="utf-8")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """If only slow tests run, do not import the many files without one, which takes seconds in each worker."""
+    only_slow = config.getoption("markexpr") == "slow" and collection_path.match("test_*.py")
+    return True if only_slow and not _marks_slow(collection_path) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Raise if a slow test would never run, because its file does not show that it has one."""
+    for file in {item.path for item in items if item.get_closest_marker("slow") is not None}:
+        if not _marks_slow(file):
+            raise pytest.UsageError(f"{file}: a file of slow tests must contain the text `mark.slow`")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Turn the garbage collector off during the imports, and ignore imported objects later: a million objects stay."""

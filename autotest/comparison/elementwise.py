@@ -222,8 +222,10 @@ def ulps_apart(expected: Values, actual: Values, dtype: str) -> Values | None:
     kind = _FLOATS.get(dtype)
     if kind is None:
         return None
-    one, other = _position(expected, kind), _position(actual, kind)
-    apart = np.maximum(one, other) - np.minimum(one, other)
+    one, other = _rank(expected, kind), _rank(actual, kind)
+    # Subtracted with 64 bits, as two ranks of float64 may be further apart than a signed integer can tell.
+    high, low = np.maximum(one, other).astype(np.int64), np.minimum(one, other).astype(np.int64)
+    apart = high.view(np.uint64) - low.view(np.uint64)
     # bfloat16 is the upper half of float32.
     return np.asarray(apart >> np.uint64(16) if dtype == "bfloat16" else apart)
 
@@ -231,15 +233,12 @@ def ulps_apart(expected: Values, actual: Values, dtype: str) -> Values | None:
 _FLOATS = {"float16": "f2", "bfloat16": "f4", "float32": "f4", "float64": "f8"}
 
 
-def _position(values: Values, kind: str) -> Values:
-    """Return the rank of each float among all floats of `kind`, as uint64; zero and minus zero have the same rank."""
+def _rank(values: Values, kind: str) -> Values:
+    """Return the rank of each float among all floats of `kind`, as integers of its size; both zeros have rank 0."""
     with np.errstate(all="ignore"):
-        bits = values.astype(kind)
-    whole = bits.view(kind.replace("f", "u")).astype(np.uint64)
-    sign = np.uint64(1 << (8 * bits.dtype.itemsize - 1))
-    middle = np.uint64(1 << 63)
-    magnitude = whole & (sign - np.uint64(1))
-    return np.asarray(np.where(whole & sign, middle - magnitude, middle + magnitude))
+        bits = values.astype(kind).view(kind.replace("f", "i"))
+    # Floats are a sign and a magnitude: the sign bit alone, which is the smallest integer, is minus zero.
+    return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits)
 
 
 def _ulps(expected: Values, actual: Values, dtype: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import keyword
 from collections import Counter
@@ -278,14 +279,19 @@ class Printer:
         self.imports.add("operator")
         return self._call(f"operator.{name}", args, call.kwargs)
 
+    @functools.cached_property
+    def _holders(self) -> Mapping[int, members.Holder]:
+        return members.holders(self._program)
+
     def _written(self, call: Call) -> list[str]:
         """Return statements that overwrite contents in place, without recording gradients, as the adapters do."""
         owner: Any = call.args[0]
         state: Any = call.args[1]
         place = self._owner(owner)
         if call.kind == "load_state":
-            known = members.holders(self._program)
-            pairs = [(members.inside(place, f".{name}", owner.slot, known), item) for name, item in state.items()]
+            pairs = [
+                (members.inside(place, f".{name}", owner.slot, self._holders), item) for name, item in state.items()
+            ]
         else:
             pairs = [(place, state)]
         writes = [f"    {place}.copy_({self._fresh(item)})" for place, item in pairs]

@@ -40,13 +40,13 @@ def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = Non
         )
     reference, candidate = sides
     first = finding.first
-    names, roles = naming.names(program), naming.roles(program)
+    names, roles, observable = naming.names(program), naming.roles(program), naming.ObservedNames(program)
     observed: list[str] = []
     for mismatch in finding.mismatches:
         own = names.get(mismatch.slot)
         if mismatch.symptom == "structure" and own is not None and roles[mismatch.slot] is Role.MODULE:
             observed.append(own)  # a member that one side lacks cannot be read by name
-        elif naming.is_observable(mismatch.name, program):
+        elif mismatch.name in observable:
             observed.append(mismatch.name)
         elif own is not None and roles[mismatch.slot] is not Role.CONTEXT:
             observed.append(own)  # the whole module or result, if its parts could not be paired

@@ -148,7 +148,8 @@ def graph_script(
     if any(0 in array.data.shape for array in program.arrays):
         raise NotReplayable("graphs may abort when they are given a tensor without elements")
     ordered = sorted(compared, key=lambda one: is_gradient(one.name))
-    expressions = [naming.expression(one.name, program) for one in ordered]
+    observable = naming.ObservedNames(program)
+    expressions = [observable.expression(one.name) for one in ordered]
     results = [text for text in expressions if not is_gradient(text)]
     gradients = [text for text in expressions if is_gradient(text)]
     given = [own[slot] for slot in division.tensors]

@@ -117,22 +117,42 @@ def observables(program: Program) -> list[tuple[str, str]]:
     return found
 
 
-def expression(name: str, program: Program) -> str:
-    """Return the Python expression for an observed `name` of `program` such as ``m2.0.weight.grad`` or ``v3[1]``.
+class ObservedNames:
+    """The expressions for observed names of one program, which may have hundreds: it is read only once for them."""
 
-    Raises:
-        ValueError: the name does not begin with a name of the program, or is no expression.
-    """
-    slots = {own: slot for slot, own in names(program).items()}
-    head = re.match(r"[a-z]+\d+", name)
-    if head is None or head.group() not in slots:
-        raise ValueError(f"observed name {name!r}: expected it to begin with one of {', '.join(slots) or '-'}")
-    text = members.inside(head.group(), name[head.end() :], slots[head.group()], members.holders(program))
-    try:
-        ast.parse(text, mode="eval")
-    except SyntaxError:
-        raise ValueError(f"observed name {name!r}: it cannot be read as an expression; got {text!r}") from None
-    return text
+    def __init__(self, program: Program) -> None:
+        self._slots = {own: slot for slot, own in names(program).items()}
+        self._holders = members.holders(program)
+
+    def expression(self, name: str) -> str:
+        """Return the Python expression for `name` such as ``m2.0.weight.grad`` or ``v3[1]``.
+
+        Raises:
+            ValueError: the name does not begin with a name of the program, or is no expression.
+        """
+        head = re.match(r"[a-z]+\d+", name)
+        if head is None or head.group() not in self._slots:
+            expected = ", ".join(self._slots) or "-"
+            raise ValueError(f"observed name {name!r}: expected it to begin with one of {expected}")
+        text = members.inside(head.group(), name[head.end() :], self._slots[head.group()], self._holders)
+        try:
+            ast.parse(text, mode="eval")
+        except SyntaxError:
+            raise ValueError(f"observed name {name!r}: it cannot be read as an expression; got {text!r}") from None
+        return text
+
+    def __contains__(self, name: str) -> bool:
+        """Whether `expression` accepts `name`."""
+        try:
+            self.expression(name)
+        except ValueError:
+            return False
+        return True
+
+
+def expression(name: str, program: Program) -> str:
+    """Return the Python expression for an observed `name` of `program`; see `ObservedNames.expression` for errors."""
+    return ObservedNames(program).expression(name)
 
 
 def path(owner: str, name: str) -> str:
@@ -142,11 +162,7 @@ def path(owner: str, name: str) -> str:
 
 def is_observable(name: str, program: Program) -> bool:
     """Whether `expression` accepts `name`."""
-    try:
-        expression(name, program)
-    except ValueError:
-        return False
-    return True
+    return name in ObservedNames(program)
 
 
 def root(text: str) -> str:

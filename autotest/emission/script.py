@@ -132,7 +132,8 @@ def _observed(program: Program, wanted: Sequence[str] | None) -> list[tuple[str,
     if wanted is None:
         chosen = naming.observables(program)
     else:
-        chosen = [(name, naming.expression(name, program)) for name in dict.fromkeys(wanted)]
+        observable = naming.ObservedNames(program)
+        chosen = [(name, observable.expression(name)) for name in dict.fromkeys(wanted)]
     found: list[tuple[str, str]] = []
     for name, expression in chosen:
         if expression in undefined:

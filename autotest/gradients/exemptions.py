@@ -157,7 +157,10 @@ class JacobianBlock:
         Both are empty unless the function moves in steps near `k`, as in a lower precision.
         """
         rule, distance = self.rule, NEIGHBOUR * self.rule.eps
-        height, typical = self._steps(k)
+        points = self._near(k)
+        if not points.size:
+            return np.zeros(analytic.shape, dtype=bool), np.zeros(analytic.shape, dtype=bool)
+        height, typical = self._steps(k, points)
         if not height.any():
             return height > 0, height > 0
         far, near = (self._quotient(k, step) for step in (distance, distance / 2))
@@ -172,18 +175,24 @@ class JacobianBlock:
         above, below = self.function.around(self.input, k, step)
         return slope(above[self.output], below[self.output], 2 * step)
 
-    def _steps(self, k: int) -> tuple[Real, Real]:
+    def _near(self, k: int) -> Real:
+        """Return the numbers near input element `k` at which the function is searched for steps.
+
+        There are none if it cannot be moved: it is infinite or NaN, or so large that all of them round to it.
+        """
+        number = reals(self.function.arrays[self.input].data)[k]
+        points: Real = number + np.arange(-POINTS, POINTS + 1) * self.rule.eps / DENSITY
+        return points if np.isfinite(number) and (points != number).any() else points[:0]
+
+    def _steps(self, k: int, points: Real) -> tuple[Real, Real]:
         """Return the greatest step of each output element near input element `k`, and its typical magnitude there.
 
-        The step is zero if the output changes smoothly.
+        The step is zero if the output changes smoothly. `points` are the numbers in place of the element.
         """
-        shifts = np.arange(-POINTS, POINTS + 1) * self.rule.eps / DENSITY
         centre = reals(self.function.arrays[self.input].data)
-        values = []
-        for shift in shifts:
-            moved = centre.copy()
-            moved[k] += shift
-            values.append(self.function.at(self.input, moved)[self.output])
+        here = np.arange(centre.size) == k
+        moved = (np.where(here, point, centre) for point in points)
+        values = [found[self.output] for found in self.function.at_each(self.input, moved)]
         seen = np.array(values)
         with np.errstate(all="ignore"):
             # Fourth differences of a smooth function are only rounding, a few units in the last place.

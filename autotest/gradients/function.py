@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,11 +79,18 @@ class FunctionOfInputs:
 
     def at(self, which: int, data: Real) -> list[Real]:
         """Return `values` with the real numbers `data` in the varied input number `which`; restore the input."""
-        self.put(which, data)
+        return self.at_each(which, [data])[0]
+
+    def at_each(self, which: int, points: Iterable[Real]) -> list[list[Real]]:
+        """Return `at` for each of `points`."""
+        found = []
         try:
-            return self.values()
-        finally:
+            for data in points:
+                self.put(which, data)
+                found.append(self.values())
+        finally:  # once for all, because writing large inputs takes much of the time of a check
             self.put(which, reals(self.arrays[which].data))
+        return found
 
     def around(self, which: int, k: int, step: float, shift: float = 0.0) -> tuple[list[Real], list[Real]]:
         """Return `values` with element `k` of an input increased, and decreased, by `step`, after adding `shift`."""
@@ -108,7 +115,7 @@ class FunctionOfInputs:
     def derivative(self, which: int, direction: Real, eps: float) -> list[Real]:
         """Return the central difference along `direction` for each output."""
         centre = reals(self.arrays[which].data)
-        above, below = self.at(which, centre + eps * direction), self.at(which, centre - eps * direction)
+        above, below = self.at_each(which, (centre + eps * direction, centre - eps * direction))
         with np.errstate(all="ignore"):
             return [slope(one, other, 2 * eps) for one, other in zip(above, below, strict=True)]
 

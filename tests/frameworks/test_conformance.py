@@ -212,16 +212,22 @@ def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert "Did you mean 'oneflow'" in capsys.readouterr().err
 
 
+#: Each fault is met by one check: every one that dies or hangs costs a process that imports torch, and the deadline.
 DYING = """
-import os, time
+import os, pathlib, time
 from autotest.frameworks.torch import TorchFramework
 
 class Dying(TorchFramework):
     def overwrite(self, tensor, array):
-        os.abort()
+        if array.data.tolist() == [5.0, 6.0]:
+            os.abort()
+        super().overwrite(tensor, array)
 
     def parameters(self, module):
-        time.sleep(60)
+        if not pathlib.Path("hung").exists():
+            pathlib.Path("hung").touch()
+            time.sleep(60)
+        return super().parameters(module)
 
 class NotEvenImported(TorchFramework):
     @property
@@ -236,9 +242,10 @@ def test_a_check_that_kills_its_process_or_never_ends_is_wrong_and_costs_no_othe
     _, checked = conformance_in_processes("dying:Dying", deadline=3)
     found = {item.name: item.why for item in checked if item.outcome == "WRONG"}
     assert [item.name for item in checked] == check_names()
-    assert found["overwrite() changes contents outside of autograd"] == "its process died (SIGABRT)"
-    assert found["state of modules"] == "no answer in 3 s"
-    assert {"round trip of float32", "gradients of leaves"}.isdisjoint(found)
+    assert found == {
+        "overwrite() changes contents outside of autograd": "its process died (SIGABRT)",
+        "state of modules": "no answer in 3 s",
+    }
 
 
 def test_a_framework_that_dies_when_it_is_imported_is_told_in_one_sentence(tmp_path, monkeypatch, capsys):

@@ -286,8 +286,8 @@ def test_code_of_the_test_that_does_not_end_in_time_is_no_hang_of_a_framework(tr
 @pytest.mark.slow
 @pytest.mark.usefixtures("importable_elsewhere")
 def test_a_call_that_hangs_after_slow_code_of_the_test_is_a_hang(traced_slow):
-    traced = traced_slow("test_before_a_call_that_hangs", 60.0)
-    assert traced.death == timeout_death(60.0)
+    traced = traced_slow("test_before_a_call_that_hangs", 20.0)
+    assert traced.death == timeout_death(20.0)
     assert traced.program.calls[-1].target == "atan"
 
 

@@ -186,10 +186,15 @@ def _shapes(tensors: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(one.shape) for one in tensors)
 
 
+@functools.cache
+def _weights(size: int) -> np.ndarray[Any, Any]:
+    return np.asarray(np.cos(np.arange(size)) + 1.5)
+
+
 def _mark(layer: Any, x: Any) -> Mark:
     whole = _marking(layer, x)
     arrays = [one.detach().numpy().astype("float64").reshape(-1) for one in whole]
-    weighed = [one * (np.cos(np.arange(one.size)) + 1.5) for one in arrays]
+    weighed = [one * _weights(one.size) for one in arrays]
     total = sum(float(one.sum()) for one in weighed) + len(type(layer).__mro__[1].__name__)
     return Mark(_shapes(whole), total, 1e-5 * max(1.0, sum(float(np.abs(one).sum()) for one in weighed)))
 

@@ -11,10 +11,20 @@ import pytest
 
 from autotest.cli import main
 from tests.support.running import Ended
+from tests.support.shared_server import SharedServers
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[SharedServers]:
+    """Return the servers that fork the workers of all commands of a module."""
+    started = SharedServers()
+    yield started
+    started.ended()
 
 
 @pytest.fixture
 def sweep(
+    servers: SharedServers,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -23,6 +33,7 @@ def sweep(
 ) -> Callable[..., Ended]:
     """Return ``sweep("-k", "relu", candidate=...)``, which runs the command in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("autotest.sweeping.engine.Server", servers)
 
     def run(*arguments: object, candidate: str = "torch") -> Ended:
         monkeypatch.setenv("AUTOTEST_CANDIDATE", candidate)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from autotest.processes.client import Server
 from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping import worker_position
-from autotest.sweeping.engine import NOT_BEGUN, ReportCell, SweepEngine, _Worker
+from autotest.sweeping.engine import NOT_BEGUN, ReportCell, SweepEngine, _Worker, preloaded
 from autotest.sweeping.session import SweepPlan, SweepSession
 from autotest.sweeping.units import Unit, units
+from tests.support.shared_server import SharedServer
 from tests.sweep.planted import entries
 
 FUNCTIONS = ("nn.functional.relu", "nn.functional.silu", "nn.functional.elu")
@@ -20,6 +22,14 @@ FUNCTIONS = ("nn.functional.relu", "nn.functional.silu", "nn.functional.elu")
 @pytest.fixture(autouse=True)
 def _torch_beside_itself(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Return the server that forks the workers of all engines."""
+    shared = SharedServer(preloaded(own=True), frameworks=("torch", "torch"))
+    yield shared
+    shared.ended()
 
 
 def samples_of(*operators: str) -> list[Unit]:
@@ -84,16 +94,18 @@ class GivenUpTooLate(SweepEngine):
 
 
 @pytest.mark.parametrize("engine", [EndingIdle, GivenUpTooLate])
-def test_each_unit_is_judged_completely_though_the_worker_before_it_ended(engine: Callable[[int], SweepEngine]) -> None:
+def test_each_unit_is_judged_completely_though_the_worker_before_it_ended(
+    engine: Callable[..., SweepEngine], server: Server
+) -> None:
     given = samples_of(*FUNCTIONS)
-    cells, done = judged(engine(1), given)
+    cells, done = judged(engine(1, server=server), given)
     assert done == {unit.key for unit in given}
     for cell in cells.values():
         assert cell.accepted == cell.samples > 0
         assert not cell.left_out
 
 
-def test_a_worker_that_was_killed_gets_no_further_unit() -> None:
+def test_a_worker_that_was_killed_gets_no_further_unit(server: Server) -> None:
     given = samples_of(*FUNCTIONS[:2])
     began: list[int] = []
 
@@ -103,28 +115,28 @@ def test_a_worker_that_was_killed_gets_no_further_unit() -> None:
             super()._begin(unit)
             began.append(unit.number)
 
-    judged(Listening(1), given)
+    judged(Listening(1, server=server), given)
     assert began == [unit.number for unit in given]
 
 
-def test_a_unit_whose_worker_ended_at_its_start_is_given_to_one_more() -> None:
+def test_a_unit_whose_worker_ended_at_its_start_is_given_to_one_more(server: Server) -> None:
     given = samples_of("nn.functional.relu")
 
     class Second(EndingAtStart):
         begin = (2, 3)
 
-    cells, done = judged(Second(1), given)
+    cells, done = judged(Second(1, server=server), given)
     assert done == {given[0].key}
     assert not cells[given[0].key].left_out
 
 
-def test_a_sweep_that_lost_a_unit_is_not_complete_and_says_why() -> None:
+def test_a_sweep_that_lost_a_unit_is_not_complete_and_says_why(server: Server) -> None:
     plan = SweepPlan("nn.functional.relu/function/float32")
 
     class Lost(EndingAtStart):
         begin = (3, 4)
 
-    with Lost(1) as engine:
+    with Lost(1, server=server) as engine:
         session = SweepSession(plan, engine.listed())
         session.run(engine)
         lost, again = session.units[0], session.again(engine, {session.units[0].key})
@@ -136,7 +148,7 @@ def test_a_sweep_that_lost_a_unit_is_not_complete_and_says_why() -> None:
     assert again.keys() == {lost.key}
 
 
-def test_a_cell_that_lost_a_unit_when_it_was_judged_again_says_nothing() -> None:
-    with EndingAtStart(1) as engine:
+def test_a_cell_that_lost_a_unit_when_it_was_judged_again_says_nothing(server: Server) -> None:
+    with EndingAtStart(1, server=server) as engine:
         session = SweepSession(SweepPlan("nn.functional.relu/function/float32"), engine.listed())
         assert session.again(engine, {session.units[0].key}) == {}

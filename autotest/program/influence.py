@@ -12,6 +12,7 @@ from autotest.program.semantics import (
     in_place,
     in_place_by_argument,
     is_class,
+    is_module_call,
     is_setting,
     is_step,
     may_share_memory,
@@ -28,7 +29,7 @@ _MEMBERS = frozenset("parameters named_parameters buffers named_buffers state_di
 def contributing(program: Program, slots: Iterable[int]) -> frozenset[int]:
     """Return the slots of all values that may contribute to those in `slots`, or share memory with one that does.
 
-    What a module writes into its own buffers is not known to the program: its calls do not contribute because of it.
+    A call of a module may write into the module's buffers, as batch normalisation does.
     """
     memory = shared_memory(program.calls)
     pushes = [call.slot for call in program.calls if pushes_gradients(call)]
@@ -76,7 +77,7 @@ def _is_member(call: Call) -> bool:
 
 def _changed(call: Call) -> Iterator[Ref]:
     yield from written(call)
-    if is_step(call) or is_setting(call) or reparametrizes(call):
+    if is_step(call) or is_setting(call) or reparametrizes(call) or is_module_call(call):
         yield from (item for item in call.args[:1] if type(item) is Ref)
 
 

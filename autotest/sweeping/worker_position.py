@@ -89,9 +89,11 @@ def create(path: Path) -> None:
 
 def read(path: Path) -> WorkerPosition:
     """Return the last position of the worker with the file `path`."""
-    return _position(path.read_bytes())
+    with path.open("rb") as file, mmap.mmap(file.fileno(), _STATE.size, access=mmap.ACCESS_READ) as memory:
+        return _position(memory)
 
 
-def _position(written: bytes | mmap.mmap) -> WorkerPosition:
-    unit, sample, running, began, generating = _STATE.unpack_from(written)
-    return WorkerPosition(unit, sample, Running(running), began, bool(generating))
+def _position(written: mmap.mmap) -> WorkerPosition:
+    # Each number by a single load, because the worker may be writing it: `struct` and `read` copy single bytes.
+    with memoryview(written) as whole, whole.cast("q") as numbers, whole.cast("d") as times:
+        return WorkerPosition(numbers[0], numbers[1], Running(numbers[2]), times[3], bool(numbers[4]))

@@ -9,7 +9,11 @@ from autotest import random_tensor, torch
 from tests.support import running
 from tests.support.faulty import FaultyTorch, returning
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+#: Warnings of torch 2.0 about CSR, and of torch 2.13 about the functions that create quantized tensors.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta"),
+    pytest.mark.filterwarnings("ignore:.*quantized tensor creation functions"),
+]
 
 
 def drawn():

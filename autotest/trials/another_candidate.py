@@ -31,4 +31,6 @@ def outcome_on(outcome: Outcome, pair: Pair) -> Outcome | None:
         setattr(record, name, getattr(live, name))
     record.refused = live.refused
     record.actual = replayed.values
-    return uncompared_outcome(outcome.seed, record, outcome.choices, outcome.features)
+    other = uncompared_outcome(outcome.seed, record, outcome.choices, outcome.features)
+    other.leaves_out_gradients = outcome.leaves_out_gradients
+    return other

@@ -76,6 +76,8 @@ class Outcome:
     numeric_pairs: int = 0
     #: Inputs of that check with fewer than a hundred elements, because no larger ones are accepted.
     too_small_inputs: list[str] = dataclasses.field(default_factory=list)
+    #: Whether the plan chose that some tensors require no grad. The gate does not judge such a trial.
+    leaves_out_gradients: bool = False
     #: Complaint of the gradient gate about this trial, or "" if it may pass.
     complaint: str = ""
     #: The values to compare, or None once they are compared.
@@ -200,6 +202,7 @@ def _run_with_gradients(run: _TrialRun, seeded: Callable[[int, Callable[[], Outc
         if not run.leaves_out_gradients:
             raise
     else:
+        outcome.leaves_out_gradients = run.leaves_out_gradients
         if outcome.rejection is None or not run.leaves_out_gradients:
             return outcome
     run.all_require_grad = True
@@ -318,7 +321,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings, masks: set
                 continue
         # A trial with mismatches may have ended early, so that the gradients it would have compared are unknown.
         if not mismatches:
-            outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
+            outcome.complaint = _complaint(outcome, settings)
             if settings.check_grad in ("numeric", "forward"):
                 _check_numerically(outcome, settings)
         # A tolerance set by the test decides, although it is coarser than a comparison of single steps.
@@ -371,8 +374,9 @@ def _check_numerically(outcome: Outcome, settings: Settings) -> None:
         outcome.complaint = outcome.complaint or asked
 
 
-def _complaint(recorder: Recorder, settings: Settings, gradients: int) -> str:
-    if gradients and differentiable.surely_compared(recorder):
+def _complaint(outcome: Outcome, settings: Settings) -> str:
+    recorder, gradients = outcome.recorder, outcome.gradients
+    if outcome.leaves_out_gradients or (gradients and differentiable.surely_compared(recorder)):
         return ""
     evidence = differentiable.examine(recorder, gradients)
     return gate.complaint(evidence, auto_backward=bool(settings.auto_backward), skipped=settings.skip_grad)

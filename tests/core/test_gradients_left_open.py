@@ -92,3 +92,12 @@ def test_faults_of_these_paths_are_found(tmp_path, path, replacement, body):
 def test_a_body_that_is_refused_with_gradients_is_not_accepted_without(tmp_path):
     with pytest.raises(AutotestError, match="accepted 0 of"):
         trials(lambda: random_tensor(ndim=2).add_(1), tmp_path)
+
+
+def test_a_trial_that_leaves_out_the_only_gradient_to_compare_is_no_complaint(tmp_path):
+    def body():
+        x, y = (random_tensor(ndim=2, dim0=2, dim1=2) for _ in range(2))
+        torch.exp(x)
+        return torch.tanh(y)
+
+    assert trials(body, tmp_path).accepted == 20

@@ -198,7 +198,9 @@ def _run_with_gradients(run: _TrialRun, seeded: Callable[[int, Callable[[], Outc
         run.all_require_grad = True
     try:
         outcome = seeded(run.seed, lambda: _run_seeded(run))
-    except Exception:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # pytest's own exceptions, as of `pytest.raises`, are no `Exception`
         if not run.leaves_out_gradients:
             raise
     else:

@@ -29,6 +29,11 @@ def test_some_trials_have_no_gradient_and_are_compared(tmp_path):
     assert (tally.accepted, tally.rejections.total()) == (20, 0)
 
 
+def refused_in_place(leaf: Any) -> None:
+    with pytest.raises(RuntimeError):
+        leaf.add_(1)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -36,8 +41,9 @@ def test_some_trials_have_no_gradient_and_are_compared(tmp_path):
         lambda x, y: torch.autograd.grad((x * y).sum(), [x, y]),
         lambda x, y: ((x * y).sum().backward(), x.grad + y.grad)[1],
         lambda x, y: x * y * (1 // bool(x.requires_grad)),
+        lambda x, y: (refused_in_place(y), x * y)[1],
     ],
-    ids=["backward", "autograd.grad", "reads the gradient", "fails without"],
+    ids=["backward", "autograd.grad", "reads the gradient", "fails without", "expects a refusal"],
 )
 def test_a_body_that_needs_gradients_runs_again_with_all_of_them(tmp_path, body):
     found, tally = required(body, tmp_path)

@@ -21,6 +21,9 @@ DOUBTFUL, DOUBTFUL_ALTERNATIVE = 2, 8
 #: Worth of a level of the plan and of an alternative that were never accepted, as numbers of new pairs of alternatives.
 _OF_LEVEL, _OF_ALTERNATIVE = 3, 20
 
+#: A factor of the plan or a choice of the test, and its level or alternative; None if that is random.
+_Feature = tuple[Any, int | None]
+
 
 class Schedule:
     """Iterator over the indices of a test's trials.
@@ -58,22 +61,23 @@ class Schedule:
         self._coming = itertools.chain(range(min(attempts, BLOCK)), range(after + BLOCK, after + attempts))
         #: The pending trials that are compared with each other after the first refusal, in their order.
         self._window: dict[int, None] = {}
-        self._accepted: dict[tuple[Any, int | None], int] = {}
-        #: The features of the refused trials that had a feature, and the number of those for which it is blamed.
-        self._refused: dict[tuple[Any, int | None], list[tuple[tuple[Any, int | None], ...]]] = {}
-        self._blames: dict[tuple[Any, int | None], int] = {}
-        #: The factors that the test leaves open, and its choices among alternatives, as far as they are known.
-        self._open: dict[Any, None] = {}
+        self._accepted: dict[_Feature, int] = {}
+        #: For each feature, all features of each refused trial that had it.
+        self._refused: dict[_Feature, list[tuple[_Feature, ...]]] = {}
+        #: The results of `_blame` since the last recorded trial.
+        self._blames: dict[_Feature, int] = {}
         #: For each choice that an alternative makes: the alternatives in which it is made.
         self._within: dict[Any, set[int | None]] = {}
         #: What is drawn for a planned level, which may be another one: without special values, NaN is left out.
-        self._drawn_as: dict[tuple[Any, int | None], int] = {}
+        self._drawn_as: dict[_Feature, int] = {}
+        #: The factors that the test leaves open, and its choices among alternatives, as far as they are known.
+        self._open: dict[Any, None] = {}
         #: The first of these choices.
         self._choices: tuple[Any, ...] = ()
         #: The pairs and triples of these choices that accepted trials had.
-        self._accepted_together: set[tuple[tuple[Any, int | None], ...]] = set()
+        self._accepted_together: set[tuple[_Feature, ...]] = set()
         #: The pairs and triples that each compared trial has.
-        self._combinations: dict[int, frozenset[tuple[tuple[Any, int | None], ...]]] = {}
+        self._combinations: dict[int, frozenset[tuple[_Feature, ...]]] = {}
 
     def __iter__(self) -> Iterator[int]:
         while (index := self._next()) is not None:
@@ -144,7 +148,7 @@ class Schedule:
                 likely *= (accepted + 1) / (accepted + refused + 1)
         return likely, new + len(together) - len(known)
 
-    def _blame(self, feature: tuple[Any, int | None]) -> int:
+    def _blame(self, feature: _Feature) -> int:
         """Return the number of refused trials with `feature` whose other features were all accepted in some trial.
 
         If another one was never accepted, that one may be the reason.
@@ -157,7 +161,7 @@ class Schedule:
             )
         return found
 
-    def _together_in(self, index: int) -> frozenset[tuple[tuple[Any, int | None], ...]]:
+    def _together_in(self, index: int) -> frozenset[tuple[_Feature, ...]]:
         """Return the pairs and triples of choices that trial `index` has."""
         together = self._combinations.get(index)
         if together is None:
@@ -166,6 +170,6 @@ class Schedule:
         return together
 
 
-def _together(levels: list[tuple[Any, int | None]]) -> frozenset[tuple[tuple[Any, int | None], ...]]:
+def _together(levels: list[_Feature]) -> frozenset[tuple[_Feature, ...]]:
     """Return all pairs and triples of these choices."""
     return frozenset((*itertools.combinations(levels, 2), *itertools.combinations(levels, 3)))

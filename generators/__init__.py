@@ -14,13 +14,13 @@ from generators.arrays import Drawn, choice_array, drawn_array, random_array
 from generators.combinators import NOTHING, Nothing, constant, nothing, oneof, pack, tuple
 from generators.contents import CONTENTS, Spec, array_from, distinct, indices, special, special_values, ties
 from generators.core import Generator
-from generators.cotangents import drawn_cotangent
+from generators.cotangents import Cotangent, drawn_cotangent
 from generators.derived import MOST_REFUSALS
 from generators.dtypes import DTYPES, dtype_name, numpy_dtype, round_bfloat16
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, NotAValue, Unsatisfiable
 from generators.gradients_left_open import drawn_requires_grad, leaves_out_gradients
-from generators.layouts import LAYOUTS, apply_steps, lay_out
+from generators.layouts import LAYOUTS, Steps, apply_steps, base_of, lay_out
 from generators.open_arrays import drawn_large, explored_array, explored_shapes
 from generators.scalars import random, random_bool, random_or_nothing
 from generators.schedule import Schedule
@@ -38,6 +38,7 @@ __all__ = [
     "BadBounds",
     "Bits",
     "Choice",
+    "Cotangent",
     "Drawn",
     "Generator",
     "GeneratorError",
@@ -46,10 +47,12 @@ __all__ = [
     "Schedule",
     "Source",
     "Spec",
+    "Steps",
     "Unsatisfiable",
     "apply_steps",
     "array_from",
     "as_generator",
+    "base_of",
     "broadcastable_shapes",
     "choice_array",
     "constant",

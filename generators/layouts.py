@@ -62,30 +62,39 @@ def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
         GeneratorError: if the layout is unknown, or if it is ``"expanded"`` and `array` does not repeat itself along
             any dimension.
     """
-    layout = fitting(array.shape, layout)
-    if layout == "transposed":
-        last = array.ndim - 1
-        return np.ascontiguousarray(array.swapaxes(last - 1, last)), (("transpose", last - 1, last),)
-    if layout == "channels_last":
-        last = array.ndim - 1
-        # Dimension 1 is the last one in memory. Each transposition moves one dimension back to its place.
-        back = tuple(("transpose", dim, last) for dim in range(1, last))
-        return np.ascontiguousarray(array.transpose(0, *range(2, array.ndim), 1)), back
-    if layout == "strided":
-        dim = array.ndim - 1
-        base = _gaps(array, dim, 2 * array.shape[dim] + 1)
-        # Start at 1, so that a framework that ignores the offset also fails on a strided view.
-        steps: Steps = (("slice", dim, 1, 2 * array.shape[dim] + 1, 2),)
-    elif layout == "offset":
-        size = array.shape[0]
-        base = _gaps(array, 0, size + 2)
-        steps = (("slice", 0, 1, size + 1, 1),)
-    elif layout == "expanded":
+    if fitting(array.shape, layout) == "expanded":
         return _repeated(array), (("expand", array.shape),)
-    else:
+    shape, steps = base_of(array.shape, layout)
+    if not steps:
         return np.ascontiguousarray(array).reshape(array.shape), ()
+    base = np.empty(shape, array.dtype)
+    base.fill(_GAP)
     apply_steps(base, steps)[...] = array
     return base, steps
+
+
+def base_of(shape: builtins.tuple[int, ...], layout: str) -> builtins.tuple[builtins.tuple[int, ...], Steps]:
+    """Return the shape of a contiguous base array, and the steps that turn it into a view of `shape` with `layout`.
+
+    If an array of `shape` cannot have the layout (see `fitting`), the base has this shape and there are no steps.
+    Raises `GeneratorError` if the layout is unknown.
+    """
+    layout, last = fitting(shape, layout), len(shape) - 1
+    if layout == "transposed":
+        return (*shape[:-2], shape[-1], shape[-2]), (("transpose", last - 1, last),)
+    if layout == "channels_last":
+        # Dimension 1 is the last one in memory. Each transposition moves one dimension back to its place.
+        return (shape[0], *shape[2:], shape[1]), tuple(("transpose", dim, last) for dim in range(1, last))
+    if layout == "strided":
+        # Start at 1, so that a framework that ignores the offset also fails on a strided view.
+        size = 2 * shape[-1] + 1
+        return (*shape[:-1], size), (("slice", last, 1, size, 2),)
+    if layout == "offset":
+        return (shape[0] + 2, *shape[1:]), (("slice", 0, 1, shape[0] + 1, 1),)
+    if layout == "expanded":
+        dim = expanded_dim(shape)
+        return (*shape[:dim], 1, *shape[dim + 1 :]), (("expand", shape),)
+    return shape, ()
 
 
 def _repeated(array: Array) -> Array:
@@ -99,12 +108,6 @@ def _repeated(array: Array) -> Array:
     raise GeneratorError(
         f"layout='expanded': expected an array that repeats itself along some dimension, shape {array.shape}"
     )
-
-
-def _gaps(array: Array, dim: int, size: int) -> Array:
-    base = np.empty((*array.shape[:dim], size, *array.shape[dim + 1 :]), array.dtype)
-    base.fill(_GAP)
-    return base
 
 
 def apply_steps(base: Array, steps: Steps) -> Array:

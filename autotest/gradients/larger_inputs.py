@@ -11,7 +11,7 @@ import numpy as np
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.programs import ProgramFunction, differentiated
-from autotest.program import Array, Program, leaves, map_operand
+from autotest.program import COTANGENT, Array, Program, leaves, map_operand
 from autotest.program.rewriting import with_arrays
 
 #: Number of elements from which on an input is large enough to reveal an error in one of them.
@@ -79,7 +79,7 @@ class _Measured:
 
 def _measured(program: Program, framework: Framework) -> _Measured | None:
     """Run `program` in double precision and return sizes and magnitude, or None if it is too large or fails."""
-    inputs = [call.args[0].index for call in program.inputs() if call.note != "cotangent"]
+    inputs = [call.args[0].index for call in program.inputs() if call.note != COTANGENT]
     if sum(program.arrays[index].data.size for index in inputs) > MOST:
         return None
     try:

@@ -1,6 +1,7 @@
 """Takes recorded calls and arrays; returns Programs as plain data, what each call means, and rewritten Programs."""
 
 from autotest.program.calls import (
+    COTANGENT,
     LAYOUT,
     Array,
     Call,
@@ -21,6 +22,7 @@ from autotest.program.calls import (
 )
 
 __all__ = [
+    "COTANGENT",
     "LAYOUT",
     "Array",
     "Call",

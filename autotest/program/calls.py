@@ -41,6 +41,13 @@ CallKind = Literal[
     "exit",
 ]
 
+#: The note of the views that give an input its memory layout.
+LAYOUT = "layout"
+#: The note of inputs that are pushed back as gradients.
+COTANGENT = "cotangent"
+#: The note of calls that compute what all random results of one call have in common.
+PROPERTY = "a property of what was drawn"
+
 
 # `Ref`, `Captured` and `Array` are never changed. They are not frozen because that halves the cost of creating one, and
 # every call of every trial creates some.
@@ -157,7 +164,7 @@ class Program:
 
     def shape_class(self) -> Literal["zero-size", "0-dim", "ordinary"]:
         """Return the class of the input shapes: an input has no elements, an input has no dimensions, or neither."""
-        shapes = [self.arrays[call.args[0].index].data.shape for call in self.inputs() if call.note != "cotangent"]
+        shapes = [self.arrays[call.args[0].index].data.shape for call in self.inputs() if call.note != COTANGENT]
         if any(0 in shape for shape in shapes):
             return "zero-size"
         return "0-dim" if () in shapes else "ordinary"
@@ -245,12 +252,6 @@ def captured(call: Call) -> Iterator[Captured]:
 _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
 #: Functions that differentiate their first operand; a finding names the operator behind that.
 _DIFFERENTIATING = frozenset(("autograd.grad", "autograd.backward"))
-
-
-#: The note of the views that give an input its memory layout.
-LAYOUT = "layout"
-#: The note of calls that compute what all random results of one call have in common.
-PROPERTY = "a property of what was drawn"
 
 
 def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> str:

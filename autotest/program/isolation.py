@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autotest.program.calls import Array, Call, Captured, Operand, Program, Ref, map_operand, refs
+from autotest.program.calls import COTANGENT, Array, Call, Captured, Operand, Program, Ref, map_operand, refs
 from autotest.program.dtypes import is_differentiable
 from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.paths import item_path
@@ -151,7 +151,7 @@ class _Excerpt:
             self.add("function", "autograd.backward", (roots, given))
 
     def _input(self, cotangent: TensorValue) -> int:
-        self.calls.append(self._tensor(cotangent, self._next, False, "cotangent"))
+        self.calls.append(self._tensor(cotangent, self._next, False, COTANGENT))
         self._next += 1
         return self._next - 1
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from autotest.program import LAYOUT, Array, Call, Ref, operator_of, refs
+from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, operator_of, refs
 from autotest.program.inputs import layout_of
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
@@ -55,7 +55,7 @@ def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
     """Return for each input's slot the array and its layout."""
     inputs: dict[int, tuple[Array, str]] = {}
     for call in record.calls:
-        if call.kind == "tensor" and call.note != "cotangent":
+        if call.kind == "tensor" and call.note != COTANGENT:
             inputs[call.slot] = (record.arrays[call.args[0].index], "contiguous")
         elif call.note == LAYOUT and type(call.args[0]) is Ref and call.args[0].slot in inputs:
             array, layout = inputs[call.args[0].slot]

@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
-from autotest.program import Array
+from autotest.program import COTANGENT, Array
 from autotest.recording.record import Record
 
 #: Symptoms of mismatches in numbers.
@@ -30,7 +30,7 @@ def counted_mismatches(found: Iterable[Mismatch], settings: Settings) -> list[Mi
 
 
 def _has_special_inputs(record: Record) -> bool:
-    inputs = (call.args[0].index for call in record.calls if call.kind == "tensor" and call.note != "cotangent")
+    inputs = (call.args[0].index for call in record.calls if call.kind == "tensor" and call.note != COTANGENT)
     return any(has_special_numbers(record.arrays[index]) for index in inputs)
 
 

@@ -164,17 +164,28 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str, note: 
         device: device of the tensor on both sides.
         note: the note of the call that creates the tensor.
     """
-    recorder = current() or Recorder(pair_outside_trials())
+    base, steps = (drawn.data, ()) if drawn.layout == "contiguous" else generators.lay_out(drawn.data, drawn.layout)
     grad = bool(requires_grad) and drawn.dtype in DIFFERENTIABLE
-    if drawn.layout == "contiguous":
-        return Value(
-            recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device, note=note)
-        )
-    base, steps = generators.lay_out(drawn.data, drawn.layout)
-    slot = recorder.tensor(Array(base, drawn.dtype), device=device, note=note)
+    return from_base(Array(base, drawn.dtype), steps, grad, device, note)
+
+
+def from_base(base: Array, steps: generators.Steps, requires_grad: bool, device: str, note: str = "") -> Value:
+    """Return a dual tensor that `steps` make of a contiguous tensor with the values of `base`.
+
+    Args:
+        base: the contents of the contiguous tensor.
+        steps: the steps of a memory layout, see `generators.lay_out`.
+        requires_grad: whether the result is a leaf that requires grad.
+        device: device of the tensor on both sides.
+        note: the note of the call that creates the contiguous tensor.
+    """
+    recorder = current() or Recorder(pair_outside_trials())
+    slot = recorder.tensor(base, requires_grad=requires_grad and not steps, device=device, note=note)
     for step in steps:
         slot = _laid_out(recorder, slot, *call_of_step(step))
-    return Value(recorder, _laid_out(recorder, slot, "method", "requires_grad_", ()) if grad else slot)
+    if steps and requires_grad:
+        slot = _laid_out(recorder, slot, "method", "requires_grad_", ())
+    return Value(recorder, slot)
 
 
 def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, details: tuple[Any, ...]) -> int:

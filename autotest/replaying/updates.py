@@ -12,7 +12,7 @@ import numpy as np
 from autotest.comparison import Mismatch
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
-from autotest.program import Array, Call, Operand, Program, Ref, leaves, refs
+from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref, leaves, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.program.semantics import makes_optimizer
 from autotest.recording.record import Record
@@ -257,7 +257,7 @@ class _OptimizerReplay:
         for at, slot in tensors.items():
             gradient = step.gradients[at]
             if gradient is not None:
-                self._add("method", "backward", (Ref(slot), Ref(self._input(gradient, note="cotangent"))))
+                self._add("method", "backward", (Ref(slot), Ref(self._input(gradient, note=COTANGENT))))
             before[at] = self._add("method", "clone", (Ref(self._add("method", "detach", (Ref(slot),))),))
         self._calls.append(call)
         after = {at: self._add("method", "detach", (Ref(slot),)) for at, slot in tensors.items()}
@@ -292,7 +292,7 @@ def _values(program: Program, framework: Framework, slots: Sequence[Sequence[int
 
 
 def _without_gradients(program: Program) -> Program:
-    pushed = {call.args[0].index for call in program.calls if call.kind == "tensor" and call.note == "cotangent"}
+    pushed = {call.args[0].index for call in program.calls if call.kind == "tensor" and call.note == COTANGENT}
     arrays = enumerate(program.arrays)
     return with_arrays(
         program,

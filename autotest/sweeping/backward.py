@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autotest.frameworks import Framework
-from autotest.program import Array, Call, Operand, Program, Ref, refs
+from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref, refs
 from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
@@ -85,7 +85,7 @@ def _pushed(calls: list[Call], arrays: list[Array], pushed: Array, *, gaps: bool
     if gaps and pushed.data.ndim:
         pushed = Array(np.repeat(pushed.data, 2, axis=-1), pushed.dtype)
     arrays.append(pushed)
-    calls.append(tensor_call(len(calls), len(arrays) - 1, pushed, requires_grad=False, note="cotangent"))
+    calls.append(tensor_call(len(calls), len(arrays) - 1, pushed, requires_grad=False, note=COTANGENT))
     if gaps and pushed.data.ndim:
         every_second = (Ellipsis, slice(None, None, 2))
         calls.append(Call("operator", "getitem", (Ref(len(calls) - 1), every_second), {}, len(calls), "view"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from autotest.program import Array, Call, Operand, Program, Ref
+from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.replay import Replayed, run_call
 from autotest.sweeping.backward import cotangent, differentiable, extended
@@ -30,7 +30,7 @@ def with_double_gradient(program: Program, expected: Replayed, differentiated: S
     pushed: list[Operand] = []
     for tensor in tensors:
         arrays.append(cotangent(framework, tensor))
-        calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False, note="cotangent"))
+        calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False, note=COTANGENT))
         pushed.append(Ref(len(calls) - 1))
     first = len(calls)
     calls.append(Call("function", "autograd.grad", (outputs, leaves, pushed), {"create_graph": True}, first))
@@ -45,7 +45,7 @@ def with_double_gradient(program: Program, expected: Replayed, differentiated: S
             continue
         made, given_arrays = list(calls), [*arrays, cotangent(framework, gradient)]
         made.append(Call("operator", "getitem", (Ref(first), index), {}, len(made)))
-        made.append(tensor_call(len(made), len(arrays), given_arrays[-1], requires_grad=False, note="cotangent"))
+        made.append(tensor_call(len(made), len(arrays), given_arrays[-1], requires_grad=False, note=COTANGENT))
         if _depends(made, given_arrays, expected, leaves):
             calls, arrays = made, given_arrays
             roots.append(Ref(len(calls) - 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 
+from autotest.program import COTANGENT
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.judgement import SampleJudgement
 
@@ -15,7 +16,7 @@ def features(found: SampleJudgement) -> set[int]:
     only if the inputs have several.
     """
     summary = arguments(found.program, refused=found.refused)
-    dtypes = {call.target for call in found.program.inputs() if call.note != "cotangent"}
+    dtypes = {call.target for call in found.program.inputs() if call.note != COTANGENT}
     summaries = [summary, *(f"{summary} of {one}, {other}" for one in dtypes for other in dtypes if one < other)]
     summaries += [f"{summary}: {failure.check} {failure.key}" for failure in found.failures]
     summaries += [f"{summary}: rounded"] * found.rounded + [f"{summary}: vacuous"] * found.vacuous

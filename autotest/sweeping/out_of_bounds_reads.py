@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.frameworks import Framework
-from autotest.program import Program
+from autotest.program import COTANGENT, Program
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_backward
 from autotest.replaying.replay import replay
@@ -33,7 +33,7 @@ def reads_out_of_bounds(program: Program, framework: Framework) -> bool:
 
 def _forward(program: Program) -> Program:
     """Return `program` without its backward, and with inputs that do not require a gradient."""
-    pushing = (call.slot for call in program.calls if call.note == "cotangent" or is_backward(call))
+    pushing = (call.slot for call in program.calls if call.note == COTANGENT or is_backward(call))
     calls = program.calls[: next(pushing, len(program.calls))]
     plain = [
         call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call

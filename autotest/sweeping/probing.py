@@ -12,7 +12,7 @@ from autotest.comparison import TensorValue
 from autotest.diagnosis.reproducibility import runs_again
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
-from autotest.program import Array, Program
+from autotest.program import COTANGENT, Array, Program
 from autotest.program.paths import item_path
 from autotest.program.semantics import written
 from autotest.recording.observation import Observed
@@ -176,7 +176,7 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] 
     inputs = {
         call.slot: value
         for call, value in zip(program.calls, ran.values, strict=True)
-        if (call.kind == "tensor" and call.note != "cotangent") or (call.slot in into and framework.is_tensor(value))
+        if (call.kind == "tensor" and call.note != COTANGENT) or (call.slot in into and framework.is_tensor(value))
     }
     found: set[tuple[str, int, str, int]] = set()
     for slot, path, tensor in list(results(program, ran)):

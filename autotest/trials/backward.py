@@ -8,13 +8,13 @@ from typing import Any
 import generators
 from autotest.base.errors import TrialEnd
 from autotest.frameworks import Framework
-from autotest.program import refs
+from autotest.program import COTANGENT, Array, refs
 from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import Value
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.reached_inputs import reached_inputs
 from autotest.recording.recorder import Recorder
-from autotest.recording.tensors import from_drawn
+from autotest.recording.tensors import from_base
 
 # pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
@@ -131,7 +131,8 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
 def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
     expected, actual, reference = value._expected, value._actual, recorder.pair.reference
     drawn = generators.drawn_cotangent(reference.shape(expected), reference.dtype_of(expected), plain=leaf)
-    cotangent = from_drawn(drawn, leaf, reference.device_type(expected), "cotangent")
+    base = Array(drawn.base, drawn.dtype)
+    cotangent = from_base(base, drawn.steps, leaf, reference.device_type(expected), COTANGENT)
     placing = recorder.pair.candidate.placed_like(actual)
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
 

@@ -17,7 +17,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.frameworks import warnings_ignored
-from autotest.program import Array, Call, CallKind, Operand, Program, Ref
+from autotest.program import COTANGENT, Array, Call, CallKind, Operand, Program, Ref
 from autotest.program.calls import PROPERTY
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import tensor_call
@@ -140,7 +140,7 @@ class _Properties:
         self._arrays.append(Array(np.ones_like(array.data), array.dtype))
         at, device = len(self._calls), str(created.kwargs["device"])
         self._calls.append(
-            tensor_call(at, len(self._arrays) - 1, array, requires_grad=False, device=device, note="cotangent")
+            tensor_call(at, len(self._arrays) - 1, array, requires_grad=False, device=device, note=COTANGENT)
         )
         self._add("method", "backward", self._made, Ref(at))
         gradient = self._add("getattr", "grad", Ref(leaf))

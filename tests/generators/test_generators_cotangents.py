@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from generators import Drawn, Source, drawn_cotangent, using
+from generators import Cotangent, Source, apply_steps, drawn_cotangent, using
 from generators.source import TRIAL_BITS
 
 
-def trials(shape: tuple[int, ...], dtype: str = "float32", *, plain: bool = False) -> list[Drawn]:
+def trials(shape: tuple[int, ...], dtype: str = "float32", *, plain: bool = False) -> list[Cotangent]:
     drawn = []
     for index in range(20):
         with using(Source(index << TRIAL_BITS | 7)):
@@ -17,34 +17,44 @@ def trials(shape: tuple[int, ...], dtype: str = "float32", *, plain: bool = Fals
     return drawn
 
 
+def layout(one: Cotangent) -> str:
+    kinds = {"expand": "expanded", "transpose": "transposed", "slice": "strided"}
+    return " ".join(kinds[name] for name, *_ in one.steps) or "contiguous"
+
+
 def test_every_kind_comes_within_twenty_trials() -> None:
     drawn = trials((4, 5))
-    assert {one.layout for one in drawn} == {"contiguous", "expanded", "transposed", "strided"}
-    assert any((one.data == 1).all() for one in drawn)
-    assert any(np.abs(one.data).max() > 2 and (one.data == 0).any() for one in drawn)
-    assert sum(one.layout == "contiguous" for one in drawn) >= 12
+    assert {layout(one) for one in drawn} == {"contiguous", "expanded", "transposed", "strided"}
+    assert any((one.base == 1).all() for one in drawn)
+    assert any(np.abs(one.base).max() > 2 and (one.base == 0).any() for one in drawn)
+    assert sum(not one.steps for one in drawn) >= 12
 
 
 def test_the_first_trials_have_small_contiguous_ones() -> None:
     for one in trials((4, 5))[:8]:
-        assert one.layout == "contiguous"
-        assert np.abs(one.data).max() <= 1
+        assert layout(one) == "contiguous"
+        assert np.abs(one.base).max() <= 1
 
 
 def test_where_views_are_no_use_all_are_contiguous() -> None:
-    assert {one.layout for one in trials((4, 5), plain=True)} == {"contiguous"}
+    assert {layout(one) for one in trials((4, 5), plain=True)} == {"contiguous"}
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (0, 3), (7,)])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (0, 3), (7,), (4, 5), (2, 3, 4)])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "complex64"])
 def test_all_shapes_and_dtypes_have_one(shape: tuple[int, ...], dtype: str) -> None:
     for one in trials(shape, dtype):
-        assert (one.data.shape, one.dtype) == (shape, dtype)
+        assert (apply_steps(one.base, one.steps).shape, one.dtype) == (shape, dtype)
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_a_single_number_is_not_zero(shape: tuple[int, ...]) -> None:
+    assert all(one.base.all() for one in trials(shape) if not one.steps)
 
 
 def test_shrinking_leads_to_the_plain_kind() -> None:
     source = Source(8 << TRIAL_BITS | 7)
     with using(source):
-        assert drawn_cotangent((4, 5), "float32").layout == "expanded"
+        assert layout(drawn_cotangent((4, 5), "float32")) == "expanded"
     with using(Source(8 << TRIAL_BITS | 7, [source.choices[0]._replace(value=0)])):
-        assert drawn_cotangent((4, 5), "float32").layout == "contiguous"
+        assert layout(drawn_cotangent((4, 5), "float32")) == "contiguous"

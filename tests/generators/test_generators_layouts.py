@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from generators import DTYPES, LAYOUTS, GeneratorError, Source, apply_steps, lay_out, oneof, random_array, using
+from generators import (
+    DTYPES,
+    LAYOUTS,
+    GeneratorError,
+    Source,
+    apply_steps,
+    base_of,
+    lay_out,
+    oneof,
+    random_array,
+    using,
+)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -40,6 +51,13 @@ def test_each_layout_has_the_strides_it_is_called_for() -> None:
     offset, base, view = strides("offset", (3, 4))
     assert offset == (4, 1)
     assert view.ctypes.data == base.ctypes.data + 16
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(), (1,), (0, 3), (3, 4), (2, 3, 4, 5)])
+def test_the_base_of_a_shape_is_what_the_steps_are_applied_to(layout: str, shape: tuple[int, ...]) -> None:
+    base, steps = base_of(shape, layout)
+    assert apply_steps(np.zeros(base), steps).shape == shape
 
 
 def test_gaps_hold_what_is_never_drawn() -> None:

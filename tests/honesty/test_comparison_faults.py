@@ -304,3 +304,38 @@ def test_an_answer_that_is_always_zero(caught):
 )
 def test_a_gradient_that_a_uniform_cotangent_hides(caught, name, body, wrong):
     caught(body, FaultyTorch({name: with_gradient(wrong)}), "gradient")
+
+
+def writing_into(is_written):
+    """Return a replacement that computes right results and gradients, but zeroes the gradient that is pushed back."""
+
+    def replacement(original):
+        class Writing(real.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.view_as(x)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                kept = gradient.clone()
+                if is_written(gradient):
+                    gradient.zero_()
+                return kept
+
+        return lambda *args: Writing.apply(original(*args))
+
+    return replacement
+
+
+def in_columns(gradient):
+    return not gradient.is_contiguous() and gradient.t().is_contiguous()
+
+
+def with_gaps(gradient):
+    return gradient.stride(-1) == 2
+
+
+@pytest.mark.parametrize("is_written", [real.is_tensor, in_columns, with_gaps])
+def test_a_backward_that_writes_into_what_is_pushed_back(caught, is_written):
+    fault = FaultyTorch({"sin": writing_into(is_written)})
+    caught(lambda: torch.sin(random_tensor(ndim=2, low=1, high=2)), fault, "value", n=20)

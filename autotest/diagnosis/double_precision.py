@@ -16,6 +16,7 @@ from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.diagnosis.roundoff import ROUNDOFF
+from autotest.diagnosis.verdict import ErrorSpread
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Ref, leaves, refs
 from autotest.program.calls import LAYOUT
@@ -215,20 +216,28 @@ class DoublePrecision:
         ]
         return len(arrays) == len(values) and all(same)
 
-    def error_spreads(self, place: Place, measured: Measured, framework: Framework) -> tuple[float, float] | None:
-        """Return the spreads of the error of `framework` and of the true result when inputs change by a few roundoffs.
+    def error_spreads(self, place: Place, measured: Measured | None) -> tuple[ErrorSpread | None, ErrorSpread | None]:
+        """Return, for each side with more error than rounding explains, how its error varies with the last bits.
 
-        They tell a fault from the rounding of an unstable algorithm: a fault is a function of the inputs, and hardly
+        This tells a fault from the rounding of an unstable algorithm: a fault is a function of the inputs, and hardly
         changes if they hardly do. Rounding errors change with each last bit.
 
         Args:
             place: the place in the program.
             measured: the measurement there; the spreads are taken at its worst element.
-            framework: the side whose error is examined.
 
         Returns:
-            The standard deviations of the error and of the true result, or None if the error is stable or unknown.
+            The spreads; None for a side whose error is explained, stable, or unknown.
         """
+        if measured is None or not measured.wide_agrees:
+            return None, None
+        own, other = (
+            self._error_spread(place, measured, side) if wrong else None
+            for side, wrong in zip((self._pair.reference, self._pair.candidate), measured.wrong, strict=True)
+        )
+        return own, other
+
+    def _error_spread(self, place: Place, measured: Measured, framework: Framework) -> ErrorSpread | None:
         found = [self._element_and_truth(place, measured.index, framework, run) for run in range(RUNS)]
         known = [pair for pair in found if pair is not None and np.isfinite(pair).all()]
         if len(known) < RUNS:
@@ -237,7 +246,7 @@ class DoublePrecision:
         # A smooth error of an ill-conditioned result varies with the result, and is a fault like any other.
         error, result = float(np.std(own - true)), float(np.std(true))
         size = float(np.sqrt(np.mean(np.abs(own - true) ** 2)))
-        return (error, result) if error > max(_ERROR_SPREAD * size, _SENSITIVE * result) else None
+        return ErrorSpread(error, result) if error > max(_ERROR_SPREAD * size, _SENSITIVE * result) else None
 
     def _element_and_truth(
         self, place: Place, index: tuple[int, ...], framework: Framework, run: int

@@ -16,7 +16,7 @@ from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.gradient_oracle import numeric_gradient
 from autotest.diagnosis.locating import Located, locate
 from autotest.diagnosis.ties import beside_ties, ties
-from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, judge
+from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, amplified_alike, judge
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
 from autotest.program.semantics import returns_gradients
@@ -102,6 +102,8 @@ def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
         moved = double.measured(item, into=located.slot)
         if moved is not None and moved.is_rounding:
             return True
+    if amplified_alike(double.error_spreads(place_of(item), measured)):
+        return True
     within = measured.wide_agrees and max(measured.errors) <= double.cancellation
     return within and (located.slot is None or located.alone is not None)
 
@@ -119,9 +121,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(
         evidence, measured=measured, cancellation=double.cancellation, small=_is_small(first)
     )
-    if measured is not None and measured.wide_agrees and any(measured.wrong) and not all(measured.wrong):
-        side = pair.candidate if measured.wrong[1] else pair.reference
-        evidence = dataclasses.replace(evidence, error_spreads=double.error_spreads(place, measured, side))
+    evidence = dataclasses.replace(evidence, error_spreads=double.error_spreads(place, measured))
     if first.symptom == "value" and ties(focus, place, pair):
         return dataclasses.replace(evidence, ties=True)
     if not settings.gives_tolerance and measured is not None and measured.is_rounding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from autotest.diagnosis.measurement import Measured
 
@@ -46,6 +46,15 @@ class OracleResult:
         return not self.errors[0] <= self.allowed, not self.errors[1] <= self.allowed
 
 
+class ErrorSpread(NamedTuple):
+    """How much the error of an unstable algorithm varies when the inputs change by a few roundoffs."""
+
+    #: The standard deviation of the error.
+    error: float
+    #: The standard deviation of the true result.
+    result: float
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
     """All evidence about one mismatch."""
@@ -68,10 +77,13 @@ class Evidence:
     ties: bool = False
     #: Whether the function has a kink here, so that more than one gradient is right.
     kink: bool = False
-    #: For a side with more error than rounding explains: the spread of its error when inputs change by a few roundoffs,
-    #: and the spread of the true result.
-    error_spreads: tuple[float, float] | None = None
+    #: For each side with more error than rounding explains: whether its algorithm amplifies rounding.
+    error_spreads: tuple[ErrorSpread | None, ErrorSpread | None] = (None, None)
 
+
+#: Algorithms amplify rounding alike if the standard deviations of their errors differ by at most this factor. Each
+#: deviation is estimated from eight runs, so that either may be off by a half.
+_ALIKE = 3.0
 
 #: The side that has to change; "nobody" if neither has to, and "" if it is unknown.
 WrongSide = Literal["candidate", "reference", "both", "nobody", ""]
@@ -151,6 +163,12 @@ def judge(evidence: Evidence) -> Verdict:
     return Verdict("semantic difference", what, numbers, side="candidate")
 
 
+def amplified_alike(spreads: tuple[ErrorSpread | None, ErrorSpread | None]) -> bool:
+    """Whether the algorithms of both sides amplify rounding, and the candidate's not much more than the reference's."""
+    own, other = spreads
+    return own is not None and other is not None and other.error <= _ALIKE * own.error
+
+
 def _accused(evidence: Evidence) -> Verdict | None:
     """Return the verdict of the oracles if all that accuse exactly one side accuse the same one, else None."""
     found = evidence.measured
@@ -176,6 +194,13 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.cancellation:
         what = "rounding, accumulated: each call agrees when both sides get the same operands"
         return Verdict("rounding", what, numbers)
+    if amplified_alike(evidence.error_spreads):
+        own, other = (spread.error for spread in evidence.error_spreads if spread is not None)
+        what = (
+            "rounding: the algorithms of both sides amplify it. When the inputs change by a few roundoffs, the error "
+            f"of {reference} changes by {own:.3g}, and that of {candidate} by {other:.3g}"
+        )
+        return Verdict("rounding", what, numbers)
     if all(wrong):
         return Verdict(
             "both",
@@ -186,11 +211,12 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     if any(wrong):
         blame: Literal["candidate", "reference"] = "candidate" if wrong[1] else "reference"
         name = evidence.sides[wrong[1]]
-        if evidence.error_spreads is not None:
+        spread = evidence.error_spreads[wrong[1]]
+        if spread is not None:
             what = (
                 "when the inputs change by a few roundoffs, its error changes by {:.3g}, and the true result by {:.3g}"
             )
-            line = f"{name}: its algorithm amplifies rounding: {what.format(*evidence.error_spreads)}"
+            line = f"{name}: its algorithm amplifies rounding: {what.format(*spread)}"
             return Verdict("unstable", line, numbers, blame)
         return Verdict(blame, f"{name}: its error against the float64 result is larger than rounding explains", numbers)
     if found.ill_conditioned:

@@ -117,6 +117,40 @@ def test_a_fault_of_single_precision_is_none_of_the_algorithms(body: Any, operat
     assert {verdict.blame for verdict in found} == {"candidate"}
 
 
+def by_mean_of_products(_: Any) -> Callable[..., Any]:
+    """Compute the same difference of two large numbers as `by_mean_of_squares`, rounded in another way."""
+    return lambda t, dim: ((t * t).mean(dim) - t.mean(dim) ** 2) * (t.shape[dim] / (t.shape[dim] - 1))
+
+
+def clearances(reference: Framework, candidate: Framework) -> list[Verdict | None]:
+    """Return, for those of ten trials of `variance` that differ, the verdict that clears them, or None."""
+    pair, found = Pair(reference, candidate), []
+    for seed in range(10):
+        outcome = run_trial(variance, seed, SETTINGS, pair)
+        if outcome.mismatches:
+            found.append(cleared(agree(outcome.program, pair, SETTINGS), pair, SETTINGS))
+    return found
+
+
+def test_algorithms_that_amplify_rounding_alike_accuse_nobody() -> None:
+    found = clearances(FaultyTorch({"var": by_mean_of_squares}), FaultyTorch({"var": by_mean_of_products}))
+    told = [verdict for verdict in found if verdict is not None]
+    assert len(told) > len(found) / 2
+    assert all(verdict.line.startswith("rounding: the algorithms of both sides amplify it") for verdict in told)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda result: result + 0.05, lambda result: result * -2, lambda result: result * 0]
+)
+def test_a_fault_beside_an_algorithm_that_amplifies_rounding_counts(change: Any) -> None:
+    def faulty(original: Any) -> Callable[..., Any]:
+        return in_single(change)(by_mean_of_products(original))
+
+    found = clearances(FaultyTorch({"var": by_mean_of_squares}), FaultyTorch({"var": faulty}))
+    assert len(found) == 10
+    assert found.count(None) == 10
+
+
 def test_rounding_leads_from_no_finite_number_to_infinity() -> None:
     greatest = [Array(np.full(64, np.finfo(dtype).max, dtype), dtype) for dtype in ("float32", "float16", "float64")]
     for before, after in zip(greatest, perturbed_in_own_dtype(greatest, 0), strict=True):

@@ -43,6 +43,11 @@ _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "first": (0, 3), "other": 
 #: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0 the second
 #: array is. Many operators have a separate path for a single number, whatever its rank.
 _FIRST_SINGLE = 2
+#: The levels and turns of the layout in which the second array of a trial has the layout of the first. A matrix product
+#: may have a path of its own for two transposed operands.
+_SAME_LAYOUT = frozenset(
+    (LEVELS[NAMES.index("layout")].index(level), turn) for level, turn in (("transposed", 2), ("expanded", 0))
+)
 #: The size of level ``seventeen`` that the first open dimension gets, and not the last one.
 MANY_ROWS = 33
 #: Index of the third array of a trial, requested with the same arguments as the first two.
@@ -138,6 +143,8 @@ class Exploration:
             return own if kept or (self._index + number) % 3 else other
         if factor == "sizes" and LEVELS[position][other] in _HUGE_SIZES:
             return 0
+        if factor == "layout" and number == 1 and (own, self.turn(factor)) in _SAME_LAYOUT:
+            return own
         return other
 
     # --- shapes ---

@@ -43,6 +43,9 @@ __tracebackhide__ = is_test_mistake
 _OF_LEVEL = MappingProxyType({"single": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"})
 #: The turn of level ``expanded`` in which a first array of one dimension is not expanded.
 _SEVERAL_TURN = 2
+#: The levels and turns of the layout in which arrays with four dimensions are channels last. In the last one of them,
+#: the numbers are ordinary, and the first dimension is longer than 1.
+_CHANNELS_LAST = frozenset((("transposed", 1), ("transposed", 3), ("strided", 2)))
 _HALF = frozenset(("float16", "bfloat16"))
 
 
@@ -119,7 +122,7 @@ def explored_array(
         several = not number and len(sizes) == 1 and exploration.turn("layout") == _SEVERAL_TURN
         repeats = not _is_spread(contents) and not alone and not several
         layout = _layout_of_level(exploration.level("layout", number), sizes, repeats=repeats)
-        if layout == "transposed" and len(sizes) >= LEAST_RANK["channels_last"] and exploration.turn("layout") % 2:
+        if len(sizes) >= LEAST_RANK["channels_last"] and (layout, exploration.turn("layout")) in _CHANNELS_LAST:
             layout = "channels_last"
     if layout == "expanded" and _is_spread(contents):  # generators drew both
         layout = "strided"

@@ -26,22 +26,28 @@ __tracebackhide__ = is_test_mistake
 _LONGEST = 3
 #: The bounds of plain numbers, if none are given.
 LOW, HIGH = 1, 6
-#: Bounds of numbers that have none, one pair for each of twenty trials.
-_OF_SIZES = ((LOW, HIGH),) * 15 + ((HIGH, 18),) * 5
-#: The same for dimensions. Three sizes are one past a block of a vectorised loop, and one range is larger than a tile
-#: of a matrix product. Each occurs once, spaced so that the other dimensions of the same array have smaller bounds.
+#: Bounds of numbers that have none: those of plain trials first, and then one pair for each of the other trials in a
+#: block of twenty.
+_OF_SIZES = ((LOW, HIGH), *((LOW, HIGH),) * 13, *((HIGH, 18),) * 5)
+#: The same for dimensions. Three sizes are one past a block of a vectorised loop, one is 1, and one range is larger
+#: than a tile of a matrix product. Each occurs once, spaced so that the other dimensions of the same array have smaller
+#: bounds.
 _OF_DIMENSIONS = (
-    *((129, 200), *((LOW, HIGH),) * 4),
+    (LOW, HIGH),
+    *((129, 200), *((LOW, HIGH),) * 3, (1, 2)),
     *((65, 66), *((LOW, HIGH),) * 3, (HIGH, 18)),
-    *((33, 34), *((LOW, HIGH),) * 3, (HIGH, 18)),
-    *((17, 18), *((LOW, HIGH),) * 2, (HIGH, 18), (HIGH, 18)),
+    *((33, 34), *((LOW, HIGH),) * 2, (HIGH, 18)),
+    *((17, 18), *((LOW, HIGH),) * 2, (HIGH, 18)),
 )
-_OF_WHOLE = ((LOW, HIGH),) * 11 + ((HIGH, 18),) * 3 + ((-6, 0),) * 4 + ((0, 1),) * 2
-_OF_FLOATS = ((1.0, 6.0),) * 7 + ((0.0, 1.0),) * 4 + ((-6.0, 0.0),) * 4 + ((-1e3, 1e3),) * 3 + ((-0.01, 0.01),) * 2
+_OF_WHOLE = ((LOW, HIGH), *((LOW, HIGH),) * 9, *((HIGH, 18),) * 3, *((-6, 0),) * 4, *((0, 1),) * 2)
+_OF_FLOATS = (
+    (1.0, 6.0),
+    *(*((1.0, 6.0),) * 5, *((0.0, 1.0),) * 4, *((-6.0, 0.0),) * 4, *((-1e3, 1e3),) * 3, *((-0.01, 0.01),) * 2),
+)
 #: Numbers that functions compare exponents, factors and slopes with (the first two are drawn twice as often), and the
 #: maximum number of them in a range.
 _TELLING, _MOST_POINTS = (0.0, 1.0, 0.5, -1.0, 2.0, -0.5, -2.0), 6
-#: Step in the tables of bounds from one trial to the next. It uses each entry once in twenty trials.
+#: Step in the tables of bounds from one trial to the next. It uses each entry but the first once in a block of trials.
 _STRIDE = 7
 
 
@@ -203,8 +209,8 @@ class random(Generator):
 
 def open_bounds(source: Source, table: Sequence[builtins.tuple[Any, Any]]) -> builtins.tuple[Any, Any]:
     """Return the bounds from `table` for an unbounded number in the trial of `source`; plain trials get the first."""
-    trial = trial_of(source.seed)
-    position = (trial * _STRIDE + len(source.choices)) % len(table) if trial >= PLAIN_ROWS else 0
+    later = trial_of(source.seed) - PLAIN_ROWS
+    position = 1 + (later * _STRIDE + len(source.choices)) % (len(table) - 1) if later >= 0 else 0
     return table[source.planned(position, len(table))]
 
 

@@ -7,7 +7,15 @@ import inspect
 import re
 import typing
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from generators.annotations import DIMENSION, INT, describe
+
+#: The names of parameters of modules that are the size of a dimension of an input, a parameter or the output.
+_DIMENSIONS: Final = frozenset(
+    """d_model dim_feedforward embed_dim embedding_dim hidden_size in1_features in2_features in_channels in_features
+    input_size kdim num_channels num_embeddings num_features out_channels out_features proj_size vdim""".split()
+)
 
 
 class AnnotatedParameter(NamedTuple):
@@ -91,6 +99,8 @@ def _overloads(stub: str, name: str, positional: int, keywords: frozenset[str]) 
 def _table(parameters: list[AnnotatedParameter], positional: int) -> dict[int | str, Any]:
     table: dict[int | str, Any] = {}
     for position, (name, annotation, starred, named) in enumerate(parameters):
+        if name in _DIMENSIONS and describe(annotation) == INT:
+            annotation = DIMENSION  # noqa: PLW2901
         table[name] = annotation
         if starred:
             # The annotation of `*size: int` applies to each further positional argument.

@@ -9,6 +9,8 @@ from autotest import oneof, random, random_tensor, torch
 from autotest.frameworks import Pair
 from autotest.frameworks.signatures import Signatures
 from autotest.frameworks.torch import TorchFramework
+from generators import TRIAL_BITS
+from generators.annotations import DIMENSION
 from tests.support.running import agrees, trial
 
 STUBS = {
@@ -67,7 +69,8 @@ def test_an_unknown_function_has_no_annotations():
 def test_python_functions_and_classes_say_it_themselves():
     framework = TorchFramework()
     table = framework.annotations("nn.Linear", real.nn.Linear, 2, ["bias"])
-    assert (table[0], table["out_features"], table["bias"]) == (int, int, bool)
+    assert table[0] is table["out_features"] is DIMENSION
+    assert table["bias"] is bool
     table = framework.annotations("nn.functional.dropout", real.nn.functional.dropout, 1, ["p", "training"])
     assert (table["p"], table["training"]) == (float, bool)
 
@@ -92,6 +95,24 @@ def test_python_functions_and_classes_say_it_themselves():
 def test_untyped_generators_draw_what_the_call_takes(call):
     for seed in range(4):
         assert trial(call, seed=seed).rejection is None
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        lambda: torch.nn.Linear(4, random()),
+        lambda: torch.nn.Embedding(5, embedding_dim=random()),
+        lambda: torch.nn.Conv1d(random(), 2, 1),
+    ],
+)
+def test_the_width_of_a_module_is_drawn_like_a_dimension(module):
+    widths = set()
+    for index in range(20):
+        made = trial(lambda: tuple(module().weight.shape), seed=index << TRIAL_BITS | 7)
+        widths |= {*made.recorder.expected[-1]}
+    assert {1, 17, 33, 65} <= widths
+    assert max(widths) > 128
+    assert 0 not in widths
 
 
 def test_untyped_generators_never_draw_none():

@@ -109,6 +109,8 @@ def test_a_dimension_without_bounds_is_past_each_tile_of_a_product(test: int) ->
     assert {17, 33, 65} <= drawn
     assert max(drawn) > 128
     assert sum(size < 18 for size in trials(draw, test)) > 12
+    assert all(1 <= size <= 5 for size in trials(draw, test)[:2])
+    assert 1 in trials(draw, test)
     assert max(trials(lambda: random().to(int).value(), test)) < 18
 
 

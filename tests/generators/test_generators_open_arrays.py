@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from generators import Drawn, GeneratorError, Source, explored_array, explored_shapes, random, using
+from generators.plan import has_ordinary_numbers
 from generators.source import TRIAL_BITS
 
 TRIALS = 20
@@ -87,7 +88,23 @@ def test_numbers_between_the_greatest_and_ordinary_ones_within_twenty_trials(tes
 def test_channels_lie_last_in_some_trial(ndim: int) -> None:
     layouts = [one.layout for one in trials(lambda: explored_array(ndim))]
     assert {"transposed", "channels_last"} <= {*layouts}
-    assert layouts.count("channels_last") <= layouts.count("transposed")
+    assert layouts.count("channels_last") <= layouts.count("transposed") + 1
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_channels_of_several_images_of_ordinary_numbers_lie_last(test: int) -> None:
+    drawn = trials(lambda: explored_array(4, dims=[None, 3]), test)
+    assert any(
+        one.layout == "channels_last" and one.dtype == "float32" and one.data.shape[0] > 1
+        for index, one in enumerate(drawn)
+        if has_ordinary_numbers(index)
+    )
+
+
+@pytest.mark.parametrize("layout", ["transposed", "expanded"])
+def test_two_arrays_of_ordinary_numbers_have_one_layout(layout: str) -> None:
+    drawn = trials(lambda: [explored_array(2, dims=dims).layout for dims in ([3, 4], [4, 5])])
+    assert [layout, layout] in [layouts for index, layouts in enumerate(drawn) if has_ordinary_numbers(index)]
 
 
 def test_ranks_and_dtypes_where_they_are_open() -> None:

@@ -283,4 +283,29 @@ GRADIENTS = [
     ),
 ]
 
-MEMORY = [*LYING, *SIZES, *BROADCASTING, *ARGUMENTS, *GRADIENTS]
+TOGETHER = [
+    Wrong(
+        "matmul of two transposed matrices",
+        "matmul",
+        of_two(lambda r, x, y: off(r) if x.stride(0) == y.stride(0) == 1 and min(*x.shape, *y.shape) > 1 else r),
+        lambda: torch.matmul(random_tensor(ndim=2, dim0=3, dim1=4), random_tensor(ndim=2, dim0=4, dim1=5)),
+    ),
+    Wrong(
+        "conv2d of several images with channels last",
+        "nn.functional.conv2d",
+        lambda f: lambda x, weight: f(as_it_lies(x) if x.stride(1) == 1 and len(x) > 1 else x, weight),
+        lambda: torch.nn.functional.conv2d(
+            random_tensor(ndim=4, dim1=3), random_tensor(ndim=4, dim1=3, dim2=2, dim3=2)
+        ),
+    ),
+    Wrong(
+        "batch_norm of several images with channels last",
+        "nn.functional.batch_norm",
+        lambda f: (
+            lambda x, *given, **named: f(as_it_lies(x) if x.stride(1) == 1 and len(x) > 1 else x, *given, **named)
+        ),
+        lambda: torch.nn.functional.batch_norm(random_tensor(ndim=4), None, None, training=True),
+    ),
+]
+
+MEMORY = [*LYING, *TOGETHER, *SIZES, *BROADCASTING, *ARGUMENTS, *GRADIENTS]

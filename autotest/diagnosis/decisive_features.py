@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from autotest.program.inputs import Input, inputs_of, with_inputs
 from autotest.program.semantics import is_backward
 from autotest.program.values import TensorValue
 from generators import GeneratorError
+from generators.layouts import LEAST_RANK
 
 
 class OutOfTime(Exception):
@@ -104,6 +105,8 @@ class _Features:
             ]
             if not alike:
                 continue  # the failure needs memory that none of these layouts make
+            if item.array.data.ndim < LEAST_RANK["channels_last"]:  # the order is reversed, and nothing is a channel
+                alike = list(dict.fromkeys("transposed" if kind == "channels_last" else kind for kind in alike))
             several = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
             yield f"only with {several} memory{self._of(item)}"
 
@@ -186,7 +189,7 @@ class _Features:
         for size in sorted({size for shape in shapes for size in shape}, reverse=True):
             elements = max((len(shape) for shape in shapes), default=0) == 1
             if size == 1:
-                grown = [self._resized(1, other) for other in (2, 3)]
+                grown = [self._grown(1, other) for other in (2, 3)]
                 if "passes" in grown and "fails" not in grown:
                     yield "only with 1 element" if elements else "only with a dimension of 1"
             elif size == 0:
@@ -194,20 +197,32 @@ class _Features:
                     yield "only without elements"
             elif size > 2 or telling:
                 less = [self._resized(size, other) for other in dict.fromkeys((size - 1, size // 2, 1))]
-                more = [self._resized(size, other) for other in (size + 1, 2 * size)]
+                more = [self._grown(size, other) for other in (size + 1, 2 * size)]
                 if less[0] == "passes" and "fails" not in less:
                     only = "only with" if more == ["passes", "passes"] else "needs"
                     beyond = "" if more == ["passes", "passes"] else " or more"
                     yield f"{only} {size} elements{beyond}" if elements else f"{only} a dimension of {size}{beyond}"
 
-    def _resized(self, size: int, other: int) -> ProgramOutcome:
-        """Run the program with every dimension of `size` changed to `other`: cut, or with its numbers repeated."""
+    def _grown(self, size: int, other: int) -> ProgramOutcome:
+        """Run the program with every dimension of `size` grown to `other`, with its numbers in several orders.
+
+        It passes only if it does so in each of them: some operators depend on the first or the last number alone.
+        """
+        endings = [self._resized(size, other, mode) for mode in ("wrap", "clip")]
+        return "fails" if "fails" in endings else endings[0]
+
+    def _resized(self, size: int, other: int, mode: Literal["wrap", "clip"] = "wrap") -> ProgramOutcome:
+        """Run the program with every dimension of `size` changed to `other`.
+
+        A dimension is cut, or its numbers are repeated: all of them (`mode` "wrap"), or the last one ("clip").
+        """
         changed = []
         for item in self._inputs:
             data = item.array.data
             for axis, length in enumerate(data.shape):
                 if length == size:
-                    data = np.take(data, np.arange(other) % max(length, 1), axis=axis) if length else _grown(data, axis)
+                    places = np.arange(other)
+                    data = np.take(data, places, axis=axis, mode=mode) if length else _grown(data, axis)
             if data.shape != item.array.data.shape:
                 changed.append(item.with_data(data))
         return self._with(changed)

@@ -24,6 +24,8 @@ _STEPS = 8
 _SMALLER, _GREATER = (0.5, 0.1, 1e-2, 1e-4, 1e-8, 1e-16, 1e-24), (2.0, 10.0, 1000.0)
 #: The smallest magnitude that is tried: smaller numbers may pass only because of the tolerance.
 _LEAST = 0.05
+#: A finite number that is tried in the place of an infinity.
+_GREAT = 1e4
 #: The greatest upper bound of a magnitude that is reported: greater numbers may pass only because a function overflows.
 _NEAR = 20.0
 
@@ -75,11 +77,24 @@ def _special(data: Numbers, run: OnNumbers) -> str:
     )
     for text, there, instead in kinds:
         if there.any() and _passes(_without(data, there, instead), run):
-            return text
+            great = np.where(there, np.copysign(_GREAT, data), data).astype(data.dtype)
+            return text if text != "infinite" or run(great) != "fails" else _infinite(data, run)
     zero = data == 0
     if not zero.any() or not _passes(_without(data, zero, _ORDINARY), run):
         return ""
     return "near zero" if run(_without(data, zero, (1e-3,))[0]) == "fails" else "zero"
+
+
+def _infinite(data: Numbers, run: OnNumbers) -> str:
+    """Return the numbers that a failure at an infinity needs, if it fails at great finite numbers of its sign, too."""
+    infinite = np.isinf(data)
+    sign = "-" if (data[infinite] < 0).all() else "+" if (data[infinite] > 0).all() else ""
+
+    def at(magnitude: float) -> Numbers:
+        return np.where(infinite, np.copysign(magnitude, data), data).astype(data.dtype)
+
+    least = _GREAT * _edge(_LEAST / _GREAT, 1.0, lambda factor: at(factor * _GREAT), run)
+    return _between(least, None, sign)
 
 
 def _extreme(data: Numbers, run: OnNumbers) -> str:

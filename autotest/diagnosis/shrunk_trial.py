@@ -76,9 +76,15 @@ class UnshrunkTrial:
         return dataclasses.replace(self, agreement=found, opinion=opinion, failure=failure)
 
     def _ordinary(self, agreement: Agreement, failure: FailureSignature) -> Agreement:
-        """Return `agreement` if it shows `failure`, else the agreement on its program with ordinary numbers."""
-        program = agreement.program if failure.shown_by(agreement) else with_ordinary_numbers(agreement.program)
-        return agreement if program is agreement.program else self._judged(program, self.pair, self.test.settings)
+        """Return `agreement`, or if it does not show `failure`, the agreement on its program with ordinary numbers."""
+        if failure.shown_by(agreement):
+            return agreement
+        for same_sign in (False, True):
+            program = with_ordinary_numbers(agreement.program, same_sign=same_sign)
+            found = self._judged(program, self.pair, self.test.settings)
+            if failure.shown_by(found):
+                return found
+        return agreement
 
     def _shrunk(self, seconds: float, survives: Callable[[Program], bool]) -> Finding:
         assert self.finding.program is not None

@@ -25,6 +25,9 @@ from autotest.recording.special_values import NUMERIC_SYMPTOMS, counted_mismatch
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import replay
 
+#: The greatest and the least magnitude of the numbers that ordinary trials draw.
+_GREATEST, _LEAST = 1e4, 1e-4
+
 
 def mark_special(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
     """Mark the mismatches of `found` that only special numbers show, and drop those that do not count.
@@ -81,13 +84,15 @@ class _Judge:
         values = {at: value for at, value in held.items() if type(value) is TensorValue or isinstance(value, PLAIN)}
         # Great and tiny numbers count as special only in inputs, not in computed values.
         odd = {
-            at: _ordinary_value(value)
+            at: value
             for at, value in values.items()
             if type(value) is TensorValue and _may_be_special(value, given=self._is_given(at))
         }
-        differences = _differences(isolated(self._program, slot, {**values, **odd})[0], pair, self._settings)
-        if any(one.symptom in NUMERIC_SYMPTOMS and not one.special for one in differences):
-            return False
+        for ordinary in (_ordinary, _ordinary_of_same_sign):
+            others = {at: dataclasses.replace(value, data=ordinary(_array(value)).data) for at, value in odd.items()}
+            differences = _differences(isolated(self._program, slot, {**values, **others})[0], pair, self._settings)
+            if any(one.symptom in NUMERIC_SYMPTOMS and not one.special for one in differences):
+                return False
         if any(self._program.calls[at].note == LAYOUT for at in read) and not self._stays_special(item):
             return False  # the isolated call did not have operands with this layout
         return bool(odd) or item.special
@@ -133,16 +138,33 @@ def _differences(program: Program, pair: Pair, settings: Settings) -> list[Misma
     return compare([observe(record_of(program, pair, *sides))], settings)[0]
 
 
-def with_ordinary_numbers(program: Program) -> Program:
-    """Return `program` with its special input numbers replaced by ordinary ones; itself if it has none."""
-    arrays = [_ordinary(array) for array in program.arrays]
+def with_ordinary_numbers(program: Program, *, same_sign: bool = False) -> Program:
+    """Return `program` with its special input numbers replaced by ordinary ones; itself if it has none.
+
+    With `same_sign`, great and tiny numbers become the greatest and the least ordinary ones.
+    """
+    ordinary = _ordinary_of_same_sign if same_sign else _ordinary
+    arrays = [ordinary(array) for array in program.arrays]
     if all(one is other for one, other in zip(arrays, program.arrays, strict=True)):
         return program
     return with_arrays(program, arrays)
 
 
-def _ordinary_value(value: TensorValue) -> TensorValue:
-    return dataclasses.replace(value, data=_ordinary(Array(value.data, value.dtype)).data)
+def _array(value: TensorValue) -> Array:
+    return Array(value.data, value.dtype)
+
+
+def _ordinary_of_same_sign(array: Array) -> Array:
+    """Return `array` with the greatest and least numbers of ordinary trials in place of infinite, great and tiny ones.
+
+    Other special numbers are replaced as by `_ordinary`. A function may be wrong for all great numbers.
+    """
+    data = array.data
+    if data.dtype.kind != "f" or not has_special_numbers(array):
+        return array
+    great, tiny = np.abs(data) > _GREATEST, (np.abs(data) < _LEAST) & (data != 0)
+    numbers = np.where(great, np.copysign(_GREATEST, data), np.where(tiny, np.copysign(_LEAST, data), data))
+    return _ordinary(dataclasses.replace(array, data=numbers.astype(data.dtype)))
 
 
 def _ordinary(array: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch as real
 
 from autotest import Divergence, UsageError, autotest, random_tensor, torch
 from autotest.results.identity import identity_of
@@ -126,6 +127,16 @@ CASES = {
         lambda: torch.log(tensor(-1)),
         {"log": lambda log: lambda x: log(x.abs())},
         "special values",
+    ),
+    "an infinity is as wrong as great numbers": (
+        lambda: torch.relu(tensor(-INF, 1)),
+        {"relu": lambda relu: lambda x: real.where(x < -1000, x, relu(x))},
+        "value",
+    ),
+    "a tiny number is as wrong as small ones": (
+        lambda: torch.sign(tensor(1e-42, 1)),
+        {"sign": lambda sign: lambda x: sign(real.where(x.abs() < 1e-3, x * 0, x))},
+        "value",
     ),
     "at a pole": (
         lambda: torch.reciprocal(tensor(0, 1)),

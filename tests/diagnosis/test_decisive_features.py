@@ -98,6 +98,36 @@ def test_equal_elements_are_named(against) -> None:
     assert happens(against, wrong) == "only where elements are equal"
 
 
+def test_an_infinity_that_is_as_wrong_as_great_numbers_is_not_what_matters(against) -> None:
+    wrong = Wrong(
+        "relu of great negative numbers",
+        "relu",
+        lambda relu: lambda x: relu(x) + x * (x < -1000) / 100,
+        lambda: torch.relu(random_tensor(ndim=2)),
+    )
+    assert happens(against, wrong) == "only where an element is below about -1000"
+
+
+def test_sizes_are_tried_with_other_orders_of_the_numbers(against) -> None:
+    wrong = Wrong(
+        "all of the first",
+        "all",
+        lambda _: lambda x: x.reshape(-1)[0] if x.numel() else x.new_tensor(True),
+        lambda: torch.all(random_tensor(ndim=1, dtype="bool")),
+    )
+    assert happens(against, wrong) == "needs 2 elements or more"
+
+
+def test_a_matrix_in_other_order_has_no_channels(against) -> None:
+    wrong = Wrong(
+        "exp of three dimensions in other order",
+        "exp",
+        when(lambda x: x.ndim == 3 and x.stride() == (1, len(x), len(x) * x.shape[1])),
+        lambda: torch.exp(random_tensor(ndim=3).transpose(0, 2)),
+    )
+    assert "channels" not in happens(against, wrong)
+
+
 def test_two_features_that_are_both_needed_are_both_named(against) -> None:
     both = Wrong(
         "cos of long rows of negative numbers",

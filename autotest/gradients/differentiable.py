@@ -66,6 +66,7 @@ def examine(record: Record, compared: int) -> GradientUse:
         discarded=discarded,
         wrongly_listed=wrongly,
         nonzero=bool(compared) and _nonzero(record),
+        undefined=bool(pushes) and not compared and _is_undefined(record, pushes),
     )
 
 
@@ -139,6 +140,28 @@ def _nonzero(record: Record) -> bool:
     ]
     present = [gradient for gradient in gradients if gradient is not None]
     return any(bool(np.any(value.data)) for value in reference.values(present))
+
+
+def _is_undefined(record: Record, pushes: Iterable[Call]) -> bool:
+    """Return whether the reference's backward reached an input and gave it no gradient, as torch's `norm` with ``p=0``.
+
+    Whether both sides give one has been compared.
+    """
+    reference = record.pair.reference
+    waiting = [ref.slot for call in pushes for ref in refs(call._replace(args=call.args[:1], kwargs={}))]
+    seen: set[int] = set()
+    while waiting:
+        slot = waiting.pop()
+        if slot in seen:
+            continue
+        seen.add(slot)
+        for tensor in tensors_in(record, slot):
+            if reference.can_backpropagate(tensor) and reference.holds_gradient(tensor):
+                if reference.gradient(tensor) is None:
+                    return True
+            elif reference.can_backpropagate(tensor):
+                waiting += [ref.slot for ref in refs(record.calls[slot])]
+    return False
 
 
 def _discarded(record: Record, last: int) -> str:

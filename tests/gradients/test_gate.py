@@ -65,6 +65,16 @@ def test_operators_without_a_gradient_need_none(name):
     assert passes(lambda: getattr(torch, name)(random_tensor(ndim=2)), auto_backward=False)
 
 
+def test_an_input_to_which_torch_gives_no_gradient_needs_none():
+    assert passes(lambda: torch.norm(random_tensor(ndim=2), 0))
+
+
+def test_a_gradient_of_such_an_input_on_one_side_is_a_divergence(against):
+    against(FaultyTorch({"norm": lambda norm: lambda x, p: (x != 0).sum() + 0.0 * x.sum()}))
+    with pytest.raises(Divergence, match=r"x0\.grad"):
+        autotest(n=2)(lambda: torch.norm(random_tensor(ndim=2), 0))()
+
+
 def test_one_operator_without_a_gradient_does_not_excuse_another():
     found = refusal(lambda: torch.floor(torch.exp(random_tensor(ndim=2))), auto_backward=False)
     assert "results of exp depend" in found

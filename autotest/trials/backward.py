@@ -67,7 +67,7 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
         if not outputs:
             return
     pushed_by_body = any(is_backward(call) for call in recorder.calls)
-    before = _held_gradients(recorder) if pushed_by_body else []
+    before = [(*held, _copy_of_gradient(*held)) for held in _holders(recorder)] if pushed_by_body else []
     try:
         if len(outputs) == 1:
             recorder.method("backward", outputs[0]._lower(recorder), cotangents)
@@ -80,7 +80,7 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
             raise
         if not pushed_by_body:
             # The reference may have accumulated some gradients before it refused.
-            for framework, tensor, _ in _held_gradients(recorder):
+            for framework, tensor in _holders(recorder):
                 framework.forget_gradient(tensor)
             raise
         recorder.rejection = None
@@ -90,22 +90,24 @@ def run_backward(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = 
                 framework.invoke("setattr", "grad", (tensor, gradient), {})
 
 
-def _held_gradients(recorder: Recorder) -> list[tuple[Framework, Any, Any]]:
-    """Return the tensors and parameters that hold a gradient, each with its framework, and with a copy of it or None.
+def _holders(recorder: Recorder) -> list[tuple[Framework, Any]]:
+    """Return the tensors and parameters that may hold a gradient, each with its framework.
 
     Those of the candidate are included only if it makes the calls, too, that the reference refuses.
     """
     pair = recorder.pair
-    found: dict[int, tuple[Framework, Any, Any]] = {}
+    found: dict[int, tuple[Framework, Any]] = {}
     sides = [(pair.reference, recorder.expected), (pair.candidate, recorder.actual)]
     for framework, values in sides if recorder.check_errors else sides[:1]:
         for value in values:
-            for tensor in framework.tensors_of(value):
-                if id(tensor) not in found and framework.holds_gradient(tensor):
-                    gradient = framework.gradient(tensor)
-                    copy = None if gradient is None else framework.invoke("method", "clone", (gradient,), {})
-                    found[id(tensor)] = framework, tensor, copy
+            found |= {id(it): (framework, it) for it in framework.tensors_of(value) if framework.holds_gradient(it)}
     return list(found.values())
+
+
+def _copy_of_gradient(framework: Framework, tensor: Any) -> Any:
+    """Return a copy of the gradient of `tensor`, or None if it has none."""
+    gradient = framework.gradient(tensor)
+    return None if gradient is None else framework.invoke("method", "clone", (gradient,), {})
 
 
 def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]) -> list[Value]:

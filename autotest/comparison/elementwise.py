@@ -146,6 +146,14 @@ def differing(expected: Values, actual: Values, rtol: float, atol: float) -> Val
 @np.errstate(all="ignore")
 def distance(expected: Values, actual: Values) -> Values:
     """Return ``|actual - expected|`` as float64; infinite where a NaN or an infinity is on one side only."""
+    return _distance(expected, actual)
+
+
+# The functions below whose names begin with an underscore expect that NumPy's warnings are turned off: for small arrays
+# that takes longer than the arithmetic, so that each public function does it once.
+
+
+def _distance(expected: Values, actual: Values) -> Values:
     expected, actual = _common(expected, actual)
     if expected.dtype.kind in "fc":
         expected, actual = _subtractable(expected, actual)
@@ -172,7 +180,7 @@ def statistics(expected: Values, actual: Values, mask: Values, rtol: float, atol
     """
     shown = expected, actual
     expected, actual = _common(expected, actual)
-    absolute = distance(expected, actual)
+    absolute = _distance(expected, actual)
     relative = _relative(absolute, expected, actual)
     at, rel = _greatest(absolute, mask), _greatest(relative, mask)
     nonfinite = 0
@@ -202,7 +210,7 @@ def passing_tolerance(expected: Values, actual: Values, atol: float) -> float:
     expected, actual = _common(expected, actual)
     if expected.dtype.kind not in "fc":
         return math.inf if differing(expected, actual, 0.0, atol).any() else 0.0
-    excess = distance(expected, actual) - atol
+    excess = _distance(expected, actual) - atol
     needed = float(np.where(excess > 0, _relative(excess, expected, actual), 0.0).max(initial=0.0))
     # The division may round down, but the returned value must pass when a test uses it. The steps double, so that they
     # also get beyond the smallest floats, where a relative step is zero.
@@ -219,6 +227,10 @@ def ulps_apart(expected: Values, actual: Values, dtype: str) -> Values | None:
 
     An infinity counts as the next value after the greatest finite one. Return None if `dtype` is not real floating.
     """
+    return _ulps_apart(expected, actual, dtype)
+
+
+def _ulps_apart(expected: Values, actual: Values, dtype: str) -> Values | None:
     kind = _FLOATS.get(dtype)
     if kind is None:
         return None
@@ -235,8 +247,7 @@ _FLOATS = {"float16": "f2", "bfloat16": "f4", "float32": "f4", "float64": "f8"}
 
 def _rank(values: Values, kind: str) -> Values:
     """Return the rank of each float among all floats of `kind`, as integers of its size; both zeros have rank 0."""
-    with np.errstate(all="ignore"):
-        bits = values.astype(kind).view(kind.replace("f", "i"))
+    bits = values.astype(kind).view(kind.replace("f", "i"))
     # Floats are a sign and a magnitude: the sign bit alone, which is the smallest integer, is minus zero.
     return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits)
 
@@ -248,7 +259,7 @@ def _ulps(expected: Values, actual: Values, dtype: str) -> int | None:
     for start in range(0, expected.size, _AT_ONCE):  # ranks take many times the memory of the values
         one, other = expected[start : start + _AT_ONCE], actual[start : start + _AT_ONCE]
         finite = np.isfinite(one) & np.isfinite(other)
-        apart = ulps_apart(one[finite], other[finite], dtype) if finite.any() else None
+        apart = _ulps_apart(one[finite], other[finite], dtype) if finite.any() else None
         if apart is not None:
             greatest = max(greatest or 0, int(apart.max()))
     return greatest
@@ -285,9 +296,8 @@ def _subtractable(expected: Values, actual: Values) -> tuple[Values, Values]:
 
 def _relative(absolute: Values, expected: Values, actual: Values) -> Values:
     """Return ``absolute / |expected|``; infinite where the quotient is NaN or ``|expected|`` is 0."""
-    with np.errstate(all="ignore"):
-        size = _subtractable(expected, actual)[0] if expected.dtype.kind in "fc" else expected.astype(np.float64)
-        relative = absolute / np.abs(size)
+    size = _subtractable(expected, actual)[0] if expected.dtype.kind in "fc" else expected.astype(np.float64)
+    relative = absolute / np.abs(size)
     return np.where(np.isnan(relative), np.inf, relative)
 
 

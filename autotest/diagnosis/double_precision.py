@@ -333,6 +333,7 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
     return np.asarray(value) if type(value) in (bool, int, float, complex) else None
 
 
+@np.errstate(over="ignore")
 def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     """Return `arrays` in double precision with about half of the floating elements changed by up to `roundoff`.
 
@@ -356,12 +357,12 @@ def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]
         step = random.uniform(-roundoff, roundoff, parts.shape) * random.integers(0, 2, parts.shape)
         if special:
             step = np.where(np.abs(parts) == 1, 0.0, step)
-        with np.errstate(over="ignore"):
-            data = np.asarray(parts * (1 + step))  # in double precision
+        data = np.asarray(parts * (1 + step))  # in double precision
         if array.data.dtype.kind == "c":
             data = np.ascontiguousarray(data).view(np.complex128).reshape(array.data.shape)
         # The greatest numbers stay as they are: one that became infinite would make any result look ill-conditioned.
-        moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
+        finite = np.isfinite(data)
+        moved.append(Array(data if finite.all() else np.where(finite, data, array.data), array.dtype))
     return moved
 
 

@@ -115,7 +115,8 @@ class FailedTrial:
             return
         try:
             live = Agreement(outcome.program, outcome.recorder, outcome.mismatches)
-            nondeterministic = unrepeatable(outcome.mismatches, live)
+            replayed = self._agreement if self._beyond is None else None
+            nondeterministic = unrepeatable(outcome.mismatches, live, replayed)
         except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts
             return
         left = [item for item in outcome.mismatches if item not in nondeterministic]

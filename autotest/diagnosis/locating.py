@@ -17,7 +17,14 @@ from autotest.program import Program
 from autotest.program.influence import contributing
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
-from autotest.program.semantics import clips_gradients, is_backward, is_module_call, is_step, pushes_gradients
+from autotest.program.semantics import (
+    OPERATIONS,
+    clips_gradients,
+    is_backward,
+    is_module_call,
+    is_step,
+    pushes_gradients,
+)
 from autotest.replaying.agreement import Agreement, agree
 
 
@@ -38,9 +45,19 @@ class Located:
     gradients: PairedGradients | None = None
 
 
-def locate(program: Program, pair: Pair, settings: Settings, first: Mismatch) -> Located:
-    """Return the first divergent call that causes `first`, the first mismatch of `program`."""
-    return _Search(program, pair, settings, first).located()
+def locate(
+    program: Program, pair: Pair, settings: Settings, first: Mismatch, known: Agreement | None = None
+) -> Located:
+    """Return the first divergent call that causes `first`, the first mismatch of `program`.
+
+    Args:
+        program: the program.
+        pair: the reference and the candidate.
+        settings: the settings of the test.
+        first: the first mismatch of the program.
+        known: the agreement on the program, if it is known: a program of one call is not run again for that call alone.
+    """
+    return _Search(program, pair, settings, first, known).located()
 
 
 def operands(program: Program, framework: Framework, slot: int) -> tuple[dict[int, Any], Any]:
@@ -57,6 +74,7 @@ class _Search:
     pair: Pair
     settings: Settings
     first: Mismatch
+    known: Agreement | None = None
 
     def located(self) -> Located:
         program, first = self.program, self.first
@@ -67,10 +85,23 @@ class _Search:
             return self._backward()
         if first.symptom in ("exception", "accepted", "out of memory"):
             return self._forward(first.slot)
-        slot = first_divergent_in(self._contributing, program, self.pair, self.settings)
+        slot = self._only_call()
+        if slot is None:
+            slot = first_divergent_in(self._contributing, program, self.pair, self.settings)
         if slot is None:
             return Located(None, hint=self._turning([call.slot for call in program.calls if is_step(call)]))
         return self._forward(slot)
+
+    def _only_call(self) -> int | None:
+        """Return the call that gave the first mismatch its value, if it is the only one of the program, besides inputs.
+
+        Nothing is compared before it, and the comparison after it is the one that showed the mismatch.
+        """
+        calls = [call for call in self.program.calls if call.kind != "tensor"]
+        if len(calls) != 1 or calls[0].kind not in OPERATIONS or self.first.symptom != "value":
+            return None
+        slot = calls[0].slot
+        return slot if self.first.slot == slot and slot not in self.program.undefined else None
 
     @functools.cached_property
     def _contributing(self) -> frozenset[int]:
@@ -121,6 +152,8 @@ class _Search:
             alone, at = isolated(
                 program, slot, values, result, gradients=gradients, cotangents=cotangents, on_copies=on_copies
             )
+            if self.known is not None and _are_same(alone, self.known.program):
+                return self.known, at
             return self._agreement(alone), at
 
         try:
@@ -161,6 +194,17 @@ class _Search:
         """Whether the sides differ in a value that contributes to the first mismatch after the calls before `end`."""
         found = self._agreement(upto(self.program, end)).mismatches
         return any(item.slot in self._contributing for item in found)
+
+
+def _are_same(one: Program, other: Program) -> bool:
+    """Whether two programs make the same calls of the same numbers."""
+    if one.calls != other.calls or one.undefined != other.undefined or len(one.arrays) != len(other.arrays):
+        return False
+    return all(
+        (mine.dtype, mine.data.dtype, mine.data.shape) == (theirs.dtype, theirs.data.dtype, theirs.data.shape)
+        and mine.data.tobytes() == theirs.data.tobytes()
+        for mine, theirs in zip(one.arrays, other.arrays, strict=True)
+    )
 
 
 def _in_growing_parts(slots: Sequence[int]) -> Iterator[Sequence[int]]:

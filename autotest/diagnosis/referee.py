@@ -37,7 +37,7 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
     """Return the opinion on the first mismatch of `agreement`."""
     first = agreement.mismatches[0]
     program = agreement.program
-    located = locate(program, pair, settings, first)
+    located = locate(program, pair, settings, first, agreement)
     alone = located.alone
     # The evidence is about the program of the divergent call alone, if that is smaller.
     focus = alone if alone is not None and len(alone.program.calls) < len(program.calls) else agreement

@@ -28,15 +28,19 @@ _AGAIN, _AGAIN_AT_LENGTH, _LONG = 6, 2, 60
 
 
 def runs_again(
-    program: Program, framework: Framework, slots: Collection[int] | None = None
+    program: Program,
+    framework: Framework,
+    slots: Collection[int] | None = None,
+    once: Mapping[Place, Any] | None = None,
 ) -> Iterator[tuple[Mapping[Place, Any], Mapping[Place, Any]]]:
     """Yield the results of `program` on `framework` and those of a repetition, a few times.
 
     Before each repetition, blocks of memory of the sizes that the program uses are filled with other data and freed.
     Memory that the allocator hands out during the repetition is filled, too. Of a repetition, only the results in
-    `slots` are read, or all if that is None.
+    `slots` are read, or all if that is None. The program does not run for `once`, its results, if they are known.
     """
-    once = results(program, framework)
+    if once is None:
+        once = results(program, framework)
     for turn in range(_AGAIN if len(program.calls) <= _LONG else _AGAIN_AT_LENGTH):
         _fill_free_memory(program, once, framework, turn)
         with unwritten_memory(FILLINGS[turn % len(FILLINGS)]):
@@ -44,15 +48,16 @@ def runs_again(
         yield once, again
 
 
-def unrepeatable(found: Sequence[Mismatch], live: Agreement) -> list[Mismatch]:
+def unrepeatable(found: Sequence[Mismatch], live: Agreement, replayed: Agreement | None = None) -> list[Mismatch]:
     """Return those of the numeric mismatches `found` at which the reference does not agree with itself.
 
     Either its result changes when the program runs again, or its result differs from the one in the trial, `live`, and
-    is now the one that the candidate had there.
+    is now the one that the candidate had there. `replayed` is a replay of the program, if there has been one.
     """
     left, nondeterministic = [*found], []
     trial = live.read()
-    for once, again in runs_again(live.program, live.record.pair.reference, {item.slot for item in found}):
+    known = None if replayed is None else {place: pair[0] for place, pair in replayed.read().items()}
+    for once, again in runs_again(live.program, live.record.pair.reference, {item.slot for item in found}, known):
         now = []
         for item in left:
             place = place_of(item)

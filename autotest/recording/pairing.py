@@ -44,13 +44,14 @@ class Paired(NamedTuple):
     gradients: int
 
 
-def pair_up(record: Record) -> Paired:
-    """Return all pairs of `record` that are to be compared.
+def pair_up(record: Record, slots: Collection[int] | None = None) -> Paired:
+    """Return all pairs of `record` that are to be compared, or those of the calls in `slots`.
 
     If a framework has no values, only plain values are compared by value, and tensors also by their strides.
     """
     pairs = _Pairs(record)
-    pairs.add_all(_holders_last(record))
+    returned = _holders_last(record)
+    pairs.add_all(returned if slots is None else (one for one in returned if one[0].slot in slots))
     found = pairs.found
     if not (record.pair.reference.holds_values and record.pair.candidate.holds_values):
         found = [item if isinstance(item.expected, PLAIN) else item._replace(defined=False) for item in found]

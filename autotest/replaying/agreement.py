@@ -102,9 +102,7 @@ def results(
     replayed = _run(program, framework, between_calls)
     if replayed.error is not None:
         return {}
-    pairings = pair_up(record_of(program, Pair(framework, framework), replayed, replayed)).pairings
-    if slots is not None:
-        pairings = [item for item in pairings if item.slot in slots]
+    pairings = pair_up(record_of(program, Pair(framework, framework), replayed, replayed), slots).pairings
     frozen = freeze(framework, [item.expected for item in pairings])
     return {
         (item.slot, suffix): value

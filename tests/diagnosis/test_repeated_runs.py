@@ -1,0 +1,109 @@
+"""A diagnosis does not run again what it has already run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.diagnosis.locating import locate
+from autotest.frameworks import Framework, Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.replaying.agreement import agree, results
+from autotest.trials.trial import Test as ATest
+from autotest.trials.trial import run_trial
+from tests.support.faulty import FaultyTorch, with_gradient
+from tests.support.running import pair_with
+
+SETTINGS = Settings()
+NUMBERS = Array(np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3), "float32")
+INPUT = tensor_call(0, 0, NUMBERS, requires_grad=False)
+LEAF = tensor_call(0, 0, NUMBERS, requires_grad=True)
+COTANGENT = tensor_call(2, 1, NUMBERS, requires_grad=False, note="cotangent")
+EXP = Call("function", "exp", (Ref(0),), {}, 1)
+FORWARD = Program((INPUT, EXP), (NUMBERS,))
+BACKWARD = Program((LEAF, EXP, COTANGENT, Call("method", "backward", (Ref(1), Ref(2)), {}, 3)), (NUMBERS, NUMBERS))
+
+
+class Counting(TorchFramework):
+    """Counts the calls of `exp`."""
+
+    calls = 0
+
+    def invoke(self, kind: Any, target: str, args: Any, kwargs: Any) -> Any:
+        self.calls += target == "exp"
+        return super().invoke(kind, target, args, kwargs)
+
+
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        (FORWARD, lambda exp: lambda x: exp(x) + 1),
+        (BACKWARD, with_gradient(lambda gradient: 2 * gradient)),
+    ],
+    ids=["forward", "backward"],
+)
+def test_a_program_of_one_call_is_not_run_for_that_call_alone(program: Program, fault: Any) -> None:
+    pair = pair_with(FaultyTorch({"exp": fault}))
+    agreement = agree(program, pair, SETTINGS)
+    located = locate(program, pair, SETTINGS, agreement.mismatches[0], agreement)
+    assert (located.slot, located.alone_slot) == (1, 1)
+    assert located.alone is agreement
+    again = locate(program, pair, SETTINGS, agreement.mismatches[0])
+    assert again.alone is not None
+    assert again.alone.program.calls == program.calls
+
+
+def test_of_two_calls_the_first_divergent_one_is_still_run_alone() -> None:
+    program = Program((INPUT, EXP, Call("function", "neg", (Ref(1),), {}, 2)), (NUMBERS,))
+    pair = pair_with(FaultyTorch({"neg": lambda neg: lambda x: neg(x) + 1}))
+    agreement = agree(program, pair, SETTINGS)
+    located = locate(program, pair, SETTINGS, agreement.mismatches[0], agreement)
+    assert located.slot == 2
+    assert located.alone is not None
+    assert [call.target for call in located.alone.program.calls] == ["float32", "neg"]
+
+
+def test_a_replay_serves_as_the_first_of_the_runs_of_which_the_reference_must_repeat_its_results() -> None:
+    reference = Counting()
+    pair = Pair(reference, FaultyTorch({"exp": lambda exp: lambda x: exp(x) + 1}))
+
+    def body() -> Any:
+        return dual.exp(dual.ones(2, 3))
+
+    def runs(replayed: bool) -> int:
+        failed = FailedTrial(ATest("file.py::test", body, SETTINGS), run_trial(body, 0, SETTINGS, pair), pair)
+        if replayed:
+            failed._replayed()
+        reference.calls = 0
+        failed._leave_out_unrepeatable()
+        assert failed.outcome.mismatches
+        return reference.calls
+
+    assert runs(replayed=True) == runs(replayed=False) - 1
+
+
+@pytest.mark.parametrize("framework", [TorchFramework()])
+def test_the_results_of_some_slots_are_those_among_all_results(framework: Framework) -> None:
+    def body() -> Any:
+        layer = dual.nn.Linear(3, 2)
+        return layer(dual.ones(2, 3)).sum() + layer.weight.sum()
+
+    program = run_trial(body, 0, SETTINGS, pair_with()).program
+    whole = results(program, framework)
+    slots = {slot for slot, _ in whole}
+    assert len(slots) > 3
+    for slot in slots:
+        some = results(program, framework, slots=[slot])
+        assert some.keys() >= {place for place in whole if place[0] == slot}
+        assert all(np.array_equal(_data(value), _data(whole[place])) for place, value in some.items() if place in whole)
+
+
+def _data(value: Any) -> Any:
+    return getattr(value, "data", value)

@@ -189,7 +189,7 @@ class _Features:
         for size in sorted({size for shape in shapes for size in shape}, reverse=True):
             elements = max((len(shape) for shape in shapes), default=0) == 1
             if size == 1:
-                grown = [self._grown(1, other) for other in (2, 3)]
+                grown = [self._lengthened(1, other) for other in (2, 3)]
                 if "passes" in grown and "fails" not in grown:
                     yield "only with 1 element" if elements else "only with a dimension of 1"
             elif size == 0:
@@ -197,19 +197,19 @@ class _Features:
                     yield "only without elements"
             elif size > 2 or telling:
                 less = [self._resized(size, other) for other in dict.fromkeys((size - 1, size // 2, 1))]
-                more = [self._grown(size, other) for other in (size + 1, 2 * size)]
+                more = [self._lengthened(size, other) for other in (size + 1, 2 * size)]
                 if less[0] == "passes" and "fails" not in less:
                     only = "only with" if more == ["passes", "passes"] else "needs"
                     beyond = "" if more == ["passes", "passes"] else " or more"
                     yield f"{only} {size} elements{beyond}" if elements else f"{only} a dimension of {size}{beyond}"
 
-    def _grown(self, size: int, other: int) -> ProgramOutcome:
+    def _lengthened(self, size: int, other: int) -> ProgramOutcome:
         """Run the program with every dimension of `size` grown to `other`, with its numbers in several orders.
 
         It passes only if it does so in each of them: some operators depend on the first or the last number alone.
         """
-        endings = [self._resized(size, other, mode) for mode in ("wrap", "clip")]
-        return "fails" if "fails" in endings else endings[0]
+        endings = {self._resized(size, other, mode) for mode in ("wrap", "clip")}
+        return "fails" if "fails" in endings else "neither" if "neither" in endings else "passes"
 
     def _resized(self, size: int, other: int, mode: Literal["wrap", "clip"] = "wrap") -> ProgramOutcome:
         """Run the program with every dimension of `size` changed to `other`.

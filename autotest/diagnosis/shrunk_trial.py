@@ -22,7 +22,7 @@ from autotest.replaying.agreement import Agreement, agree
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
 from autotest.results.identity import operator_behind
-from autotest.trials.special_values import with_ordinary_numbers
+from autotest.trials.special_values import with_extreme_ordinary_numbers, with_ordinary_numbers
 from autotest.trials.trial import Outcome, Test
 
 #: Number of calls above which a test body is not run again to shrink its choices, if one call alone shows the failure.
@@ -79,9 +79,8 @@ class UnshrunkTrial:
         """Return `agreement`, or if it does not show `failure`, the agreement on its program with ordinary numbers."""
         if failure.shown_by(agreement):
             return agreement
-        for same_sign in (False, True):
-            program = with_ordinary_numbers(agreement.program, same_sign=same_sign)
-            found = self._judged(program, self.pair, self.test.settings)
+        for change in (with_ordinary_numbers, with_extreme_ordinary_numbers):
+            found = self._judged(change(agreement.program), self.pair, self.test.settings)
             if failure.shown_by(found):
                 return found
         return agreement

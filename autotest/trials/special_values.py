@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,13 +138,18 @@ def _differences(program: Program, pair: Pair, settings: Settings) -> list[Misma
     return compare([observe(record_of(program, pair, *sides))], settings)[0]
 
 
-def with_ordinary_numbers(program: Program, *, same_sign: bool = False) -> Program:
-    """Return `program` with its special input numbers replaced by ordinary ones; itself if it has none.
+def with_ordinary_numbers(program: Program) -> Program:
+    """Return `program` with its special input numbers replaced by ordinary ones; itself if it has none."""
+    return _with_arrays_changed(program, _ordinary)
 
-    With `same_sign`, great and tiny numbers become the greatest and the least ordinary ones.
-    """
-    ordinary = _ordinary_of_same_sign if same_sign else _ordinary
-    arrays = [ordinary(array) for array in program.arrays]
+
+def with_extreme_ordinary_numbers(program: Program) -> Program:
+    """Return the same, but with the greatest ordinary numbers for great ones, and the least for tiny ones."""
+    return _with_arrays_changed(program, _ordinary_of_same_sign)
+
+
+def _with_arrays_changed(program: Program, change: Callable[[Array], Array]) -> Program:
+    arrays = [change(array) for array in program.arrays]
     if all(one is other for one, other in zip(arrays, program.arrays, strict=True)):
         return program
     return with_arrays(program, arrays)
@@ -185,4 +190,4 @@ def _ordinary(array: Array) -> Array:
     return dataclasses.replace(array, data=changed)
 
 
-__all__ = ["mark_special", "with_ordinary_numbers"]
+__all__ = ["mark_special", "with_extreme_ordinary_numbers", "with_ordinary_numbers"]

@@ -18,17 +18,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from _pytest import pytester
 
 #: For the tests of the pytest plugin. Only a top-level conftest may name plugins.
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[1]
-
-# On small tensors, torch's threads only slow each other down: they wait for each other in a busy loop while another
-# pytest worker needs the core. Processes that tests start use as many threads as those of users.
-torch.set_num_threads(1)
 
 
 def pytest_configure() -> None:
@@ -105,9 +100,24 @@ def _loaded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    """Let torch compute with one thread. Processes that tests start use as many threads as those of users.
+
+    On small tensors, torch's threads only slow each other down: they wait for each other in a busy loop while another
+    pytest worker needs the core. torch is not imported before: a command that only collects these tests needs a second
+    less without it.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(autouse=True)
 def _same_numbers() -> None:
     """Seed all random number generators before each test, so that a failure does not depend on the tests before."""
+    import torch
+
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 -- the global state is what a test may meet
     torch.default_generator.manual_seed(0)  # `torch.manual_seed` takes milliseconds

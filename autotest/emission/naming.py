@@ -73,14 +73,15 @@ def cotangents(program: Program) -> set[int]:
     These are input tensors without gradient that only ``backward`` and ``grad`` read, and not as their first argument.
     """
     free = {call.slot for call in program.inputs() if not call.kwargs.get("requires_grad")}
-    pushed: set[int] = set()
-    read_otherwise: set[int] = set()
-    for call in program.calls:
-        read = free.intersection([ref.slot for ref in refs(call)])
-        if read and pushes_gradients(call):
-            pushed.update(read)
-            read = read.intersection([ref.slot for ref in refs(call._replace(args=call.args[:1], kwargs={}))])
-        read_otherwise |= read
+    pushes = [call for call in program.calls if pushes_gradients(call)]
+    pushed = free.intersection([ref.slot for call in pushes for ref in refs(call)])
+    if not pushed:
+        return pushed
+    own = {call.slot for call in pushes}
+    # Of a call that pushes gradients, only the first argument is read otherwise.
+    firsts = [call._replace(args=call.args[:1], kwargs={}) for call in pushes]
+    others = [call for call in program.calls if call.slot not in own]
+    read_otherwise = {ref.slot for call in (*others, *firsts) for ref in refs(call)}
     return pushed - read_otherwise
 
 

@@ -22,7 +22,7 @@ from types import ModuleType
 _LAST_BEFORE_THREADS = "oneflow.framework.session_context"
 #: Modules of other packages that OneFlow imports after that, for its documentation, profiler and hub. They take a fifth
 #: of a child's start, and are therefore imported before the fork.
-_OF_OTHERS = ("doctest", "rich.console", "rich.table", "tqdm.auto")
+_OF_OTHERS = ("cgitb", "doctest", "rich.console", "rich.table", "tqdm.auto")
 
 
 class _Stop(MetaPathFinder, Loader):

@@ -14,7 +14,7 @@ import numpy as np
 from autotest.comparison.elementwise import distance
 from autotest.gradients.evidence import Line, has_ties, magnitude_of, refuted
 from autotest.gradients.exemptions import LOWER, JacobianBlock
-from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, from_reals, real_shape, reals, slope
+from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, from_reals, real_shape, reals
 from autotest.gradients.rule import Rule
 from autotest.gradients.sums import summed_rows
 from autotest.program import Array
@@ -240,10 +240,9 @@ def _elementwise(
     for i, array in enumerate(function.arrays):
         count = reals(array.data).size
         numeric = [np.zeros((count, size)) for size in sizes]
-        for k in range(count):
-            above, below = function.around(i, k, rule.eps)
-            for o in range(len(sizes)):
-                numeric[o][k] = slope(above[o], below[o], 2 * rule.eps)
+        for k, differences in enumerate(function.differences(i, rule.eps)):
+            for o, one in enumerate(differences):
+                numeric[o][k] = one
         for o, value in enumerate(frozen):
             note = "no gradient" if missing[i][o] else ""
             block = JacobianBlock(function, i, o, rule)

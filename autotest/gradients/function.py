@@ -112,6 +112,23 @@ class FunctionOfInputs:
         array = self.arrays[which]
         self.framework.overwrite(self.inputs[self.varied[which]], Array(from_reals(data, array.data), array.dtype))
 
+    @np.errstate(all="ignore")
+    def differences(self, which: int, step: float) -> list[list[Real]]:
+        """Return the central difference by each element of an input, for each output."""
+        centre, found = reals(self.arrays[which].data), []
+        try:
+            for k in range(centre.size):
+                sides = []
+                for moved in (centre[k] + step, centre[k] - step):
+                    data = centre.copy()
+                    data[k] = moved
+                    self.put(which, data)
+                    sides.append(self.values())
+                found.append([_slope(above, below, 2 * step) for above, below in zip(*sides, strict=True)])
+        finally:  # once for all, because writing inputs takes much of the time of a check
+            self.put(which, centre)
+        return found
+
     def derivative(self, which: int, direction: Real, eps: float) -> list[Real]:
         """Return the central difference along `direction` for each output."""
         centre = reals(self.arrays[which].data)
@@ -146,7 +163,11 @@ class FunctionOfInputs:
 def slope(above: Real, below: Real, distance: float) -> Real:
     """Return the difference quotient; zero where both values are the same infinity."""
     with np.errstate(all="ignore"):
-        found: Real = np.where(above == below, 0.0, (above - below) / distance)
+        return _slope(above, below, distance)
+
+
+def _slope(above: Real, below: Real, distance: float) -> Real:
+    found: Real = np.where(above == below, 0.0, (above - below) / distance)
     return found
 
 

@@ -148,6 +148,9 @@ class ProgramFunction:
     def __init__(self, program: Program, upto: int, roots: Sequence[int], framework: Framework) -> None:
         self._program, self._framework, self._roots = program, framework, roots
         self._calls = program.calls[:upto]
+        read = {ref.slot for call in self._calls for ref in refs(call)}
+        #: Slots of inputs that no call reads, such as cotangents. They are made once, for the first run.
+        self._unread = {call.slot for call in self._calls if call.kind == "tensor"} - read - {*roots}
         self._kept: dict[int, Any] = {}
         #: Slots of the values that are computed from leaves.
         self._carrying: set[int] = set()
@@ -217,6 +220,8 @@ class ProgramFunction:
             if call.slot in self._kept:
                 kept = self._kept[call.slot]
                 values.append(instead.get(id(kept), kept))
+            elif call.slot in self._unread and not first:
+                values.append(None)
             elif call.slot in self.constants:
                 values.append(self._made(*self.constants[call.slot]))
             else:

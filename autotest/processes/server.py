@@ -158,6 +158,7 @@ def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: boo
         gc.freeze()
         gc.enable()
         task.append(ForkServer(owner).serve())
+        gc.disable()  # this is a child now, which may have to import the rest of the frameworks
 
     # A child meets the same error in the choice or the import of the frameworks, and reports it.
     with contextlib.suppress(AutotestError):
@@ -165,6 +166,8 @@ def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: boo
             _import_around(chosen_pair(), serve)
     if not task:
         serve()
+    gc.freeze()
+    gc.enable()
     child.run_request(task[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from autotest.processes import server as process_server
 from autotest.processes.client import Server, ServerLost
 from tests.support import tasks_of_children as tasks
 from tests.support.descriptors import many_open, open_now
@@ -52,6 +54,30 @@ def test_garbage_is_looked_for_in_a_child_but_not_among_what_the_server_has_impo
     enabled, frozen = server.process(tasks.garbage).connection.recv()
     assert enabled
     assert frozen > 10_000
+
+
+def test_a_child_looks_for_garbage_only_after_it_has_imported_the_rest_of_the_frameworks(monkeypatch):
+    looks = []
+
+    class Forking:
+        """A server that immediately continues as its own child."""
+
+        def __init__(self, owner):
+            looks.append(gc.isenabled())
+
+        def serve(self):
+            return "request"
+
+    def import_around(pair, fork):
+        fork()
+        looks.append(gc.isenabled())
+
+    monkeypatch.setattr(process_server, "ForkServer", Forking)
+    monkeypatch.setattr(process_server, "chosen_pair", lambda: None)
+    monkeypatch.setattr(process_server, "_import_around", import_around)
+    monkeypatch.setattr(process_server.child, "run_request", lambda request: looks.append(gc.isenabled()))
+    process_server.import_and_serve(None, (), ahead=True)
+    assert looks == [True, False, True]
 
 
 def test_a_child_that_dies_is_told_with_its_signal_and_its_last_words(server, tmp_path):

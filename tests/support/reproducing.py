@@ -7,6 +7,7 @@ would take half an hour.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -37,6 +38,7 @@ def run_all(files: Sequence[Path], timeout: float) -> dict[str, tuple[int, str]]
 
 def main(files: Sequence[Path]) -> None:
     """Run `files`, two at a time, and print the result of each."""
+    gc.disable()  # imported objects stay alive, here and in the children
     import torch  # noqa: F401 - the children have it, then
 
     from autotest.frameworks.oneflow import OneFlowFramework
@@ -53,6 +55,8 @@ def main(files: Sequence[Path]) -> None:
 
     # A fork has no threads of its parent: OneFlow's import stops before it starts threads, and continues in each child.
     OneFlowFramework().import_around(fork)
+    gc.freeze()
+    gc.enable()
     status = _status(arguments)
     interpreters[0].close()
     os._exit(status)

@@ -77,8 +77,7 @@ def _special(data: Numbers, run: OnNumbers) -> str:
     )
     for text, there, instead in kinds:
         if there.any() and _passes(_without(data, there, instead), run):
-            great = np.where(there, np.copysign(_GREAT, data), data).astype(data.dtype)
-            return text if text != "infinite" or run(great) != "fails" else _infinite(data, run)
+            return _infinite(data, run) if text == "infinite" else text
     zero = data == 0
     if not zero.any() or not _passes(_without(data, zero, _ORDINARY), run):
         return ""
@@ -86,13 +85,15 @@ def _special(data: Numbers, run: OnNumbers) -> str:
 
 
 def _infinite(data: Numbers, run: OnNumbers) -> str:
-    """Return the numbers that a failure at an infinity needs, if it fails at great finite numbers of its sign, too."""
+    """Return the numbers that a failure at an infinity needs: great ones of its sign, if these fail, too."""
     infinite = np.isinf(data)
-    sign = "-" if (data[infinite] < 0).all() else "+" if (data[infinite] > 0).all() else ""
 
     def at(magnitude: float) -> Numbers:
         return np.where(infinite, np.copysign(magnitude, data), data).astype(data.dtype)
 
+    if run(at(_GREAT)) != "fails":
+        return "infinite"
+    sign = "-" if (data[infinite] < 0).all() else "+" if (data[infinite] > 0).all() else ""
     least = _GREAT * _edge(_LEAST / _GREAT, 1.0, lambda factor: at(factor * _GREAT), run)
     return _between(least, None, sign)
 

@@ -156,11 +156,12 @@ def _is_undefined(record: Record, pushes: Iterable[Call]) -> bool:
             continue
         seen.add(slot)
         for tensor in tensors_in(record, slot):
-            if reference.can_backpropagate(tensor) and reference.holds_gradient(tensor):
-                if reference.gradient(tensor) is None:
-                    return True
-            elif reference.can_backpropagate(tensor):
+            if not reference.can_backpropagate(tensor):
+                continue
+            if not reference.holds_gradient(tensor):
                 waiting += [ref.slot for ref in refs(record.calls[slot])]
+            elif reference.gradient(tensor) is None:
+                return True
     return False
 
 

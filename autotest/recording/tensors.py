@@ -155,18 +155,17 @@ def broadcast_tensors(
     )
 
 
-def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str, note: str = "") -> Value:
+def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Value:
     """Return a dual tensor with the values and the layout of `drawn`.
 
     Args:
         drawn: the drawn array.
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
         device: device of the tensor on both sides.
-        note: the note of the call that creates the tensor.
     """
     base, steps = (drawn.data, ()) if drawn.layout == "contiguous" else generators.lay_out(drawn.data, drawn.layout)
     grad = bool(requires_grad) and drawn.dtype in DIFFERENTIABLE
-    return from_base(Array(base, drawn.dtype), steps, grad, device, note)
+    return from_base(Array(base, drawn.dtype), steps, grad, device)
 
 
 def from_base(base: Array, steps: generators.Steps, requires_grad: bool, device: str, note: str = "") -> Value:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,10 +63,15 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings, updates: Updat
     steps = gradients_of_steps(program, pair, settings)
     if steps is None:
         return None
-    runs = [_run(_moved(program, pair, number, updates), pair.reference) for number in range(RUNS)]
-    if any(_is_wrong(slot, gradients, runs, settings) for slot, gradients in steps.items()):
+    doubted = _doubted(steps, settings)
+    if not all(map(referee.may_be_rounding, doubted.values())):
         return None
-    runs.append(_run(program, pair.reference, steps))
+    slots = {item.slot for item in agreement.mismatches}
+    before_steps = {slot for slot, _ in doubted}
+    runs = [_run(_moved(program, pair, run, updates), pair.reference, slots, before_steps) for run in range(RUNS)]
+    if any(_is_wrong(place, steps, runs, found[0]) for place, found in doubted.items()):
+        return None
+    runs.append(_run(program, pair.reference, slots, others=steps))
     worst = max((_ratio_at(agreement, item, runs) for item in agreement.mismatches), default=0.0)
     if worst > _TIMES:
         return None
@@ -80,14 +86,29 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings, updates: Updat
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Run:
-    """The results of one run of the reference, and the gradients before each of its steps."""
+    """Some results of one run of the reference, and the gradients before some of its steps."""
 
     results: Mapping[Place, Any]
     gradients: Mapping[int, Sequence[TensorValue | None]]
 
 
-def _run(program: Program, framework: Framework, others: Mapping[int, Gradients] | None = None) -> _Run:
-    """Run `program` once; with `others`, add the error of the candidate's gradients to the gradients of each step."""
+def _run(
+    program: Program,
+    framework: Framework,
+    slots: Collection[int],
+    before_steps: Collection[int] = (),
+    others: Mapping[int, Gradients] = MappingProxyType({}),
+) -> _Run:
+    """Run `program` once.
+
+    Args:
+        program: the program to run.
+        framework: the framework to run it on.
+        slots: the slots whose results are read.
+        before_steps: the slots of the steps before which gradients are read.
+        others: the gradients of both sides before each step, by slot; the error of the candidate's is added to the
+            gradients of the run.
+    """
     found: dict[int, Sequence[TensorValue | None]] = {}
     steps = {call.slot: call for call in program.calls if is_step(call)}
 
@@ -95,14 +116,15 @@ def _run(program: Program, framework: Framework, others: Mapping[int, Gradients]
         if at not in steps:
             return
         optimizer = values[steps[at].args[0].slot]
-        found[at] = gradients_before(framework, optimizer)
-        for tensor, (own, other) in zip(framework.optimized(optimizer), (others or {}).get(at, ()), strict=False):
+        if at in before_steps:
+            found[at] = gradients_before(framework, optimizer)
+        for tensor, (own, other) in zip(framework.optimized(optimizer), others.get(at, ()), strict=False):
             if own is not None and other is not None:
                 gradient = framework.gradient(tensor)
                 now = framework.values([gradient])[0].data
                 framework.overwrite(gradient, Array(np.asarray(now + (other.data - own.data)), own.dtype))
 
-    return _Run(results(program, framework, between_calls), found)
+    return _Run(results(program, framework, between_calls, slots=slots), found)
 
 
 def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
@@ -130,19 +152,26 @@ def _perturbed(array: Array, seed: int) -> Array:
     return dataclasses.replace(moved, data=moved.data.astype(array.data.dtype))
 
 
-def _is_wrong(slot: int, gradients: Gradients, runs: Sequence[_Run], settings: Settings) -> bool:
-    """Whether a gradient before the step at `slot` has more error than rounding explains."""
-    how = Comparison("backward", settings.gradient_tolerance, slot)
-    for at, (own, other) in enumerate(gradients):
-        found = compare_values("", own, other, how)
-        if not found:
-            continue
-        if own is None or other is None or not referee.may_be_rounding(found):
-            return True
-        moved = [run.gradients[slot][at] for run in runs if slot in run.gradients]
-        if _ratio(own.data, other.data, [None if one is None else one.data for one in moved], found[0]) > _TIMES:
-            return True
-    return False
+def _doubted(steps: Mapping[int, Gradients], settings: Settings) -> dict[tuple[int, int], Sequence[Mismatch]]:
+    """Return the mismatches of each gradient that differs, by the slot of the step after it and its number there."""
+    found: dict[tuple[int, int], Sequence[Mismatch]] = {}
+    for slot, gradients in steps.items():
+        how = Comparison("backward", settings.gradient_tolerance, slot)
+        for at, (own, other) in enumerate(gradients):
+            mismatches = compare_values("", own, other, how)
+            if mismatches:
+                found[slot, at] = mismatches
+    return found
+
+
+def _is_wrong(place: tuple[int, int], steps: Mapping[int, Gradients], runs: Sequence[_Run], found: Mismatch) -> bool:
+    """Whether the gradient at `place`, whose mismatch is `found`, has more error than rounding explains."""
+    slot, at = place
+    own, other = steps[slot][at]
+    if own is None or other is None:
+        return True
+    moved = [run.gradients[slot][at] for run in runs if slot in run.gradients]
+    return _ratio(own.data, other.data, [None if one is None else one.data for one in moved], found) > _TIMES
 
 
 def _ratio_at(agreement: Agreement, item: Mismatch, runs: Sequence[_Run]) -> float:

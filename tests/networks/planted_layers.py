@@ -158,7 +158,7 @@ class Planted:
             class Faulty(original):  # type: ignore[misc]
                 def forward(self, x: Any, *rest: Any) -> Any:
                     usual = super().forward
-                    if _is_marked(self, x, mark):
+                    if _is_marked(candidate, self, x, mark):
                         return fault(Layer(candidate.root, self, lambda y: usual(y, *rest), x))
                     return usual(x, *rest)
 
@@ -191,17 +191,20 @@ def _weights(size: int) -> np.ndarray[Any, Any]:
     return np.asarray(np.cos(np.arange(size)) + 1.5)
 
 
-def _mark(layer: Any, x: Any) -> Mark:
+def _mark(framework: Framework, layer: Any, x: Any) -> Mark:
     whole = _marking(layer, x)
-    arrays = [one.detach().numpy().astype("float64").reshape(-1) for one in whole]
+    # All at once: OneFlow waits for each tensor that is read alone.
+    arrays = [value.data.astype("float64").reshape(-1) for value in framework.values(whole)]
     weighed = [one * _weights(one.size) for one in arrays]
     total = sum(float(one.sum()) for one in weighed) + len(type(layer).__mro__[1].__name__)
     return Mark(_shapes(whole), total, 1e-5 * max(1.0, sum(float(np.abs(one).sum()) for one in weighed)))
 
 
-def _is_marked(layer: Any, x: Any, mark: Mark) -> bool:
+def _is_marked(framework: Framework, layer: Any, x: Any, mark: Mark) -> bool:
     # Shapes first, because reading values waits for all earlier calls of the framework.
-    return _shapes(_marking(layer, x)) == mark.shapes and abs(_mark(layer, x).total - mark.total) <= mark.rounding
+    if _shapes(_marking(layer, x)) != mark.shapes:
+        return False
+    return abs(_mark(framework, layer, x).total - mark.total) <= mark.rounding
 
 
 @functools.cache
@@ -215,7 +218,7 @@ def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str,
     def noting(original: Any) -> Any:
         class Noting(original):  # type: ignore[misc]
             def forward(self, x: Any, *rest: Any) -> Any:
-                made.append((self, _mark(self, x), candidate.records_gradients()))
+                made.append((self, _mark(candidate, self, x), candidate.records_gradients()))
                 return super().forward(x, *rest)
 
         return Noting

@@ -1,1 +1,1 @@
-"""Takes nothing from other packages; provides errors, test settings, run options, and units of time and size."""
+"""Takes nothing from other packages; provides errors, settings, run options, units, and temporary folders."""

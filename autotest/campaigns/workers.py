@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
+from autotest.base.temporary_folders import remove_old
 from autotest.campaigns.executor import diagnosis_slots_for, is_of_hang
 from autotest.campaigns.exploring import run_task
 from autotest.campaigns.known_deaths import run_in_fork
 from autotest.campaigns.worker_breadcrumbs import breadcrumb_at, current_activity, read_death
 from autotest.frameworks import chosen_pair
 from autotest.processes import breadcrumb
-from autotest.processes.abandoned import remove_old
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import (
     ProcessDeath,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import AutotestError
+from autotest.base.temporary_folders import own_folder
 from autotest.clusters import agent_workers
 from autotest.clusters.agent_workers import AgentWorkers
 from autotest.clusters.messages import (
@@ -33,7 +34,6 @@ from autotest.clusters.messages import (
 )
 from autotest.clusters.packing import relative, with_file
 from autotest.frameworks import chosen_pair
-from autotest.processes.abandoned import own_folder
 from autotest.processes.client import START_UP
 from autotest.results.tasks import Death, FindingRecord
 from autotest.storage.store import Store

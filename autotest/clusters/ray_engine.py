@@ -19,9 +19,9 @@ from typing import Any
 
 from autotest.base.environment import variables
 from autotest.base.errors import UsageError
+from autotest.base.temporary_folders import STALE, is_running, remove_old
 from autotest.clusters.agent import Agent
 from autotest.clusters.engine import ClusterUnreachable, Lost, Machine
-from autotest.processes.abandoned import STALE, is_running, remove_old
 
 #: Seconds for a cluster to accept a connection.
 REACHED = 5.0

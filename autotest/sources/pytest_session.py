@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import io
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -15,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autotest.base.errors import UsageError
+from autotest.base.temporary_folders import own_folder
 from autotest.sources.pytest_items import arguments_of, name_of
 from autotest.sources.test_names import CollectedName
 
@@ -30,6 +32,8 @@ _OPTIONS = (
     # In a project where warnings are errors, one about plugins that are already imported would stop pytest, and one
     # that a test meets under a new seed would break the test.
     *("-W", "default", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
+    # Else the folder of each `tmp_path` stays until the session ends, and a campaign calls its tests very often.
+    *("-o", "tmp_path_retention_policy=failed"),
 )
 #: How many sessions `sessions_kept` keeps open.
 _KEPT = 16
@@ -71,7 +75,12 @@ class PytestSession:
         self._plugin = ItemListener()
         self._files: dict[Path, CollectedFile] = {}
         with _errors_told(file), contextlib.ExitStack() as stack:
-            config = _prepareconfig([*_OPTIONS, str(file.resolve())], [self._plugin])
+            # Not where pytest puts it: there a session removes what the user's earlier runs left to be looked at, and
+            # searches the folders of all sessions of this process.
+            folder = own_folder("autotest-pytest-")
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            options = (*_OPTIONS, "--basetemp", str(folder / "tests"))
+            config = _prepareconfig([*options, str(file.resolve())], [self._plugin])
             stack.callback(config._ensure_unconfigure)
             config._do_configure()
             self._session = pytest.Session.from_config(config)

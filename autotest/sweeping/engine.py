@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from autotest.base.errors import AutotestError
-from autotest.processes.abandoned import own_folder
+from autotest.base.temporary_folders import own_folder
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey

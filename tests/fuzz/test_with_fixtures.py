@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import inspect
+import tempfile
 import textwrap
 import time
 import warnings
@@ -11,6 +13,7 @@ import pytest
 
 from autotest.base.errors import UsageError
 from autotest.sources.collection import collect, find
+from autotest.sources.pytest_session import sessions_kept
 from autotest.trials.driver import driven_by
 from tests.plugin.conftest import PLUGIN
 
@@ -243,3 +246,21 @@ def test_the_timeout_of_a_test_under_pytest_does_not_end_the_many_trials_of_a_ta
     (tmp_path / "pytest.ini").write_text("[pytest]\ntimeout = 0.1\n")
     with driven_by(lambda test, context: time.sleep(0.2)):
         find(file, "test_timely.py::test_twice").call()
+
+
+def test_temporary_folders_are_removed_and_those_of_other_runs_stay(file, against, monkeypatch, tmp_path):
+    against()
+    users = tmp_path / f"pytest-of-{getpass.getuser()}"
+    of_other_runs = [users / f"pytest-{number}" for number in range(5)]
+    for folder in of_other_runs:
+        folder.mkdir(mode=0o700, parents=True)
+    users.chmod(0o700)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    during = []
+    with sessions_kept():
+        for _ in range(3):
+            find(file, "test_suite.py::test_twice").call()
+            during += [place for place in tmp_path.rglob("test_twice*") if place.is_dir() and not place.is_symlink()]
+    assert during == []
+    assert sorted(users.iterdir()) == of_other_runs
+    assert not list(tmp_path.glob("autotest-*"))

@@ -11,6 +11,7 @@ import types
 import pytest
 
 from autotest.base.errors import AutotestError
+from autotest.base.temporary_folders import remove_old
 from autotest.campaigns import workers as workers_module
 from autotest.campaigns.worker_breadcrumbs import breadcrumb_at
 from autotest.campaigns.workers import (
@@ -23,7 +24,6 @@ from autotest.campaigns.workers import (
     _append_trials,
     _Worker,
 )
-from autotest.processes.abandoned import remove_old
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server, ServerLost
 from autotest.processes.endings import death_from_status

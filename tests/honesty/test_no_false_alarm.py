@@ -14,6 +14,7 @@ import pytest
 from autotest import decorator
 from autotest.results.ledger import Ledger
 from autotest.sources.collection import collect
+from autotest.sources.pytest_session import sessions_kept
 from tests.support import faults
 
 ALIGNMENT = Path(__file__).parents[1] / "alignment"
@@ -31,10 +32,11 @@ def test_torch_against_torch_is_never_accused(against, monkeypatch):
     each = math.ceil(TRIALS / len(found.tests))
     monkeypatch.setenv("AUTOTEST_N", str(each))
     accused = {}
-    for test in found.tests:
-        try:
-            test.call()
-        except AssertionError as error:  # noqa: PERF203 - every one of them is to be told
-            accused[test.id] = str(error)
+    with sessions_kept():
+        for test in found.tests:
+            try:
+                test.call()
+            except AssertionError as error:  # noqa: PERF203 - every one of them is to be told
+                accused[test.id] = str(error)
     assert not accused, "\n\n".join(accused.values())
     assert each * len(found.tests) >= TRIALS

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from autotest.base.temporary_folders import STALE, own_folder
 from autotest.clusters.ray_engine import _of_dead_drivers
-from autotest.processes.abandoned import STALE, own_folder
 
 
 @pytest.fixture

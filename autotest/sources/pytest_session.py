@@ -128,10 +128,11 @@ def _errors_told(file: Path) -> Iterator[None]:
 
 def _forget_modules(place: Path) -> dict[str, ModuleType]:
     """Remove a test file from the imported modules: pytest would take a file of the same name for it."""
+    stem, file = place.stem, str(place)
     found = {
         name: module
         for name, module in list(sys.modules.items())
-        if (name.startswith(place.stem) or name.endswith(f".{place.stem}")) and _file_of(module) == str(place)
+        if (name.startswith(stem) or name.endswith(f".{stem}")) and _file_of(module) == file
     }
     for name in found:
         del sys.modules[name]

@@ -14,6 +14,7 @@ import pytest
 import torch as real
 
 from autotest.sources.collection import collect
+from autotest.sources.pytest_session import sessions_kept
 from autotest.sources.test_names import trial_seed
 from autotest.trials.driver import driven_by
 from autotest.trials.trial import run_trial
@@ -74,11 +75,12 @@ def test_torch_agrees_with_numbers_but_for_named_exceptions(file, monkeypatch):
     tests = [item for item in collect([ALIGNMENT / file]).tests if item.settings.auto_backward is not False]
     tests = [item for item in tests if not item.settings.skip_grad]
     checked, wrong = 0, {}
-    for item in tests:
-        numeric, complaints = numeric_complaints(item)
-        checked += numeric
-        if complaints:
-            wrong[item.id] = complaints
+    with sessions_kept():
+        for item in tests:
+            numeric, complaints = numeric_complaints(item)
+            checked += numeric
+            if complaints:
+                wrong[item.id] = complaints
     assert {test: told for test, told in wrong.items() if test not in EXCEPTIONS} == {}
     assert set(wrong) == {test for test in EXCEPTIONS if test.startswith(file)}
     assert checked or not tests or file == "test_optimizer.py"

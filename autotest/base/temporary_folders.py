@@ -22,6 +22,21 @@ def own_folder(prefix: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
 
 
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Yield a folder as `own_folder` makes it, and remove it afterwards.
+
+    A fork that leaves the block does not remove it, because its parent still uses it.
+    """
+    maker = os.getpid()
+    folder = own_folder(prefix)
+    try:
+        yield folder
+    finally:
+        if os.getpid() == maker:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _without_process(prefix: str) -> Iterator[Path]:
     for place in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
         if not is_running(place.name.removeprefix(prefix).partition("-")[0]):
@@ -41,4 +56,4 @@ def remove_old(folders: Iterable[Path], seconds: float) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-__all__ = ["STALE", "is_running", "own_folder", "remove_old"]
+__all__ = ["STALE", "is_running", "own_folder", "remove_old", "temporary_folder"]

@@ -21,6 +21,7 @@ from autotest.report import gradients as report
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.tasks import Conditions, Where
 from autotest.sources.collection import Collection
+from autotest.sources.pytest_session import sessions_kept
 from autotest.storage.stored_account import AccountRequest, StoredAccount
 
 
@@ -104,10 +105,11 @@ def _account(
     account = kept.all_of(list(tests))
     left = {where: test for where, test in tests.items() if kept.account(where) is None}
     if arguments.jobs == 0:
-        for where, test in left.items():
-            own = account_of([test], arguments.trials)
-            kept.add(where, own)
-            account.take(own)
+        with sessions_kept():
+            for where, test in left.items():
+                own = account_of([test], arguments.trials)
+                kept.add(where, own)
+                account.take(own)
     elif left:
         jobs = arguments.jobs or default_jobs()
         account.take(account_in_workers(list(left), arguments.trials, jobs, kept=kept.add))

@@ -25,6 +25,7 @@ from autotest.results.identity import without_interpreter
 from autotest.running.run_hooks import run_hook
 from autotest.running.tally import Tally
 from autotest.sources.collection import Collected, files_below
+from autotest.sources.pytest_session import sessions_kept
 from autotest.storage.store import Store
 
 
@@ -113,7 +114,7 @@ def hidden(arguments: argparse.Namespace) -> int:
     """Run the tests, and print which entries were met behind others. Returns 1 if a test failed."""
     tallies: list[Tally] = []
     failed: list[str] = []
-    with run_hook(lambda test, context, tally: tallies.append(tally)):
+    with run_hook(lambda test, context, tally: tallies.append(tally)), sessions_kept():
         for test in tests_in(arguments.paths, arguments.k).tests:
             failed += _failure(test)
     behind: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)

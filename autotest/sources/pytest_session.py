@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import importlib.util
 import io
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -16,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autotest.base.errors import UsageError
-from autotest.base.temporary_folders import own_folder
+from autotest.base.temporary_folders import temporary_folder
 from autotest.sources.pytest_items import arguments_of, name_of
 from autotest.sources.test_names import CollectedName
 
@@ -77,8 +76,7 @@ class PytestSession:
         with _errors_told(file), contextlib.ExitStack() as stack:
             # Not where pytest puts it: there a session removes what the user's earlier runs left to be looked at, and
             # searches the folders of all sessions of this process.
-            folder = own_folder("autotest-pytest-")
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder = stack.enter_context(temporary_folder("autotest-pytest-"))
             options = (*_OPTIONS, "--basetemp", str(folder / "tests"))
             config = _prepareconfig([*options, str(file.resolve())], [self._plugin])
             stack.callback(config._ensure_unconfigure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autotest.base.temporary_folders import STALE, own_folder
+from autotest.base.temporary_folders import STALE, own_folder, temporary_folder
 from autotest.clusters.ray_engine import _of_dead_drivers
 
 
@@ -39,6 +40,19 @@ def test_old_folders_of_processes_that_have_ended_are_removed(tmp_path, monkeypa
     own = own_folder("autotest-sweep-")
     assert not gone.exists()
     assert sorted(tmp_path.iterdir()) == sorted([own, *kept])
+
+
+def test_a_fork_leaves_the_folder_of_its_parent(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(temporary_folder("autotest-pytest-"))
+        fork = os.fork()
+        if not fork:
+            stack.close()
+            os._exit(0)
+        os.waitpid(fork, 0)
+        assert folder.is_dir()
+    assert not folder.exists()
 
 
 def test_the_folder_of_a_cluster_of_ray_is_that_of_its_driver(tmp_path, ended):

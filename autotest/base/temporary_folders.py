@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import tempfile
@@ -18,8 +19,8 @@ STALE: Final = 24 * 3600
 
 def own_folder(prefix: str) -> Path:
     """Make a temporary folder of this process, and remove those with the same `prefix` that were abandoned."""
-    remove_old(_without_process(prefix), STALE)
-    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
+    _remove_abandoned(Path(tempfile.gettempdir()), prefix)
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-{_pid_namespace()}-"))
 
 
 @contextlib.contextmanager
@@ -37,10 +38,25 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _without_process(prefix: str) -> Iterator[Path]:
-    for place in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
-        if not is_running(place.name.removeprefix(prefix).partition("-")[0]):
-            yield place
+@functools.cache  # once in a process: others may have left thousands of files in the temporary folder
+def _remove_abandoned(temporary: Path, prefix: str) -> None:
+    for place in temporary.glob(f"{prefix}*-*"):
+        pid, namespace, *_ = place.name.removeprefix(prefix).split("-")
+        if not is_running(pid):
+            remove_old([place], 0 if namespace and namespace == _pid_namespace() else STALE)
+
+
+@functools.cache
+def _pid_namespace() -> str:
+    """Return a name of the processes among which a process id is unique, those of a container until the next boot.
+
+    Empty if the system has no such name. Then no process can be shown to have ended, either.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        return f"{boot[:8]}{Path('/proc/self/ns/pid').stat().st_ino:x}"
+    except OSError:  # not Linux
+        return ""
 
 
 def is_running(pid: str) -> bool:
@@ -52,7 +68,7 @@ def remove_old(folders: Iterable[Path], seconds: float) -> None:
     """Remove those of `folders` that did not change for `seconds`."""
     for folder in folders:
         with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > seconds:
+            if time.time() - folder.stat().st_mtime >= seconds:
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -29,21 +29,34 @@ def made(folder: Path, age: float) -> Path:
     return folder
 
 
-def test_old_folders_of_processes_that_have_ended_are_removed(tmp_path, monkeypatch, ended):
+@pytest.fixture
+def temporary(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    gone = made(tmp_path / f"autotest-sweep-{ended}-a", 2 * STALE)
+    return tmp_path
+
+
+def test_folders_of_processes_that_have_ended_are_removed(temporary, ended):
+    own = own_folder("autotest-sweep-")
+    _, _, _, namespace, _ = own.name.split("-")
+    gone = made(temporary / f"autotest-pytest-{ended}-{namespace}-a", 0)
     kept = [
-        made(tmp_path / f"autotest-sweep-{ended}-b", 0),
-        made(tmp_path / f"autotest-sweep-{os.getpid()}-c", 2 * STALE),
-        made(tmp_path / f"autotest-agent-{ended}-d", 2 * STALE),
+        made(temporary / f"autotest-pytest-{os.getpid()}-{namespace}-b", 2 * STALE),
+        made(temporary / f"autotest-agent-{ended}-{namespace}-c", 2 * STALE),
     ]
+    second = own_folder("autotest-pytest-")
+    assert not gone.exists()
+    assert sorted(temporary.iterdir()) == sorted([own, second, *kept])
+
+
+def test_a_folder_of_another_container_is_removed_when_it_is_old(temporary, ended):
+    gone = made(temporary / f"autotest-sweep-{ended}-elsewhere-a", 2 * STALE)
+    kept = made(temporary / f"autotest-sweep-{ended}-elsewhere-b", 0)
     own = own_folder("autotest-sweep-")
     assert not gone.exists()
-    assert sorted(tmp_path.iterdir()) == sorted([own, *kept])
+    assert sorted(temporary.iterdir()) == sorted([own, kept])
 
 
-def test_a_fork_leaves_the_folder_of_its_parent(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_a_fork_leaves_the_folder_of_its_parent(temporary):
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(temporary_folder("autotest-pytest-"))
         fork = os.fork()

@@ -152,10 +152,13 @@ class Ledger:
     #: The test file. The folders in the id of a test depend on which files were collected; those of the file do not.
     file: Path | None = dataclasses.field(default=None, compare=False)
 
-    def entries_for(self, test: str) -> list[LedgerEntry]:
-        """Return the entries that apply to the test with this id."""
+    def entries_for(self, test: str, meant: Callable[[LedgerEntry], bool] = lambda entry: True) -> list[LedgerEntry]:
+        """Return those of the entries that are `meant` that apply to the test with this id.
+
+        A run asks for each of its failed trials, and the ids of tests take longest to compare.
+        """
         known = test if self.file is None else f"{self.file.as_posix()}::{test.partition('::')[2]}"
-        return [entry for entry in self.entries if entry.applies_to_test(known)]
+        return [entry for entry in self.entries if meant(entry) and entry.applies_to_test(known)]
 
     def expects_death(self, test: str, *, error_parity: bool) -> bool:
         """Whether `test` is known to kill its process.
@@ -168,7 +171,7 @@ class Ledger:
 
     def deaths(self, test: str, *, error_parity: bool) -> list[LedgerEntry]:
         """Return the entries by which `test` is known to kill its process; arguments as of `expects_death`."""
-        return [entry for entry in self.entries_for(test) if entry.kills and (error_parity or not entry.refused)]
+        return self.entries_for(test, lambda entry: entry.kills and (error_parity or not entry.refused))
 
     def stale(self, test: str, met: Container[str], *, error_parity: bool) -> list[LedgerEntry]:
         """Return the strict entries for `test` whose divergences did not happen in a complete run.
@@ -178,12 +181,15 @@ class Ledger:
             met: the keys of the entries whose divergences happened.
             error_parity: whether calls that the reference rejects were also made on the candidate.
         """
-        expected = [entry for entry in self.entries_for(test) if error_parity or not entry.needs_error_parity]
-        return [entry for entry in expected if entry.strict and entry.key not in met]
+
+        def is_missed(entry: LedgerEntry) -> bool:
+            return entry.strict and entry.key not in met and (error_parity or not entry.needs_error_parity)
+
+        return self.entries_for(test, is_missed)
 
     def expects(self, test: str, mismatch: Mismatch, operator: str) -> LedgerEntry | None:
         """Return the entry that covers a trial whose first mismatch is `mismatch`, or None."""
-        return next((entry for entry in self.entries_for(test) if entry.covers(mismatch, operator)), None)
+        return next(iter(self.entries_for(test, lambda entry: entry.covers(mismatch, operator))), None)
 
 
 def find(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -289,13 +289,29 @@ def _best_level(
 
 
 def _pair_score(factor: int, level: int, other: int, taken: int, covered: Counter[FactorPair], place: int) -> float:
+    fit = _fit(factor, level, other, taken)
+    if fit is None:
+        return -_COST_OF_USELESS
+    pair, narrow = fit
+    times = covered.get(pair, 0)
+    return float(not times) if narrow is None else _evenly(*narrow, times, place)
+
+
+@cache
+def _fit(
+    factor: int, level: int, other: int, taken: int
+) -> tuple[FactorPair, tuple[FactorLevel, FactorLevel] | None] | None:
+    """Return a pair of levels, and if one is a narrow dtype, that and the other; None if rows should not combine them.
+
+    Cached, because a plan asks for the few hundred pairs a hundred thousand times.
+    """
     one, two = (NAMES[factor], LEVELS[factor][level]), (NAMES[other], LEVELS[other][taken])
     if (taken and _hides(one, two)) or (level and _hides(two, one)) or (one in _HIDING and two in _HIDING):
-        return -_COST_OF_USELESS
+        return None
     pair = (factor, level, other, taken) if factor < other else (other, taken, factor, level)
     if one in _NARROW:
-        return _evenly(one, two, covered[pair], place)
-    return _evenly(two, one, covered[pair], place) if two in _NARROW else float(not covered[pair])
+        return pair, (one, two)
+    return pair, (two, one) if two in _NARROW else None
 
 
 def _evenly(narrow: FactorLevel, other: FactorLevel, times: int, place: int) -> float:

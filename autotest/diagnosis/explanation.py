@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, limits
 from autotest.comparison.elementwise import distance
+from autotest.diagnosis.decisive_features import OutOfTime, Run
 from autotest.emission import cotangents, names, program_text
 from autotest.program import LAYOUT, Array, Program, leaves, map_operand
 from autotest.program.reduction import elements
@@ -19,16 +22,22 @@ from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
 from autotest.replaying.agreement import Agreement, place_of
 
-Fails = Callable[[Program], bool]
 #: The largest number of inputs that are varied. In total, at most twice as many features are tried.
 _MOST = 8
 #: The largest number of elements that are printed one by one.
 _SHOWN = 8
 
 
-def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, fails: Fails) -> list[str]:
-    """Return lines that say what matters, what passes nearby, and which tolerance would let the program pass."""
-    return [*_what_matters(shrunk.program, fails), *nearest(shrunk.program, passing), *_tolerance(shrunk, settings)]
+def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, run: Run) -> list[str]:
+    """Return lines that say what matters, what passes nearby, and which tolerance would let the program pass.
+
+    Args:
+        shrunk: the agreement on the failing program, already shrunk.
+        passing: similar programs that pass.
+        settings: the settings of the test.
+        run: returns how another program ends; may raise `OutOfTime`.
+    """
+    return [*_what_matters(shrunk.program, run), *nearest(shrunk.program, passing), *_tolerance(shrunk, settings)]
 
 
 def shrunk_line(before: Program, after: Program, executions: int, complete: bool) -> str:
@@ -41,11 +50,20 @@ def shrunk_line(before: Program, after: Program, executions: int, complete: bool
 # -- what matters -------------------------------------------------------------------------------------------
 
 
-def _what_matters(program: Program, fails: Fails) -> list[str]:
+def _what_matters(program: Program, run: Run) -> list[str]:
+    """Return lines that list the features without which `program` passes, and those with which it fails in any case.
+
+    A feature of which no other variant runs, such as the only dtype that a module takes, is in neither list.
+    """
     matter: list[str] = []
     free: list[str] = []
-    for text, variants in [*_contents(program), *_literals(program)][: 2 * _MOST]:
-        (free if all(fails(variant) for variant in variants) else matter).append(text)
+    with contextlib.suppress(OutOfTime):
+        for text, variants in [*_contents(program), *_literals(program)][: 2 * _MOST]:
+            endings = [run(variant) for variant in variants]
+            if "passes" in endings:
+                matter.append(text)
+            elif "fails" in endings:
+                free.append(text)
     lines = []
     if matter:
         lines.append("Matters:    " + ", ".join(matter))
@@ -88,14 +106,22 @@ def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
         if call.kind not in OPERATIONS or call.note == LAYOUT or is_backward(call):
             continue
         keys: list[str | None] = [None for item in call.args for _ in leaves(item)]
+        equal = Counter(repr(item) for one in call.args for item in leaves(one))
+        seen: Counter[str] = Counter()
         keys += [key for key, item in call.kwargs.items() for _ in leaves(item)]
         for position, item in enumerate(leaves((call.args, call.kwargs))):
             others = _others(item)
             if not others:
                 continue
-            key = keys[position]
-            text = f"{key}={item!r}" if key else f"the {item!r} of {call.target}"
+            key, value = keys[position], repr(item)
+            seen[value] += key is None
+            which = f"{_ordinal(seen[value])} {value}" if equal[value] > 1 else value
+            text = f"{key}={value}" if key else f"the {which} of {call.target}"
             yield text, [_substituted(program, call.slot, position, other) for other in others]
+
+
+def _ordinal(number: int) -> str:
+    return ("first", "second", "third")[number - 1] if number <= 3 else f"{number}th"
 
 
 def _others(item: Any) -> tuple[Any, ...]:

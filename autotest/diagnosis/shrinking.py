@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -235,11 +235,6 @@ class Shrinker:
         pushes = [call.slot for call in best.program.calls if first.stage == "backward" and pushes_gradients(call)]
         return call_reduction.only(best.program, [first.slot, *pushes])
 
-    def fails(self, program: Program) -> bool:
-        """Return whether `program` fails in the same way."""
-        fitting = self._runnable(program)
-        return fitting is not None and self._failure.shown_by(self._judging.examined(fitting))
-
     def result_of(self, program: Program) -> ProgramOutcome:
         """Return how `program` ends.
 
@@ -295,15 +290,32 @@ class Shrinker:
         if fitting is None:
             return False
         agreement = self._judging.examined(fitting)
-        alike = self._failure.shown_by(agreement) and self._wide_holds(agreement)
+        alike = self._failure.shown_by(agreement) and self._wide_holds(agreement) and self._class_holds(agreement)
         if alike and self._judging.holds(agreement):
             self.result.agreement = agreement
             self.result.history.append(agreement)
             return True
         return False
 
+    def _class_holds(self, agreement: Agreement) -> bool:
+        """Return whether `agreement` has results without elements only if the first program has.
+
+        A module or a shape of size 0 has them without an input of size 0, for which see `reduction.in_class`.
+        """
+        if self._failure.symptom not in AMBIGUOUS_SYMPTOMS:
+            return True
+        return self._starts_empty or not _any_empty(self.values_of(agreement.program))
+
+    @functools.cached_property
+    def _starts_empty(self) -> bool:
+        return _any_empty(self.values_of(self.result.history[0].program))
+
     def _wide_holds(self, agreement: Agreement) -> bool:
         return not self._failure.wide or differs_widely(agreement, self._pair, self._settings)
+
+
+def _any_empty(values: Mapping[int, TensorValue]) -> bool:
+    return any(value.data.size == 0 for value in values.values())
 
 
 def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool:

@@ -109,7 +109,7 @@ class UnshrunkTrial:
         happens: tuple[str, ...] = ()
         if time.monotonic() - begin < 2 * seconds and not smallest.program.has_properties:
             happens = decisive_features(smallest.program, shrinker.values_of, shrinker.result_of)
-            lines += explain(smallest, shrinker.passing_neighbours(), settings, shrinker.fails)
+            lines += explain(smallest, shrinker.passing_neighbours(), settings, shrinker.result_of)
         smaller_finding = with_opinion(self.finding, smallest, final, pair)
         return dataclasses.replace(smaller_finding, shrinking=tuple(lines), happens=happens)
 

@@ -220,6 +220,39 @@ def _wrong_module(original: Any) -> Any:
     return Conv2d
 
 
+def _refusing_module(original: Any) -> Any:
+    """A layer that cannot multiply a vector if it has several outputs, or none."""
+
+    class Linear(original):  # type: ignore[misc]
+        def forward(self, t: Any) -> Any:
+            if self.out_features != 1:
+                raise RuntimeError(f"size mismatch, got {self.out_features}")
+            return super().forward(t)
+
+    return Linear
+
+
+def test_a_module_that_raises_does_not_shrink_to_one_without_elements() -> None:
+    """That may be refused for another reason. And what torch refuses otherwise says nothing about what matters."""
+    pair = Pair(TorchFramework(), FaultyTorch({"nn.Linear": _refusing_module}))
+    finding = diagnosed(lambda: dual.nn.Linear(3, 4)(at.random_tensor(1, dim0=3)), pair)
+    built = next(call for call in finding.program.calls if call.target == "nn.Linear")
+    assert built.args == (2, 2)
+    told = "\n".join(finding.shrinking)
+    assert "Matters:    the second 2 of nn.Linear\n" in told
+    assert "Irrelevant: the values of x0\n" in told
+    assert "+ m0 = torch.nn.Linear(2, 1)" in told
+
+
+def test_equal_arguments_are_told_apart() -> None:
+    wrong = {"roll": when(lambda t, shifts, dims: shifts == dims == 1, more)}
+    finding = diagnosed(
+        lambda: dual.roll(at.random_tensor(2, dim0=3, dim1=4), 1, 1), Pair(TorchFramework(), FaultyTorch(wrong))
+    )
+    told = "\n".join(finding.shrinking)
+    assert "the first 1 of roll, the second 1 of roll" in told
+
+
 def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_would_pass() -> None:
     softmax = {"softmax": when(lambda t, dim: dim < 0, lambda result: result * 1.5)}
     finding = diagnosed(function("softmax", -1), Pair(TorchFramework(), FaultyTorch(softmax)))

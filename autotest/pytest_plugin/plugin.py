@@ -322,4 +322,15 @@ def _add_section(report: pytest.TestReport, found: Sequence[FindingSummary], con
     from autotest.report import session
 
     asked = config.getoption("autotest_candidate") or ""
-    report.sections.append(("autotest", session.reproduction(found, report.nodeid, asked)))
+    report.sections.append(("autotest", session.reproduction(found, _from_here(report.nodeid, config), asked)))
+
+
+def _from_here(node: str, config: pytest.Config) -> str:
+    """Return the id of a node as it is to be typed in the folder where pytest was started, which may not be its root.
+
+    `config.cwd_relative_nodeid` does so for a text or for an object, depending on pytest's version.
+    """
+    if config.invocation_params.dir == config.rootpath:
+        return node
+    file, colons, name = node.partition("::")
+    return os.path.relpath(config.rootpath / file, config.invocation_params.dir) + colons + name

@@ -224,6 +224,15 @@ def test_the_named_command_brings_the_trial_back(suite, run, monkeypatch):
     result.stdout.fnmatch_lines(["1 test ran 1 trial: 1 accepted*"])
 
 
+def test_the_named_command_is_for_the_folder_where_pytest_was_started(suite, run, monkeypatch):
+    file = suite(DIVERGES)
+    (elsewhere := file.parent / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+    result = run("../test_inner.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["this trial * pytest ../test_inner.py::test_relu"])
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

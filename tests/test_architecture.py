@@ -45,7 +45,7 @@ FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorfl
 #: trials, and the functions with which processes begin. All other code receives a pair.
 ASKS_THE_ENVIRONMENT: Final = (
     "autotest/aligning/alignment.py",
-    "autotest/campaigns/workers.py",
+    "autotest/campaigns/worker.py",
     "autotest/clusters/agent.py",
     "autotest/decorator.py",
     "autotest/diagnosis/probing.py",

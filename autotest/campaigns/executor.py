@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import DiagnoseDeath, FindingRecord, Result, Task, Where
@@ -51,6 +51,12 @@ class NullObserver:
         """Do nothing."""
 
 
+class MissingFramework(NamedTuple):
+    """The message of a worker that cannot import a framework."""
+
+    what: str
+
+
 def diagnosis_slots_for(jobs: int, hangs: int) -> int:
     """Return how many findings may be diagnosed beside `jobs` exploring workers, while `hangs` of them are hangs."""
     # A diagnosis mostly waits for a fresh interpreter; the diagnosis of a hang does nothing else.
@@ -66,4 +72,12 @@ def is_of_hang(task: Any) -> bool:
 SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
 
 
-__all__ = ["Executor", "NullObserver", "Observer", "SaveProgress", "diagnosis_slots_for", "is_of_hang"]
+__all__ = [
+    "Executor",
+    "MissingFramework",
+    "NullObserver",
+    "Observer",
+    "SaveProgress",
+    "diagnosis_slots_for",
+    "is_of_hang",
+]

@@ -9,21 +9,17 @@ import os
 import shutil
 import socket
 import time
-import traceback
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as first_of
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
+from autotest.base.errors import AutotestError, FrameworkMissing
 from autotest.base.temporary_folders import remove_old
-from autotest.campaigns.executor import diagnosis_slots_for, is_of_hang
-from autotest.campaigns.exploring import run_task
-from autotest.campaigns.known_deaths import run_in_fork
-from autotest.campaigns.worker_breadcrumbs import breadcrumb_at, current_activity, read_death
-from autotest.frameworks import chosen_pair
+from autotest.campaigns.executor import MissingFramework, diagnosis_slots_for, is_of_hang
+from autotest.campaigns.worker_breadcrumbs import current_activity, read_death
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import (
@@ -31,12 +27,10 @@ from autotest.processes.endings import (
     death_from_status,
     killed_for_memory,
     last_words,
-    limit_memory,
     timeout_death,
 )
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, RanTrials, Result, Task
 from autotest.running.attempts import RAN_BEFORE, last
-from autotest.sources.pytest_session import sessions_kept
 
 #: Seconds for the diagnosis of one finding without shrinking: the referee, tracing, and running its reproducer; and the
 #: seconds added for a death, whose trial is run many times if it does not die every time.
@@ -47,7 +41,7 @@ _STALE = 7 * 24 * 3600
 #: Seconds to wait for the exit status of a process whose connection has ended.
 _GONE = 10.0
 #: Modules that workers need in addition to the frameworks; also pytest, which most test files import.
-PRELOADED = (__name__, *(("pytest",) if find_spec("pytest") else ()))
+PRELOADED = ("autotest.campaigns.worker", *(("pytest",) if find_spec("pytest") else ()))
 #: Seconds after which an exploring task seems to hang, or twice the time of the longest task so far, if that is more.
 _LATE = 4.0
 #: How many process servers may be lost in a row without any of their workers having been ready: at the start, and
@@ -225,7 +219,7 @@ class Workers:
             return
         if not worker.ready:
             self._has_started(worker, said)
-        elif isinstance(said, _MissingFramework):
+        elif isinstance(said, MissingFramework):
             raise FrameworkMissing(said.what)
         else:
             if isinstance(worker.task, Explore):
@@ -338,59 +332,11 @@ def default_jobs() -> int:
     return max(1, min(8, len(os.sched_getaffinity(0))))
 
 
-# -- in the worker ------------------------------------------------------------------------------------------
-
-
-class _MissingFramework(NamedTuple):
-    """The message of a worker that cannot import a framework."""
-
-    what: str
-
-
 def _work(connection: Connection, server: socket.socket, memory: int | None) -> None:
-    """Report an error that keeps this worker from working, or "", and then run tasks."""
-    trouble = ""
-    try:
-        pair = chosen_pair()
-        pair.load()
-        if memory is not None:
-            limit_memory(pair, memory)
-    except (FrameworkMissing, UsageError) as error:
-        trouble = str(error)
-    connection.send(trouble)
-    with contextlib.closing(Server(inherited=server)) as processes, sessions_kept():
-        folder = Path.cwd()
-        while True:
-            task, conditions, crumb_path = connection.recv()
-            os.chdir(folder)  # the test before may have left another one
-            connection.send(_result(task, conditions, crumb_path, processes))
+    """Run in the worker. Only there its work is imported, which takes a moment: the command itself does not need it."""
+    from autotest.campaigns.worker import work
 
-
-def _result(task: Task, conditions: Conditions, crumb_path: Path, processes: Server) -> Result | _MissingFramework:
-    crumb = breadcrumb_at(crumb_path)
-    with contextlib.suppress(OSError):
-        os.ftruncate(1, 0)  # empties the log: the output of earlier tasks must not count as last words
-    try:
-        return run_in_fork(task, conditions, crumb_path) or run_task(task, conditions, crumb, processes)
-    except FrameworkMissing as error:
-        return _MissingFramework(str(error))
-    except ServerLost:
-        raise  # this process ends with its server, and the task is started again
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - any error ends only this task
-        if isinstance(task, Explore):
-            # For example, a test file was changed meanwhile. Other tests can continue.
-            return Explored(broken=_error_message(error))
-        # The finding is already stored; an error in its diagnosis must not end the campaign.
-        return Death(None, f"{type(error).__name__}: {error}", "")
-    finally:
-        if crumb is not None:
-            crumb.close()
-
-
-def _error_message(error: BaseException) -> str:
-    if isinstance(error, AutotestError):
-        return str(error)
-    return "\n".join("".join(traceback.format_exception(error)).strip().splitlines()[-12:])
+    work(connection, server, memory)
 
 
 __all__ = ["PRELOADED", "Workers", "default_jobs"]

@@ -9,13 +9,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import importlib
 import io
 import os
 import re
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.cli.status import FAILED, USAGE
@@ -86,21 +88,45 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(**named, allow_abbrev=False)
 
 
+#: The commands, and the module of this package in which each stands.
+_MODULES: Final = MappingProxyType(
+    {
+        "init": "init",
+        "fuzz": "fuzz",
+        "sweep": "sweep",
+        "harvest": "harvest",
+        "list": "stored",
+        "show": "stored",
+        "replay": "stored",
+        "export": "stored",
+        "merge": "stored",
+        "recover": "stored",
+        "ledger": "ledgers",
+        "gradients": "gradients",
+        "verdicts": "verdicts",
+        "align": "align",
+        "conformance": "conformance",
+        "adapter": "conformance",
+    }
+)
+
+
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line. The imports are in here because they take a moment, in which Ctrl-C must work too."""
     from autotest import __version__
-    from autotest.cli import align, conformance, fuzz, gradients, harvest, init, ledgers, stored, sweep, verdicts
 
+    given = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(
         prog="autotest", description="Differential autotesting of two deep-learning frameworks."
     )
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Parser)
-    for part in (init, fuzz, sweep, harvest, stored, ledgers, gradients, verdicts, align, conformance):
-        part.add_to(commands)
-    given = sys.argv[1:] if arguments is None else arguments
-    near = difflib.get_close_matches(given[0], commands.choices, 1, 0.5) if given and given[0].isalpha() else []
-    if near and given[0] not in commands.choices:
+    # The import of all modules takes half a second. Only the list of all commands needs it.
+    needed = given[:1] if given and (given[0] in _MODULES or given[0] == "--version") else _MODULES
+    for module in dict.fromkeys(_MODULES[command] for command in needed if command in _MODULES):
+        importlib.import_module(f"{__name__}.{module}").add_to(commands)
+    near = difflib.get_close_matches(given[0], _MODULES, 1, 0.5) if given and given[0].isalpha() else []
+    if near and given[0] not in _MODULES:
         parser.error(f"there is no command {given[0]!r}. Did you mean {near[0]!r}? `autotest --help` lists them")
     chosen, unknown = parser.parse_known_args(arguments)
     if unknown:

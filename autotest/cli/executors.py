@@ -5,22 +5,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from autotest.base.errors import UsageError
 from autotest.campaigns import workers
 from autotest.campaigns.executor import Executor
-from autotest.campaigns.in_process import InProcess
 from autotest.campaigns.workers import Workers
 from autotest.cli.argument_types import whole
-from autotest.clusters.cluster import Cluster
-from autotest.clusters.messages import Work
-from autotest.clusters.packing import package
-from autotest.clusters.ray_engine import RayEngine
 from autotest.results.tasks import Conditions
-from autotest.sweeping.worker import Databases
 
-_OWN = Databases()
+if TYPE_CHECKING:
+    from autotest.clusters.cluster import Cluster
+    from autotest.clusters.messages import Work
+    from autotest.sweeping.worker import Databases
+
 LOCAL, RAY = "local", "ray"
 
 
@@ -78,6 +76,8 @@ def chosen_executor(arguments: argparse.Namespace, conditions: Conditions, files
     if found is not None:
         return found
     if arguments.jobs == 0:
+        from autotest.campaigns.in_process import InProcess  # imports what runs and diagnoses trials, as workers do
+
         return InProcess(conditions)
     return Workers(conditions, arguments.jobs or workers.default_jobs())
 
@@ -87,11 +87,11 @@ def cluster(
     conditions: Conditions,
     files: Iterable[Path] = (),
     work: Work = "campaign",
-    databases: Databases = _OWN,
+    databases: Databases | None = None,
 ) -> Cluster | None:
     """Return the cluster that the arguments ask for, not yet connected; None for a local executor.
 
-    Raises `UsageError`.
+    `databases` are those of a sweep, the reference's own if left out. Raises `UsageError`.
     """
     where, _, address = str(arguments.executor).partition("://")
     if where not in (LOCAL, RAY) or (where == LOCAL and address) or str(arguments.executor).endswith("://"):
@@ -103,8 +103,16 @@ def cluster(
         return None
     if arguments.jobs == 0:
         raise UsageError("--jobs 0 runs trials in this process; with --executor ray, use 1 or more")
+    # These take longer to import than all else that a campaign on this machine needs.
+    from autotest.clusters.cluster import Cluster
+    from autotest.clusters.packing import package
+    from autotest.clusters.ray_engine import RayEngine
+    from autotest.sweeping.worker import Databases
+
     engine = RayEngine(address, None if address else arguments.jobs or workers.default_jobs())
-    given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases)
+    given = package(
+        conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases or Databases()
+    )
     return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group, each=arguments.each_group)
 
 

@@ -12,7 +12,6 @@ from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.executor import Observer, SaveProgress
 from autotest.campaigns.history import History
 from autotest.campaigns.round_robin import run_in_turns
-from autotest.clusters.cluster import Cluster
 from autotest.results.combined import combined
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress
@@ -87,6 +86,8 @@ def run(
 
     Returns the sum of their progress, and the exception that ended the campaign of one group early, if any.
     """
+    from autotest.clusters.cluster import Cluster  # a campaign on this machine does not need it
+
     assert isinstance(cluster, Cluster), "--each-group is refused without a cluster"
     groups: dict[str, CampaignProgress] = {}
     everywhere = _SharedDisplay(groups, shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,34 @@ def test_an_unknown_argument_is_told_by_its_command_with_the_nearest_one(
         main(arguments)
     shown = " ".join(capsys.readouterr().err.split("error: ", 1)[1].split())
     assert " ".join(says.rpartition("error: ")[2].split()) in shown
+
+
+def test_every_command_is_found_by_its_name_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["nonsense"])
+    commands = re.findall(r"'(\w+)'", capsys.readouterr().err.partition("choose from")[2])
+    assert "fuzz" in commands
+    for command in commands:
+        with pytest.raises(SystemExit, match="0"):
+            main([command, "--help"])
+        assert capsys.readouterr().out.startswith(f"usage: autotest {command} ")
+
+
+IMPORTED = """
+import contextlib, sys
+from autotest.cli import main
+with contextlib.suppress(SystemExit):
+    main([{0!r}, "--help"])
+print(*sorted(name for name in sys.modules if name.startswith(("autotest.diagnosis", "autotest.cli.align", "torch"))))
+"""
+
+
+@pytest.mark.parametrize("command", ["fuzz", "init"])
+def test_a_command_imports_neither_others_nor_what_only_its_workers_do(
+    command: str, importable_elsewhere: None
+) -> None:
+    ran = subprocess.run([sys.executable, "-c", IMPORTED.format(command)], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == ""
 
 
 @pytest.mark.parametrize("command", ["fuzz", "gradients"])

@@ -171,3 +171,14 @@ def test_numbers_of_another_dtype_stay_within_bounds_and_within_the_dtype() -> N
 def test_a_fraction_does_not_depend_on_earlier_draws_from_the_same_bounds_as_ints() -> None:
     trials(lambda: random(2, 11).to(float).value())  # some of these are whole numbers
     assert not {float(whole) for whole in range(3, 11)} & {*trials(lambda: random(2.0, 11.0).value())}
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("end", [4, 5, 6, 9])
+def test_sizes_that_a_test_draws_do_not_hide_the_layouts(end: int, test: int) -> None:
+    """Memory that is transposed or expanded along a dimension of size 1 is contiguous."""
+    drawn = trials(lambda: explored_array(2, [random(1, end), random(1, end)]), test)
+    wide = [one.layout for one in drawn if min(one.data.shape) > 1]
+    assert wide.count("transposed") >= 2
+    assert wide.count("expanded") >= 2
+    assert {1, 2, 3} <= {size for one in drawn for size in one.data.shape}

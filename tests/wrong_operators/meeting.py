@@ -1,0 +1,56 @@
+"""Operators that are wrong only where two features of a trial meet: a layout and sizes, an operand and its gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autotest import random, random_tensor, torch
+from tests.wrong_operators.wrong import Wrong, as_it_lies, off, through
+
+
+def dense(*arrays: Any) -> bool:
+    """Return whether the matrices `arrays`, or those in the last two dimensions, are transposed and have no gaps."""
+    return all(x.stride(-2) == 1 < x.stride(-1) == x.shape[-2] and x.shape[-1] > 1 for x in arrays)
+
+
+def expanded(x: Any, dim: int) -> bool:
+    return bool(x.shape[dim] > 1 and x.stride(dim) == 0)
+
+
+def negated(x: Any) -> Any:
+    return through(lambda gradient, _: -gradient)(x)
+
+
+def given_sizes() -> tuple[Any, Any]:
+    return random(1, 5), random(1, 5)
+
+
+def of_given_sizes() -> Any:
+    """Return the product of two matrices, added to a third one."""
+    (n, m), k = given_sizes(), random(1, 5)
+    return torch.addmm(
+        random_tensor(ndim=2, dim0=n, dim1=m),
+        random_tensor(ndim=2, dim0=n, dim1=k),
+        random_tensor(ndim=2, dim0=k, dim1=m),
+    )
+
+
+def joined() -> Any:
+    n, m = given_sizes()
+    return torch.cat((random_tensor(ndim=2, dim0=n, dim1=m), random_tensor(ndim=2, dim0=n, dim1=m)), dim=random(-2, 2))
+
+
+MEETING = [
+    Wrong(
+        "addmm of rows of one number, with sizes that the test draws",
+        "addmm",
+        lambda f: lambda bias, x, y: f(off(bias) if expanded(bias, 1) else bias, x, y),
+        of_given_sizes,
+    ),
+    Wrong(
+        "cat of two transposed matrices with sizes that the test draws",
+        "cat",
+        lambda f: lambda xs, dim: f([as_it_lies(x) for x in xs] if dense(*xs) else xs, dim),
+        joined,
+    ),
+]

@@ -173,6 +173,12 @@ def test_a_fraction_does_not_depend_on_earlier_draws_from_the_same_bounds_as_int
     assert not {float(whole) for whole in range(3, 11)} & {*trials(lambda: random(2.0, 11.0).value())}
 
 
+def test_two_arrays_of_one_shape_have_the_same_strides_without_gaps() -> None:
+    """An operator may then treat them like arrays of one dimension."""
+    pairs = trials(lambda: [explored_array(3) for _ in range(2)])
+    assert any(one.layout == two.layout == "transposed" and one.data.shape == two.data.shape for one, two in pairs)
+
+
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("end", [4, 5, 6, 9])
 def test_sizes_that_a_test_draws_do_not_hide_the_layouts(end: int, test: int) -> None:

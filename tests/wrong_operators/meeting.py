@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autotest import random, random_tensor, torch
-from tests.wrong_operators.wrong import Wrong, as_it_lies, off, through
+from tests.wrong_operators.wrong import Wrong, as_it_lies, of_two, off, through
 
 
 def dense(*arrays: Any) -> bool:
@@ -41,6 +41,12 @@ def joined() -> Any:
 
 
 MEETING = [
+    Wrong(
+        "sub of two operands with the same strides",
+        "sub",
+        of_two(lambda r, x, y: as_it_lies(r) if x.shape == y.shape and dense(x, y) else r),
+        lambda: torch.sub(random_tensor(ndim=3), random_tensor(ndim=3)),
+    ),
     Wrong(
         "addmm of rows of one number, with sizes that the test draws",
         "addmm",

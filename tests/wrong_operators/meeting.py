@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autotest import random, random_tensor, torch
+from tests.wrong_operators.numbers import two
 from tests.wrong_operators.wrong import Wrong, as_it_lies, of_two, off, through
 
 
@@ -58,5 +59,11 @@ MEETING = [
         "cat",
         lambda f: lambda xs, dim: f([as_it_lies(x) for x in xs] if dense(*xs) else xs, dim),
         joined,
+    ),
+    Wrong(
+        "sub with a gradient of its second alone",
+        "sub",
+        lambda f: lambda x, y: f(x, negated(y) if y.requires_grad and not x.requires_grad else y),
+        two("sub"),
     ),
 ]

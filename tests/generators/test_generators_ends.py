@@ -188,3 +188,10 @@ def test_sizes_that_a_test_draws_do_not_hide_the_layouts(end: int, test: int) ->
     assert wide.count("transposed") >= 2
     assert wide.count("expanded") >= 2
     assert {1, 2, 3} <= {size for one in drawn for size in one.data.shape}
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_single_number_meets_an_array_of_ordinary_numbers(test: int) -> None:
+    pairs = trials(lambda: [explored_array().data for _ in range(2)], test)
+    assert any(one.ndim == 0 < two.ndim and np.count_nonzero(two) > 1 for one, two in pairs)
+    assert any(not one.any() for one, _ in pairs)

@@ -66,4 +66,10 @@ MEETING = [
         lambda f: lambda x, y: f(x, negated(y) if y.requires_grad and not x.requires_grad else y),
         two("sub"),
     ),
+    Wrong(
+        "eq of a number and an array",
+        "eq",
+        lambda f: lambda x, y: f(y.reshape(-1)[0] if y.dim() > x.dim() == 0 else x, y),
+        lambda: torch.eq(random_tensor(), random_tensor()),
+    ),
 ]

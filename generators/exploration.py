@@ -18,6 +18,7 @@ from generators.open_sizes import (
     VECTOR,
     all_open,
     drawn_size,
+    made_equal,
     open_axes,
     single_number,
     whole_blocks,
@@ -325,6 +326,7 @@ class Exploration:
             if level == "ones":
                 for axis in self._some(free, "sizes"):
                     sizes[axis] = 1
+            made_equal(sizes, free, self._index)
         return tuple(sizes)
 
     def _partner(self, key: Any, ndim: Any, dims: Sequence[Any], number: int) -> Shape:

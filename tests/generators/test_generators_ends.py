@@ -195,3 +195,11 @@ def test_a_single_number_meets_an_array_of_ordinary_numbers(test: int) -> None:
     pairs = trials(lambda: [explored_array().data for _ in range(2)], test)
     assert any(one.ndim == 0 < two.ndim and np.count_nonzero(two) > 1 for one, two in pairs)
     assert any(not one.any() for one, _ in pairs)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_open_sizes_are_equal_to_one_that_the_test_gives_in_some_plain_trial(test: int) -> None:
+    assert (3, 3, 3) in [one.data.shape for one in trials(lambda: explored_array(3, [None, 3]), test)[:2]]
+    assert any(len({*one.data.shape}) == 1 for one in trials(lambda: explored_array(2), test)[:2])
+    assert max(max(one.data.shape) for one in trials(lambda: explored_array(2, [300]), test)[:2]) == 300
+    assert all(min(one.data.shape) < 300 for one in trials(lambda: explored_array(2, [300]), test)[:2])

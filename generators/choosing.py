@@ -11,9 +11,9 @@ from functools import lru_cache
 from generators.plan import BLOCK, LEVELS, NAMES, has_ordinary_numbers, like, row
 from generators.source import Source, trial_of
 
-#: The number of alternatives; their relative chances, None if they are equally likely; and in how many alternatives of
-#: other choices the choice is.
-Alternatives = tuple[int, tuple[float, ...] | None, int]
+#: The number of alternatives; their relative chances, None if they are equally likely; which of them is a dimension of
+#: size 1, -1 if none is; and in how many alternatives of other choices the choice is.
+Alternatives = tuple[int, tuple[float, ...] | None, int, int]
 #: The choices of a trial up to and including one of them, which identify this one in all trials of a test.
 Column = tuple[Alternatives, ...]
 
@@ -49,9 +49,13 @@ _OF_FEW, _AMONG_NOT_FINITE = 6.0, (-1, 0)
 _OF_ORDINARY, _AMONG_ORDINARY = 30.0, (-2, 0)
 #: Worth of the first such row in which two choices with the same alternatives take the same one: two equal axes.
 _OF_EQUAL = 5.0
+#: Layouts that a dimension of size 1 hides: memory that is transposed or expanded along it is contiguous.
+_HIDDEN_BY_ONE = frozenset(LEVELS[NAMES.index("layout")].index(level) for level in ("transposed", "expanded"))
+#: Cost of a size of 1 in a row with such a layout.
+_OF_HIDDEN_LAYOUT = 12.0
 #: More than rounding takes from a share of rows.
 _ROUNDING = 1e-9
-_VALUES = NAMES.index("values")
+_VALUES, _LAYOUT = NAMES.index("values"), NAMES.index("layout")
 _NOT_FINITE = frozenset(LEVELS[_VALUES].index(level) for level in ("nan", "infinite"))
 
 
@@ -86,24 +90,25 @@ def parent(column: Column) -> Column:
     return next((column[:end] for end in range(len(column) - 1, 0, -1) if column[end - 1][-1] < depth), ())
 
 
-def whole_number(source: Source, low: int, high: int) -> int:
+def whole_number(source: Source, low: int, high: int, *, dimension: bool = False) -> int:
     """Return an integer in [low, high) from the plan of `source`'s trial, or at random if the plan has none.
 
     In a short range each integer has its turns, combined with all other choices. In a longer one only the least, the
-    greatest and zero have.
+    greatest and zero have. If the integer is the size of a `dimension`, it is rarely 1 in trials that have a layout.
     """
     count = high - low
     if count <= 1 or count > MOST_WITH_ENDS or not trial_of(source.seed):
         return source.integer(low, high)
+    one = dimension and low == 1
     if count <= MOST_IN_TURN:
-        level = _planned(source, count, None)
+        level = _planned(source, count, None, 0 if one else -1)
         if level is None:
             return source.integer(low, high)
         chosen = source.integer_within(low + level, low + level + 1, low, high)
         level = chosen - low
     else:
         zero = low < 0 < high - 1
-        level = _planned(source, 4 if zero else 3, _ENDS_AND_ZERO if zero else _ENDS)
+        level = _planned(source, 4 if zero else 3, _ENDS_AND_ZERO if zero else _ENDS, 1 if one else -1)
         if level is None:
             return source.integer(low, high)
         first, end = ((low + 1, high - 1), (low, low + 1), (high - 1, high), (0, 1))[level]
@@ -112,12 +117,12 @@ def whole_number(source: Source, low: int, high: int) -> int:
     return chosen
 
 
-def _planned(source: Source, count: int, weights: tuple[float, ...] | None) -> int | None:
+def _planned(source: Source, count: int, weights: tuple[float, ...] | None, one: int = -1) -> int | None:
     """Return which of `count` alternatives the plan takes, or None if the choice is drawn at random."""
     index = trial_of(source.seed)
     if not index or not 1 < count <= BLOCK or len(source.alternatives) >= MOST_PLANNED:
         return None
-    column = (*source.alternatives, (count, weights, source.nesting))
+    column = (*source.alternatives, (count, weights, one, source.nesting))
     source.alternatives = column
     return planned_alternative(index, column)
 
@@ -135,7 +140,7 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
 
     Each alternative is used in its share of rows, and preferably in those where it forms most new pairs.
     """
-    count, weights, _ = column[-1]
+    count, weights, one_at, _ = column[-1]
     left = _quotas(count, weights, turned=block + len(column))
     if left is None:
         return None
@@ -158,6 +163,7 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
         worth += [(beside, _OF_ORDINARY) for beside in ordinary]
         worth += [(feature, 1 / times[feature] ** 2) for feature in features]
         unlike = unequal if ordinary else set()
+        hiding = one_at if features[_LAYOUT][1] in _HIDDEN_BY_ONE else -1
 
         def score(
             level: int,
@@ -165,11 +171,13 @@ def _assigned(block: int, column: Column) -> tuple[int, ...] | None:
             worth: list[tuple[_Beside, float]] = worth,
             choices: list[_Level] = choices,
             unlike: set[int] = unlike,
+            hiding: int = hiding,
         ) -> float:
             gain = sum(value for beside, value in worth if not had[level, beside])
             # Pairs of the test's own choices come before pairs with features that the test does not mention.
             gain += sum(_OF_CHOICES / (1 + had[level, beside]) for beside in choices)
             gain += sum(_OF_EQUAL for one, other in choices if other == level and one in unlike)
+            gain -= _OF_HIDDEN_LAYOUT if level == hiding else 0.0
             return gain + left[level] / BLOCK + (place * 7 + level * 3 + len(column)) % 5 * 1e-3
 
         chosen = max((level for level, quota in enumerate(left) if quota > 0), key=score)

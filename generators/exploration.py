@@ -18,6 +18,7 @@ from generators.open_sizes import (
     VECTOR,
     all_open,
     drawn_size,
+    made_equal,
     open_axes,
     single_number,
     whole_blocks,
@@ -44,9 +45,10 @@ _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "first": (0, 3), "other": 
 #: array is. Many operators have a separate path for a single number, whatever its rank.
 _FIRST_SINGLE = 2
 #: The levels and turns of the layout in which the second array of a trial has the layout of the first. A matrix product
-#: may have a path of its own for two transposed operands.
+#: may have a path of its own for two transposed operands, and a sum for two with the same strides and the same shape.
 _SAME_LAYOUT = frozenset(
-    (LEVELS[NAMES.index("layout")].index(level), turn) for level, turn in (("transposed", 2), ("expanded", 0))
+    (LEVELS[NAMES.index("layout")].index(level), turn)
+    for level, turn in (("transposed", 0), ("transposed", 2), ("expanded", 0))
 )
 #: The size of level ``seventeen`` that the first open dimension gets, and not the last one.
 MANY_ROWS = 33
@@ -324,6 +326,7 @@ class Exploration:
             if level == "ones":
                 for axis in self._some(free, "sizes"):
                     sizes[axis] = 1
+            made_equal(sizes, free, self._index)
         return tuple(sizes)
 
     def _partner(self, key: Any, ndim: Any, dims: Sequence[Any], number: int) -> Shape:

@@ -20,7 +20,8 @@ from generators.exploration import Exploration
 from generators.fixed_arrays import fixed_array
 from generators.integer_values import WHOLE_REACH
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
-from generators.open_sizes import open_axes
+from generators.open_sizes import all_open, open_axes
+from generators.plan import ALL_ZERO
 from generators.related_numbers import (
     NOT_FINITE,
     RELATED,
@@ -109,6 +110,10 @@ def explored_array(
         # A single number that is zero says little, and the trial in which all numbers are zero has one, too.
         level = "signed" if level == "zeros" and not sizes else level
         filling: Any = LevelContents(level, low, high, exploration.turn("values"))
+        # If the rank is open, the first array of the trial in which all numbers are zero is a single number. Those of
+        # the next one are not zero: no other trial has a single number and then an array.
+        if number and (level, filling.turn) == ALL_ZERO and shape is None and all_open(ndim, dims):
+            filling.turn = 0
     else:
         filling = check_contents(contents)
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling

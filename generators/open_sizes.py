@@ -22,6 +22,8 @@ LARGE = (4100, 6200)
 LESS_LARGE = (1030, 1400)
 #: Number of elements that a vectorised loop processes in one step.
 VECTOR = 8
+#: The trial in which open dimensions of an array are equal.
+_EQUAL_SIZES = 1
 
 
 def drawn_size(size: Any, source: Source, axis: int) -> int:
@@ -45,6 +47,21 @@ def with_ones_at(shape: Shape, axes: Collection[int]) -> Shape:
 def single_number(shape: Shape, dims: Sequence[Any]) -> Shape:
     """Return `shape` with a 1 in each open dimension: if all are open, a single number of this rank."""
     return with_ones_at(shape, open_axes(shape, dims))
+
+
+def made_equal(sizes: list[Any], free: Sequence[int], trial: int) -> None:
+    """In one plain trial, make the dimensions `free` of an array as long as another one: as one that the test gives.
+
+    An operator that takes one dimension for another may tell them apart by their sizes. In the other trials two sizes
+    agree by chance only.
+    """
+    if trial != _EQUAL_SIZES:
+        return
+    given = [size for axis, size in enumerate(sizes) if axis not in free]
+    size = given[0] if given else sizes[free[0]]
+    if 1 < size <= VECTOR:
+        for axis in free:
+            sizes[axis] = size
 
 
 def whole_blocks(size: int) -> int:

@@ -160,7 +160,7 @@ class random(Generator):
                     low, high = math.ceil(low), math.ceil(high)
                     if not low < high:
                         raise self._bad(self.low, self.high, " when whole numbers are requested")
-                return whole_number(source, low, high)
+                return whole_number(source, low, high, dimension=kind is kinds.DIMENSION)
             if wanted is float:
                 # The very wide and the very narrow ranges of numbers without bounds have trials of their own.
                 own = self._open and not LOW <= high - low <= HIGH

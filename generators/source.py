@@ -114,7 +114,7 @@ class Source:
         #: The choices among alternatives that the plan handled so far: the number of alternatives, their chances, and
         #: the `nesting` of the choice. Those that a chosen alternative makes are removed at its end, so that choices
         #: of an argument are the same ones in each trial, whatever the arguments before it are.
-        self.alternatives: tuple[tuple[int, tuple[float, ...] | None, int], ...] = ()
+        self.alternatives: tuple[tuple[int, tuple[float, ...] | None, int, int], ...] = ()
         #: In how many chosen alternatives of choices the next choice is.
         self.nesting = 0
         #: Whether special numbers such as NaN and infinities are drawn if a test leaves the numbers open.

@@ -171,3 +171,35 @@ def test_numbers_of_another_dtype_stay_within_bounds_and_within_the_dtype() -> N
 def test_a_fraction_does_not_depend_on_earlier_draws_from_the_same_bounds_as_ints() -> None:
     trials(lambda: random(2, 11).to(float).value())  # some of these are whole numbers
     assert not {float(whole) for whole in range(3, 11)} & {*trials(lambda: random(2.0, 11.0).value())}
+
+
+def test_two_arrays_of_one_shape_have_the_same_strides_without_gaps() -> None:
+    """An operator may then treat them like arrays of one dimension."""
+    pairs = trials(lambda: [explored_array(3) for _ in range(2)])
+    assert any(one.layout == two.layout == "transposed" and one.data.shape == two.data.shape for one, two in pairs)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("end", [4, 5, 6, 9])
+def test_sizes_that_a_test_draws_do_not_hide_the_layouts(end: int, test: int) -> None:
+    """Memory that is transposed or expanded along a dimension of size 1 is contiguous."""
+    drawn = trials(lambda: explored_array(2, [random(1, end), random(1, end)]), test)
+    wide = [one.layout for one in drawn if min(one.data.shape) > 1]
+    assert wide.count("transposed") >= 2
+    assert wide.count("expanded") >= 2
+    assert {1, 2, 3} <= {size for one in drawn for size in one.data.shape}
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_single_number_meets_an_array_of_ordinary_numbers(test: int) -> None:
+    pairs = trials(lambda: [explored_array().data for _ in range(2)], test)
+    assert any(one.ndim == 0 < two.ndim and np.count_nonzero(two) > 1 for one, two in pairs)
+    assert any(not one.any() for one, _ in pairs)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_open_sizes_are_equal_to_one_that_the_test_gives_in_some_plain_trial(test: int) -> None:
+    assert (3, 3, 3) in [one.data.shape for one in trials(lambda: explored_array(3, [None, 3]), test)[:2]]
+    assert any(len({*one.data.shape}) == 1 for one in trials(lambda: explored_array(2), test)[:2])
+    assert max(max(one.data.shape) for one in trials(lambda: explored_array(2, [300]), test)[:2]) == 300
+    assert all(min(one.data.shape) < 300 for one in trials(lambda: explored_array(2, [300]), test)[:2])

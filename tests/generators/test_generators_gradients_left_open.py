@@ -23,6 +23,12 @@ def test_within_twenty_trials_the_first_the_others_and_all_tensors_are_without_a
     assert found[:10] == [[True] * 3] * 10
 
 
+def test_of_two_tensors_the_second_alone_requires_grad_in_the_trial_after_a_refusal() -> None:
+    """Most operators of two tensors refuse the shapes of the trial that the plan has for this."""
+    for index in (20, 40, 60):
+        assert drawn(index)[0] == [False, True, True]
+
+
 def test_a_source_says_whether_the_plan_left_out_gradients() -> None:
     for index in range(20):
         required, source = drawn(index)

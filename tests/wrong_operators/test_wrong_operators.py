@@ -9,6 +9,7 @@ from tests.wrong_operators.backwards import BACKWARDS
 from tests.wrong_operators.formulas import FORMULAS
 from tests.wrong_operators.inference import INFERENCE
 from tests.wrong_operators.layers import LAYERS
+from tests.wrong_operators.meeting import MEETING
 from tests.wrong_operators.memory import MEMORY
 from tests.wrong_operators.numbers import NUMBERS
 from tests.wrong_operators.rare_pairs import RARE_PAIRS
@@ -19,7 +20,18 @@ from tests.wrong_operators.wrong import Wrong
 #: torch's warnings about broadcasting in a loss, and about a division by zero degrees of freedom.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-WRONG = [*NUMBERS, *MEMORY, *FORMULAS, *LAYERS, *RARE_PAIRS, *REPORTED, *SELDOM, *BACKWARDS, *INFERENCE]
+WRONG = [
+    *NUMBERS,
+    *MEMORY,
+    *FORMULAS,
+    *LAYERS,
+    *RARE_PAIRS,
+    *REPORTED,
+    *SELDOM,
+    *BACKWARDS,
+    *INFERENCE,
+    *MEETING,
+]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)

@@ -1,0 +1,75 @@
+"""Operators that are wrong only where two features of a trial meet: a layout and sizes, an operand and its gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autotest import random, random_tensor, torch
+from tests.wrong_operators.numbers import two
+from tests.wrong_operators.wrong import Wrong, as_it_lies, of_two, off, through
+
+
+def dense(*arrays: Any) -> bool:
+    """Return whether the matrices `arrays`, or those in the last two dimensions, are transposed and have no gaps."""
+    return all(x.stride(-2) == 1 < x.stride(-1) == x.shape[-2] and x.shape[-1] > 1 for x in arrays)
+
+
+def expanded(x: Any, dim: int) -> bool:
+    return bool(x.shape[dim] > 1 and x.stride(dim) == 0)
+
+
+def negated(x: Any) -> Any:
+    return through(lambda gradient, _: -gradient)(x)
+
+
+def given_sizes() -> tuple[Any, Any]:
+    return random(1, 5), random(1, 5)
+
+
+def of_given_sizes() -> Any:
+    """Return the product of two matrices, added to a third one."""
+    (n, m), k = given_sizes(), random(1, 5)
+    return torch.addmm(
+        random_tensor(ndim=2, dim0=n, dim1=m),
+        random_tensor(ndim=2, dim0=n, dim1=k),
+        random_tensor(ndim=2, dim0=k, dim1=m),
+    )
+
+
+def joined() -> Any:
+    n, m = given_sizes()
+    return torch.cat((random_tensor(ndim=2, dim0=n, dim1=m), random_tensor(ndim=2, dim0=n, dim1=m)), dim=random(-2, 2))
+
+
+MEETING = [
+    Wrong(
+        "sub of two operands with the same strides",
+        "sub",
+        of_two(lambda r, x, y: as_it_lies(r) if x.shape == y.shape and dense(x, y) else r),
+        lambda: torch.sub(random_tensor(ndim=3), random_tensor(ndim=3)),
+    ),
+    Wrong(
+        "addmm of rows of one number, with sizes that the test draws",
+        "addmm",
+        lambda f: lambda bias, x, y: f(off(bias) if expanded(bias, 1) else bias, x, y),
+        of_given_sizes,
+    ),
+    Wrong(
+        "cat of two transposed matrices with sizes that the test draws",
+        "cat",
+        lambda f: lambda xs, dim: f([as_it_lies(x) for x in xs] if dense(*xs) else xs, dim),
+        joined,
+    ),
+    Wrong(
+        "sub with a gradient of its second alone",
+        "sub",
+        lambda f: lambda x, y: f(x, negated(y) if y.requires_grad and not x.requires_grad else y),
+        two("sub"),
+    ),
+    Wrong(
+        "eq of a number and an array",
+        "eq",
+        lambda f: lambda x, y: f(y.reshape(-1)[0] if y.dim() > x.dim() == 0 else x, y),
+        lambda: torch.eq(random_tensor(), random_tensor()),
+    ),
+]

@@ -9,11 +9,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from generators.plan import BLOCK, LEVELS, NAMES, has_ordinary_numbers, like, row
-from generators.source import Source, trial_of
+from generators.source import Alternatives, Source, trial_of
 
-#: The number of alternatives; their relative chances, None if they are equally likely; which of them is a dimension of
-#: size 1, -1 if none is; and in how many alternatives of other choices the choice is.
-Alternatives = tuple[int, tuple[float, ...] | None, int, int]
 #: The choices of a trial up to and including one of them, which identify this one in all trials of a test.
 Column = tuple[Alternatives, ...]
 

@@ -109,11 +109,12 @@ def explored_array(
         level = exploration.level("values", number)
         # A single number that is zero says little, and the trial in which all numbers are zero has one, too.
         level = "signed" if level == "zeros" and not sizes else level
-        filling: Any = LevelContents(level, low, high, exploration.turn("values"))
+        turn = exploration.turn("values")
         # If the rank is open, the first array of the trial in which all numbers are zero is a single number. Those of
         # the next one are not zero: no other trial has a single number and then an array.
-        if number and (level, filling.turn) == ALL_ZERO and shape is None and all_open(ndim, dims):
-            filling.turn = 0
+        if number and (level, turn) == ALL_ZERO and shape is None and all_open(ndim, dims):
+            turn = 0
+        filling: Any = LevelContents(level, low, high, turn)
     else:
         filling = check_contents(contents)
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling

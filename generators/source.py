@@ -16,6 +16,9 @@ __tracebackhide__ = is_test_mistake
 
 ChoiceKind = Literal["integer", "uniform", "boolean", "index", "bits"]
 Primitive = int | float | bool
+#: A choice that the plan makes: the number of alternatives; their relative chances, None if they are equally likely;
+#: which of them is a dimension of size 1, -1 if none is; and the `nesting` of the choice.
+Alternatives = tuple[int, tuple[float, ...] | None, int, int]
 
 #: Number of 64-bit words that are generated at once: about the number that a trial of one operator uses.
 _BLOCK = 16
@@ -111,10 +114,10 @@ class Source:
         #: The level of each factor of the plan that the test leaves open, by the factor's name; and the position taken
         #: in each planned choice among alternatives, by the value of `alternatives` at that choice.
         self.features: dict[Any, int] = {}
-        #: The choices among alternatives that the plan handled so far: the number of alternatives, their chances, and
-        #: the `nesting` of the choice. Those that a chosen alternative makes are removed at its end, so that choices
-        #: of an argument are the same ones in each trial, whatever the arguments before it are.
-        self.alternatives: tuple[tuple[int, tuple[float, ...] | None, int, int], ...] = ()
+        #: The choices among alternatives that the plan handled so far. Those that a chosen alternative makes are
+        #: removed at its end, so that choices of an argument are the same ones in each trial, whatever the arguments
+        #: before it are.
+        self.alternatives: tuple[Alternatives, ...] = ()
         #: In how many chosen alternatives of choices the next choice is.
         self.nesting = 0
         #: Whether special numbers such as NaN and infinities are drawn if a test leaves the numbers open.

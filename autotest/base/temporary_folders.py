@@ -42,8 +42,12 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 def _remove_abandoned(temporary: Path, prefix: str) -> None:
     for place in temporary.glob(f"{prefix}*-*"):
         pid, namespace, *_ = place.name.removeprefix(prefix).split("-")
-        if not is_running(pid):
-            remove_old([place], 0 if namespace and namespace == _pid_namespace() else STALE)
+        if is_running(pid):
+            continue
+        if namespace and namespace == _pid_namespace():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            remove_old([place], STALE)
 
 
 @functools.cache
@@ -68,7 +72,7 @@ def remove_old(folders: Iterable[Path], seconds: float) -> None:
     """Remove those of `folders` that did not change for `seconds`."""
     for folder in folders:
         with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime >= seconds:
+            if time.time() - folder.stat().st_mtime > seconds:
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -121,13 +121,14 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Parser)
+    first = given[0] if given else ""
+    near = difflib.get_close_matches(first, _MODULES, 1, 0.5) if first.isalpha() else []
+    if near and first not in _MODULES:
+        parser.error(f"there is no command {first!r}. Did you mean {near[0]!r}? `autotest --help` lists them")
     # The import of all modules takes half a second. Only the list of all commands needs it.
-    needed = given[:1] if given and (given[0] in _MODULES or given[0] == "--version") else _MODULES
-    for module in dict.fromkeys(_MODULES[command] for command in needed if command in _MODULES):
+    needed = [_MODULES[first]] if first in _MODULES else [] if first == "--version" else _MODULES.values()
+    for module in dict.fromkeys(needed):
         importlib.import_module(f"{__name__}.{module}").add_to(commands)
-    near = difflib.get_close_matches(given[0], _MODULES, 1, 0.5) if given and given[0].isalpha() else []
-    if near and given[0] not in _MODULES:
-        parser.error(f"there is no command {given[0]!r}. Did you mean {near[0]!r}? `autotest --help` lists them")
     chosen, unknown = parser.parse_known_args(arguments)
     if unknown:
         part_of = commands.choices[chosen.subcommand]

@@ -107,12 +107,9 @@ def cluster(
     from autotest.clusters.cluster import Cluster
     from autotest.clusters.packing import package
     from autotest.clusters.ray_engine import RayEngine
-    from autotest.sweeping.worker import Databases
 
     engine = RayEngine(address, None if address else arguments.jobs or workers.default_jobs())
-    given = package(
-        conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases or Databases()
-    )
+    given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases)
     return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group, each=arguments.each_group)
 
 

@@ -29,8 +29,6 @@ from autotest.sweeping.worker import Databases
 
 T = TypeVar("T")
 
-_USUAL = Databases()
-
 #: Environment variables that belong to this machine, and those other than AUTOTEST_* on which results depend. An engine
 #: may set the latter.
 _OWN = frozenset(("AUTOTEST_DIR", "AUTOTEST_PROJECT", "AUTOTEST_LEDGER"))
@@ -42,7 +40,7 @@ def package(
     files: Sequence[Path],
     shared: Path | None = None,
     work: Work = "campaign",
-    databases: Databases = _USUAL,
+    databases: Databases | None = None,
 ) -> Package:
     """Return the package for the agents; the caller sets `slots` for each agent.
 
@@ -51,8 +49,9 @@ def package(
         files: the test files, whose digests agents compare.
         shared: the folder that is the same on all machines; None if the engine copies the working directory.
         work: the kind of work.
-        databases: the databases of samples of a sweep.
+        databases: the databases of samples of a sweep; the reference's own if left out.
     """
+    databases = databases or Databases()
     project = options.active_project().file
     named = {name: os.environ[name] for name in os.environ if name.startswith("AUTOTEST_") and name not in _OWN}
     named |= {name: os.environ[name] for name in _TELLING if name in os.environ}

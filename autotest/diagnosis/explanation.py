@@ -15,6 +15,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, limits
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.decisive_features import OutOfTime, Run
+from autotest.diagnosis.decisive_numbers import ProgramOutcome
 from autotest.emission import cotangents, names, program_text
 from autotest.program import LAYOUT, Array, Program, leaves, map_operand
 from autotest.program.reduction import elements
@@ -59,10 +60,10 @@ def _what_matters(program: Program, run: Run) -> list[str]:
     free: list[str] = []
     with contextlib.suppress(OutOfTime):
         for text, variants in [*_contents(program), *_literals(program)][: 2 * _MOST]:
-            endings = [run(variant) for variant in variants]
-            if "passes" in endings:
+            ending = _ending(variants, run)
+            if ending == "passes":
                 matter.append(text)
-            elif "fails" in endings:
+            elif ending == "fails":
                 free.append(text)
     lines = []
     if matter:
@@ -70,6 +71,17 @@ def _what_matters(program: Program, run: Run) -> list[str]:
     if free:
         lines.append("Irrelevant: " + ", ".join(free))
     return lines
+
+
+def _ending(variants: Sequence[Program], run: Run) -> ProgramOutcome:
+    """Return "passes" if one of `variants` does, after which no other one is run, else "fails" if one does."""
+    fails = False
+    for variant in variants:
+        ending = run(variant)
+        if ending == "passes":
+            return ending
+        fails = fails or ending == "fails"
+    return "fails" if fails else "neither"
 
 
 def _contents(program: Program) -> Iterator[tuple[str, list[Program]]]:

@@ -6,7 +6,9 @@ stores findings in the test's own folder, and omits the steps that take seconds.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import random
 import signal
 import sys
@@ -27,7 +29,12 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_configure() -> None:
-    """Make Ctrl-C work in processes that tests start: a process in the background of a shell ignores it by default."""
+    """Prepare for the hundreds of processes that tests start.
+
+    Ctrl-C must work in them: a process in the background of a shell ignores it by default. NumPy's OpenBLAS must not
+    start threads in them, which takes as long as the rest of NumPy's import; nothing here multiplies large matrices.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -146,6 +153,21 @@ def against(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
         return pair
 
     return choose
+
+
+@pytest.fixture(scope="session")
+def _warm_process() -> Iterator[Any]:
+    from tests.support.warm import WarmProcess
+
+    with contextlib.closing(WarmProcess()) as made:
+        yield made
+
+
+@pytest.fixture
+def warm(_warm_process: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Start the test's process servers, and run the scripts that it verifies, in forks of a process with torch."""
+    with _warm_process.replacing(monkeypatch):
+        yield
 
 
 @pytest.fixture

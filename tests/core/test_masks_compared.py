@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from autotest import Divergence, autotest, oneof, random, random_tensor, torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.diagnosis.verification import run_script
 from autotest.trials.context import RunContext
 from autotest.trials.masks_compared import compared_masks
 from autotest.trials.trial import Test as ATest
@@ -58,16 +57,18 @@ def test_a_dropout_that_is_wrong_in_every_mask_is_found(wrong: str, against: Any
     assert caught.value.finding.identity.operator == "nn.functional.dropout"
 
 
+@pytest.mark.usefixtures("warm")
 def test_the_script_of_such_a_finding_shows_it(against: Any, quick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTOTEST_SHRINK", "5")
     against(FaultyTorch({"nn.functional.dropout": planted}, origin="tests.core.test_masks_compared:unscaled"))
     with pytest.raises(Divergence) as caught:
         autotest(n=5)(dropped)()
-    script = quick / "failures" / caught.value.finding.identity.key / "repro.py"
+    stored = quick / "failures" / caught.value.finding.identity.key / "repro.py"
+    script = stored.read_text(encoding="utf-8")
     for _ in range(3):  # with other random numbers each time
-        ended = subprocess.run([sys.executable, script], check=False, capture_output=True, text=True, timeout=120)
-        assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "a property of what was drawn" in script.read_text(encoding="utf-8")
+        status, output = run_script(script)
+        assert status == 1, output
+    assert "a property of what was drawn" in script
 
 
 def planted(dropout: Any) -> Any:

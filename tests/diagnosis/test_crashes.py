@@ -43,7 +43,7 @@ def pair(request: pytest.FixtureRequest, _children_with_the_fault: None) -> Pair
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(warm: None) -> Iterator[Server]:
     with contextlib.closing(Server()) as made:
         yield made
 

@@ -119,6 +119,7 @@ def test_gradients_of_kept_and_detached_values():
     assert outcome.gradients >= 2
 
 
+@pytest.mark.usefixtures("warm")
 def test_a_planted_fault_is_found_diagnosed_shrunk_and_shown(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(importlib.import_module("tests").__path__[0] + "/.."))
 

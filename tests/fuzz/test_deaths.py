@@ -222,7 +222,7 @@ def test_broken():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.usefixtures("importable_elsewhere", "warm")
 @pytest.mark.parametrize(
     ("test", "raised"),
     [("test_broken", "ValueError: the body's own"), ("test_gone", "UsageError: ")],
@@ -276,7 +276,7 @@ def traced_slow(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.usefixtures("importable_elsewhere", "warm")
 def test_code_of_the_test_that_does_not_end_in_time_is_no_hang_of_a_framework(traced_slow):
     traced = traced_slow("test_after_a_call", 6.0)
     assert traced.death is None
@@ -284,7 +284,7 @@ def test_code_of_the_test_that_does_not_end_in_time_is_no_hang_of_a_framework(tr
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.usefixtures("importable_elsewhere", "warm")
 def test_a_call_that_hangs_after_slow_code_of_the_test_is_a_hang(traced_slow):
     traced = traced_slow("test_before_a_call_that_hangs", 20.0)
     assert traced.death == timeout_death(20.0)
@@ -320,7 +320,7 @@ def test_hanging():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.usefixtures("importable_elsewhere", "warm")
 def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_deadline_again(tmp_path, monkeypatch):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
     file = tmp_path / "test_hanging.py"

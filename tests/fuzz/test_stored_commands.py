@@ -140,6 +140,7 @@ def test_replay_all_passes_over_what_is_damaged(command, tmp_path, kept):
     assert ended.status == 0
 
 
+@pytest.mark.usefixtures("warm")
 def test_replay_notes_that_a_failure_is_verified(command, tmp_path, shown):
     assert not Store(tmp_path / ".autotest").load(shown).finding.verified.tried
     command("replay", shown)

@@ -169,6 +169,7 @@ def test_lives():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm")
 def test_a_test_that_kills_its_process_is_named_and_the_others_are_told_of(gradients, monkeypatch):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))

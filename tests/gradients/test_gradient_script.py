@@ -51,6 +51,7 @@ def elements(finding):
     return sum(finding.program.arrays[call.args[0].index].data.size for call in finding.program.inputs())
 
 
+@pytest.mark.usefixtures("warm")
 def test_a_wrong_gradient_is_shrunk_and_scripted(found):
     finding = found(
         lambda: torch.relu(random_tensor(shape=(3, 4)) + 1).sum(1) * 2, faults.wrong_relu_gradient(), verify=True

@@ -87,6 +87,7 @@ def test_accounts_that_cannot_be_gone_on_with_are_told(tmp_path, before, said):
         StoredAccount(tmp_path, ASKED, resume=True)
 
 
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("jobs", ["0", pytest.param("1", marks=pytest.mark.slow)], ids=["here", "in worker processes"])
 def test_only_tests_whose_accounts_were_not_kept_are_run(tmp_path, monkeypatch, capsys, quick, jobs):
     monkeypatch.chdir(tmp_path)

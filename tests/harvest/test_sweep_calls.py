@@ -21,6 +21,7 @@ def judged(
     capsys: pytest.CaptureFixture[str],
     quick: Path,
     importable_elsewhere: None,
+    warm: None,
 ) -> Callable[..., tuple[int, str]]:
     """Return ``judged(function, candidate)``: exit status and output of a sweep of the function's calls."""
     monkeypatch.chdir(tmp_path)

@@ -46,7 +46,7 @@ def test_the_reproducer_runs_and_shows_it(against, quick, monkeypatch, fault):
     assert repaired.returncode == 0, repaired.stdout + repaired.stderr
 
 
-@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.usefixtures("importable_elsewhere", "warm")
 def test_a_script_that_does_not_reproduce_says_so(against, monkeypatch):
     monkeypatch.setenv("AUTOTEST_VERIFY", "1")
     monkeypatch.delenv("TESTS_FAULT_HOME", raising=False)

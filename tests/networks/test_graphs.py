@@ -157,6 +157,7 @@ def test_the_models_agree_with_themselves_when_they_are_compiled(name: str) -> N
 
 @pytest.mark.oneflow
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("candidate", ["oneflow", "compiled"])
 def test_the_script_about_a_network_runs_alone(candidate: str) -> None:
     pair = chosen_pair() if candidate == "oneflow" else pair_with(TorchCompile("aot_eager"))

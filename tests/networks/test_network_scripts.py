@@ -27,7 +27,7 @@ from tests.support import faults
 from tests.support.running import pair_with
 
 #: Each script runs in two new interpreters.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 SETTINGS = Settings(n=1)
 

@@ -12,7 +12,7 @@ RELU, ABS = "nn.functional.relu/function/float32", "abs/function/float32"
 
 
 @pytest.fixture(autouse=True)
-def _candidate(run: Run, importable_elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def _candidate(run: Run, importable_elsewhere: None, warm: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let worker processes import the candidate from this checkout."""
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.sweep.planted:wrong_relu")
 

@@ -11,15 +11,14 @@ import gc
 import json
 import os
 import resource
-import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support.scripts import run_path
 from tests.support.stand_in import StandIn
 
 
@@ -57,7 +56,8 @@ def main(files: Sequence[Path]) -> None:
     OneFlowFramework().import_around(fork)
     gc.freeze()
     gc.enable()
-    status = _status(arguments)
+    sys.argv = [*arguments]
+    status = run_path(arguments[0])
     interpreters[0].close()
     os._exit(status)
 
@@ -87,22 +87,6 @@ def _forked(files: Sequence[Path]) -> tuple[Path, Path]:
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
     os._exit(0)
-
-
-def _status(arguments: Sequence[str]) -> int:
-    """Run the script ``arguments[0]`` with `arguments` as ``sys.argv``, and return its exit status."""
-    sys.argv = [*arguments]
-    try:
-        runpy.run_path(arguments[0], run_name="__main__")
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    except BaseException:  # noqa: BLE001 - as an interpreter does
-        traceback.print_exc()
-        return 1
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    return 0
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ def sweep(
     capsys: pytest.CaptureFixture[str],
     quick: Path,
     importable_elsewhere: None,
+    warm: None,
 ) -> Callable[..., Ended]:
     """Return ``sweep("-k", "relu", candidate=...)``, which runs the command in an empty folder."""
     monkeypatch.chdir(tmp_path)

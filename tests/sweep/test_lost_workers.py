@@ -20,7 +20,7 @@ FUNCTIONS = ("nn.functional.relu", "nn.functional.silu", "nn.functional.elu")
 
 
 @pytest.fixture(autouse=True)
-def _torch_beside_itself(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> None:
+def _torch_beside_itself(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None, warm: None) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
 
 

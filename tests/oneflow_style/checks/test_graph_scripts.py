@@ -20,7 +20,7 @@ from autotest.trials.trial import run_trial
 
 
 #: Each imports both frameworks in a new interpreter.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 
 def test_a_call_that_graphs_refuse_is_shrunk_and_its_script_verified(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,11 +16,14 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from _pytest import pytester
+
+if TYPE_CHECKING:
+    from tests.support.warm import WarmProcess
 
 #: For the tests of the pytest plugin. Only a top-level conftest may name plugins.
 pytest_plugins = ["pytester"]
@@ -156,7 +159,8 @@ def against(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
 
 
 @pytest.fixture(scope="session")
-def _warm_process() -> Iterator[Any]:
+def warm_process() -> Iterator[WarmProcess]:
+    """Return the process with torch whose forks run what tests would start interpreters for."""
     from tests.support.warm import WarmProcess
 
     with contextlib.closing(WarmProcess()) as made:
@@ -164,9 +168,9 @@ def _warm_process() -> Iterator[Any]:
 
 
 @pytest.fixture
-def warm(_warm_process: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def warm(warm_process: WarmProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Start the test's process servers, and run the scripts that it verifies, in forks of a process with torch."""
-    with _warm_process.replacing(monkeypatch):
+    with warm_process.replacing(monkeypatch):
         yield
 
 

@@ -14,6 +14,7 @@ from autotest import decorator
 from autotest.cli import main
 from autotest.storage.store import Store, Stored
 from tests.support.running import Ended
+from tests.support.warm import WarmProcess
 
 SUITES = Path(__file__).parent / "suites"
 
@@ -43,8 +44,7 @@ def shell(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, importable_elsewhere: None
 ) -> Callable[..., subprocess.Popen[str]]:
     """Return a function that starts commands in an empty folder, for a candidate with operators that kill."""
-    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
-        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
+    _without_settings(monkeypatch)
 
     def start(
         *arguments: object, candidate: str = "tests.support.deadly:six", **environment: str
@@ -60,6 +60,27 @@ def shell(
         )
 
     return start
+
+
+@pytest.fixture
+def told_by(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, importable_elsewhere: None, warm_process: WarmProcess
+) -> Callable[..., Ended]:
+    """Return a function that runs commands as `shell` does, in forks of a process with torch, and waits for them."""
+    _without_settings(monkeypatch)
+
+    def run(*arguments: object, candidate: str = "tests.support.deadly:six", **environment: str) -> Ended:
+        log = tmp_path / f"{len(list(tmp_path.glob('*.log')))}.log"
+        around = {"AUTOTEST_CANDIDATE": candidate, **environment}
+        status = warm_process.run([*map(str, arguments)], tmp_path, around, log)
+        return Ended(status, log.read_text(encoding="utf-8", errors="replace"), "")
+
+    return run
+
+
+def _without_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
+        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
 
 
 def entries(folder: Path) -> dict[str, Stored]:

@@ -104,19 +104,14 @@ def test_a_test_that_is_known_to_kill_goes_on_with_what_does_not(suite, monkeypa
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.usefixtures("importable_elsewhere", "quick")
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("runner", ["pytest", "unittest"])
-def test_a_known_death_is_met_outside_and_one_that_stopped_is_stale(suite, monkeypatch, runner):
-    def run(candidate):
-        monkeypatch.setenv("AUTOTEST_CANDIDATE", candidate)
-        command = [sys.executable, "-m", runner, "test_die.py"]
-        return subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False, timeout=200)
-
+def test_a_known_death_is_met_outside_and_one_that_stopped_is_stale(suite, told_by, runner):
     file = suite("test_sinh")
-    met = run("tests.support.deadly:six")
-    assert met.returncode == 0, met.stdout + met.stderr
+    met = told_by(runner, file.name)
+    assert met.status == 0, met.output
     if runner == "pytest":
-        assert "1 x known" in met.stdout
-    stale = run("torch")
-    assert stale.returncode == 1
-    assert "known" in stale.stdout + stale.stderr
+        assert "1 x known" in met.output
+    stale = told_by(runner, file.name, candidate="torch")
+    assert stale.status == 1
+    assert "known" in stale.output

@@ -130,13 +130,12 @@ def unwritten() -> UnwrittenGraph:
         ("unwritten", "graph", "scripts for graph are not supported"),
     ],
 )
-def test_a_death_in_a_graph_is_found_in_the_trial_that_it_is_of(shell, tmp_path, candidate, mode, state):
+def test_a_death_in_a_graph_is_found_in_the_trial_that_it_is_of(told_by, tmp_path, candidate, mode, state):
     (tmp_path / "test_sizes.py").write_text(SIZES, encoding="utf-8")
     command = ("autotest", "fuzz", "test_sizes.py", "--trials", 12, "--seed", 3, "--jobs", 1)
-    with shell(*command, candidate=f"tests.fuzz.test_graph_campaigns:{candidate}") as run:
-        output, _ = run.communicate()
-    assert run.returncode == 1, output
-    assert "but not when the same trial ran again" not in output
+    run = told_by(*command, candidate=f"tests.fuzz.test_graph_campaigns:{candidate}")
+    assert run.status == 1, run.output
+    assert "but not when the same trial ran again" not in run.output
     ((operator, entry),) = entries(tmp_path).items()
     finding = entry.finding
     assert (operator, finding.first.symptom, finding.first.stage) == ("tanh", "crash", "replay")
@@ -146,4 +145,4 @@ def test_a_death_in_a_graph_is_found_in_the_trial_that_it_is_of(shell, tmp_path,
     if candidate == "dying":
         assert [call.target for call in finding.program.calls if call.kind == "function"] == ["tanh"], finding.shrinking
         assert finding.program.arrays[0].data.size < 15
-    assert str(finding.verified) == state, output
+    assert str(finding.verified) == state, run.output

@@ -215,7 +215,7 @@ def test_a_signal_ends_a_campaign_with_its_summary(shell, tmp_path, number):
 
 
 @pytest.mark.timeout(900)
-def test_a_test_run_that_dies_is_reported_by_the_next_run_and_by_recover(shell, tmp_path):
+def test_a_test_run_that_dies_is_reported_by_the_next_run_and_by_recover(told_by, tmp_path):
     (tmp_path / "test_die.py").write_text(
         textwrap.dedent("""
             import unittest
@@ -234,19 +234,15 @@ def test_a_test_run_that_dies_is_reported_by_the_next_run_and_by_recover(shell, 
     for reader in (("unittest", "test_die.py"), ("autotest", "recover")):
         for path in (tmp_path / ".autotest" / "failures").glob("*"):
             Store(tmp_path / ".autotest").remove(path.name)
-        with shell("unittest", "test_die.py") as run:
-            run.communicate()
-        assert run.returncode == -signal.SIGSEGV
-        with shell(*reader) as run:
-            output, _ = run.communicate()
-        assert run.returncode == 1
-        assert "sinh: faulty dies (SIGSEGV)" in output
-        assert "(verified in a fresh interpreter)" in output
+        assert told_by("unittest", "test_die.py").status == -signal.SIGSEGV
+        run = told_by(*reader)
+        assert run.status == 1
+        assert "sinh: faulty dies (SIGSEGV)" in run.output
+        assert "(verified in a fresh interpreter)" in run.output
         assert entries(tmp_path).keys() == {"sinh"}
-    with shell("unittest", "test_die.py", AUTOTEST_VERIFY="0") as run:
-        output, _ = run.communicate()
-    assert "Ran 2 tests" in output
-    assert "FAILED (failures=1)" in output
+    run = told_by("unittest", "test_die.py", AUTOTEST_VERIFY="0")
+    assert "Ran 2 tests" in run.output
+    assert "FAILED (failures=1)" in run.output
 
 
 @pytest.mark.timeout(600)
@@ -273,7 +269,7 @@ def test_a_death_that_no_fork_shows_is_reported_by_the_next_run(shell, tmp_path)
     assert entries(tmp_path).keys() == {"sinh"}
 
 
-def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_that_waited(shell, tmp_path):
+def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_that_waited(told_by, tmp_path):
     (tmp_path / "test_late.py").write_text(
         textwrap.dedent("""
             import unittest
@@ -286,20 +282,18 @@ def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_t
                     return torch.sinh(x) if x.shape[0] == 3 else torch.relu(x)
         """)
     )
-    with shell("unittest", "test_late.py", candidate="tests.support.deadly:late") as run:
-        run.communicate()
-    assert run.returncode == -signal.SIGABRT
+    candidate = "tests.support.deadly:late"
+    assert told_by("unittest", "test_late.py", candidate=candidate).status == -signal.SIGABRT
     # No script reproduces it, because scripts do not wait as a trial does. Without these attempts the test is faster.
-    with shell("autotest", "recover", candidate="tests.support.deadly:late", AUTOTEST_VERIFY="0") as run:
-        output, _ = run.communicate()
-    assert "sinh: faulty dies (SIGABRT)" in output
+    run = told_by("autotest", "recover", candidate=candidate, AUTOTEST_VERIFY="0")
+    assert "sinh: faulty dies (SIGABRT)" in run.output
     found = entries(tmp_path)["sinh"].finding
     assert found.index < 9
     assert [call.target for call in found.program.calls][-1] == "sinh"
 
 
 @pytest.mark.timeout(600)
-def test_a_death_that_needs_an_earlier_trial_is_told_with_it_and_with_a_script_that_does_both(shell, tmp_path):
+def test_a_death_that_needs_an_earlier_trial_is_told_with_it_and_with_a_script_that_does_both(told_by, tmp_path):
     (tmp_path / "test_mined.py").write_text(
         textwrap.dedent("""
             from autotest import autotest, torch, random, random_tensor
@@ -311,20 +305,19 @@ def test_a_death_that_needs_an_earlier_trial_is_told_with_it_and_with_a_script_t
         """)
     )
     command = ("autotest", "fuzz", "test_mined.py", "--trials", 20, "--seed", 7)
-    with shell(*command, candidate="tests.support.deadly:mined") as run:
-        output, _ = run.communicate()
+    run = told_by(*command, candidate="tests.support.deadly:mined")
     finding = entries(tmp_path)["sinh"].finding
-    assert re.fullmatch(r"only after [1-9]\d* earlier trials? in the same process", *finding.happens), output
+    assert re.fullmatch(r"only after [1-9]\d* earlier trials? in the same process", *finding.happens), run.output
     # How far it is shrunk depends on how busy the machine is.
     targets = [call.target for call in finding.program.calls]
     assert "cosh" in targets
     assert targets[-1] == "sinh"
-    assert str(finding.verified) == "verified in a fresh interpreter", output
-    assert f"Happens: {finding.happens[0]}" in output
+    assert str(finding.verified) == "verified in a fresh interpreter", run.output
+    assert f"Happens: {finding.happens[0]}" in run.output
 
 
 @pytest.mark.timeout(600)
-def test_a_death_that_needs_the_trials_of_another_test_is_told_with_them(shell, tmp_path):
+def test_a_death_that_needs_the_trials_of_another_test_is_told_with_them(told_by, tmp_path):
     (tmp_path / "test_two.py").write_text(
         textwrap.dedent("""
             from autotest import autotest, torch, random_tensor
@@ -339,44 +332,42 @@ def test_a_death_that_needs_the_trials_of_another_test_is_told_with_them(shell, 
         """)
     )
     command = ("autotest", "fuzz", "test_two.py", "--trials", 100, "--seed", 7, "--jobs", 1)
-    with shell(*command, candidate="tests.support.deadly:mined", AUTOTEST_SHRINK="0.5") as run:
-        output, _ = run.communicate()
+    run = told_by(*command, candidate="tests.support.deadly:mined", AUTOTEST_SHRINK="0.5")
     finding = entries(tmp_path)["sinh"].finding
-    assert re.fullmatch(r"only after \d+ earlier trials?( of 2 tests)? in the same process", *finding.happens), output
+    (happens,) = finding.happens
+    assert re.fullmatch(r"only after \d+ earlier trials?( of 2 tests)? in the same process", happens), run.output
     targets = [call.target for call in finding.program.calls]
     assert "cosh" in targets
     assert targets[-1] == "sinh"
-    assert str(finding.verified) == "verified in a fresh interpreter", output
+    assert str(finding.verified) == "verified in a fresh interpreter", run.output
 
 
 @pytest.mark.timeout(600)
-def test_a_reference_that_dies_is_told_as_such_with_a_script_that_says_the_same(shell, tmp_path):
+def test_a_reference_that_dies_is_told_as_such_with_a_script_that_says_the_same(told_by, tmp_path):
     command = ("autotest", "fuzz", SUITE, "--trials", 3, "--seed", 7, "-k", "('sinh' or 'relu') and not asinh")
     reference = {"AUTOTEST_REFERENCE": "tests.support.deadly:six", "AUTOTEST_SHRINK": "0"}
-    with shell(*command, candidate="torch", **reference) as run:
-        output, _ = run.communicate()
-    assert run.returncode == 1, output
+    run = told_by(*command, candidate="torch", **reference)
+    assert run.status == 1, run.output
     found = entries(tmp_path)
     deaths = {operator: entry.finding for operator, entry in found.items() if entry.finding.first.symptom == "crash"}
     assert deaths.keys() == {"sinh"}
     finding = deaths["sinh"]
     assert (finding.first.side, finding.blame) == ("reference", "reference")
     assert finding.first.message.startswith("sinh: faulty dies (SIGSEGV)")
-    assert str(finding.verified) == "verified in a fresh interpreter", output
+    assert str(finding.verified) == "verified in a fresh interpreter", run.output
     assert finding.script is not None
     assert "sinh: faulty crashes, torch does not." in finding.script
 
 
 @pytest.mark.timeout(900)
 def test_what_dies_only_in_some_runs_is_found_with_a_script_that_runs_often_enough_and_says_so(
-    shell, tmp_path, monkeypatch
+    told_by, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("TESTS_CALLS", str(tmp_path / "calls"))
     command = ("autotest", "fuzz", SUITE, "--trials", 40, "--seed", 7, "--jobs", 1, "-k", "'sinh'")
-    with shell(*command, candidate="tests.support.deadly:seldom", AUTOTEST_SHRINK="2") as run:
-        output, _ = run.communicate()
-    assert run.returncode == 1, output
+    run = told_by(*command, candidate="tests.support.deadly:seldom", AUTOTEST_SHRINK="2")
+    assert run.status == 1, run.output
     finding = entries(tmp_path)["sinh"].finding
-    assert re.fullmatch(r"verified in a fresh interpreter: dies in [1-9] of 10 runs", str(finding.verified)), output
-    assert str(finding.verified) in output
+    assert re.fullmatch(r"verified in a fresh interpreter: dies in [1-9] of 10 runs", str(finding.verified)), run.output
+    assert str(finding.verified) in run.output
     assert "It does not die in every run: the script starts 10 processes" in finding.script

@@ -113,9 +113,8 @@ def test_what_the_body_raises_is_raised(file, against):
 
 
 @pytest.mark.slow
-def test_a_campaign_explores_them_and_names_those_it_cannot(shell, file, tmp_path):
-    with shell("autotest", "fuzz", file, "--trials", 5, "--seed", 1, candidate="torch") as run:
-        output, _ = run.communicate()
+def test_a_campaign_explores_them_and_names_those_it_cannot(told_by, file):
+    output = told_by("autotest", "fuzz", file, "--trials", 5, "--seed", 1, candidate="torch").output
     assert "20 trials of 4 tests" in output, output
     assert "its fixtures cannot be set up here" in output
     assert "no such device" in output

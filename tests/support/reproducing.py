@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import resource
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.scripts import run_path
+from tests.support.ending import status_of
 from tests.support.stand_in import StandIn
 
 
@@ -57,7 +58,7 @@ def main(files: Sequence[Path]) -> None:
     gc.freeze()
     gc.enable()
     sys.argv = [*arguments]
-    status = run_path(arguments[0])
+    status = status_of(lambda: runpy.run_path(arguments[0], run_name="__main__"))
     interpreters[0].close()
     os._exit(status)
 

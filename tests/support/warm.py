@@ -1,25 +1,30 @@
-"""Servers and scripts in forks of one process that has imported torch, in place of a new interpreter for each.
+"""Servers, scripts and commands in forks of one process that has imported torch, in place of new interpreters.
 
-Most of the time of a test that starts a process server, or verifies a script, is the import of torch in it. The tests
-of `autotest.processes` show that a new interpreter does the same.
+Most of the time of a test that starts a process server, or verifies a script, is the import of torch in it. That new
+interpreters do the same is shown by the tests of `autotest.processes` and of command lines.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
+import runpy
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autotest.diagnosis import verification
 from autotest.processes import server as process_server
 from autotest.processes.client import START_UP, Process, Server
-from tests.support.scripts import run_path
+from tests.support.ending import status_of
 from tests.support.stand_in import StandIn
 
 if TYPE_CHECKING:
@@ -36,23 +41,37 @@ class WarmProcess:
     @contextmanager
     def replacing(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """Inside the block, every new process server and fresh interpreter of this process is a fork."""
-        warm = self._server
-
-        def fork(self: Server, theirs: socket.socket) -> _Fork:
-            choice = {**self._choice, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *filter(None, sys.path)])}
-            process = warm.process(_serve, choice, self._modules, self._ahead)
-            send_handle(process.connection, theirs.fileno(), process.pid())
-            return _Fork(process)
-
         with monkeypatch.context() as patched:
-            patched.setattr(Server, "_run", fork)
-            patched.setattr(
-                "autotest.diagnosis.verification.FreshInterpreter", lambda lines=(): WarmInterpreter(warm, lines)
-            )
+            _replace(self._server, patched.setattr)
             yield
+
+    def run(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> int:
+        """Run ``python -m`` with `arguments` in `folder`, and return its exit status. Its output is appended to `log`.
+
+        The servers and interpreters that it starts are forks, too.
+        """
+        process = self._server.process(_run_module, tuple(arguments), str(folder), dict(environment), log=log)
+        with contextlib.closing(process):
+            status = process.status(600.0)
+        if status is None:
+            raise TimeoutError(f"{' '.join(arguments)} did not end")
+        return status
 
     def close(self) -> None:
         self._server.close()
+
+
+def _replace(warm: Server, replace: Callable[[Any, str, Any], None]) -> None:
+    """Let all servers and interpreters that this process starts be forks of the `warm` one."""
+
+    def fork(self: Server, theirs: socket.socket) -> _Fork:
+        choice = {**self._choice, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *filter(None, sys.path)])}
+        process = warm.process(_serve, choice, self._modules, self._ahead)
+        send_handle(process.connection, theirs.fileno(), process.pid())
+        return _Fork(process)
+
+    replace(Server, "_run", fork)
+    replace(verification, "FreshInterpreter", lambda lines=(): WarmInterpreter(warm, lines))
 
 
 class _Fork:
@@ -94,9 +113,25 @@ class WarmInterpreter:
 
 def _serve(connection: Connection, server: socket.socket, choice: dict[str, str], modules: Any, ahead: bool) -> None:
     """Be a process server for the socket that the connection sends."""
+    _replace(Server(inherited=server), setattr)
     os.environ.update(choice)
     owner = socket.socket(fileno=recv_handle(connection))
     process_server.import_and_serve(owner, modules, ahead=ahead)
+
+
+def _run_module(
+    connection: Connection, server: socket.socket, arguments: Sequence[str], folder: str, environment: dict[str, str]
+) -> None:
+    """Run a module as ``python -m`` does, and end with its exit status."""
+    _replace(Server(inherited=server), setattr)
+    os.chdir(folder)
+    os.environ.update(environment)
+    sys.path.insert(0, folder)
+    sys.argv[:] = arguments
+    status = status_of(lambda: runpy.run_module(arguments[0], run_name="__main__", alter_sys=True))
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    os._exit(status)
 
 
 def _run(connection: Connection, server: socket.socket, path: str) -> None:
@@ -104,6 +139,6 @@ def _run(connection: Connection, server: socket.socket, path: str) -> None:
     interpreter = StandIn(Path(path).parent)
     arguments = interpreter.start() or [path]
     sys.argv[:], sys.path[0] = arguments, str(Path(path).parent)
-    status = run_path(arguments[0])
+    status = status_of(lambda: runpy.run_path(arguments[0], run_name="__main__"))
     interpreter.close()
     os._exit(status)

@@ -120,6 +120,7 @@ def _one_thread() -> None:
     """
     import torch
 
+    gc.freeze()  # as after the collection
     torch.set_num_threads(1)
 
 

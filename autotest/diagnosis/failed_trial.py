@@ -13,9 +13,11 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.comparison.rejection import NOT_REPEATABLE, Rejection
 from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
+from autotest.diagnosis.influences import influences
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, by_layer_of_calls
 from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
+from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
 from autotest.diagnosis.reproducibility import unrepeatable
 from autotest.diagnosis.rounding_before_exception import counting_mismatches
@@ -113,17 +115,21 @@ class FailedTrial:
             or not may_be_rounding(outcome.mismatches)
         ):
             return
+        why = "gives a different result when it runs again: it reads uninitialised memory"
         try:
             live = Agreement(outcome.program, outcome.recorder, outcome.mismatches)
             replayed = self._agreement if self._beyond is None else None
             nondeterministic = unrepeatable(outcome.mismatches, live, replayed)
+            left = [item for item in outcome.mismatches if item not in nondeterministic]
+            if left and (changed := slots_read_out_of_bounds(outcome.program, reference)):
+                left = [item for item in left if not changed & influences(outcome.program, item)]
+                why = "reads memory next to its inputs"
         except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts
             return
-        left = [item for item in outcome.mismatches if item not in nondeterministic]
         if not left:
             operator = identity_of_trial(outcome).operator
-            why = f"{reference.name} gives a different result when it runs again: it reads uninitialised memory"
-            outcome.rejection = outcome.recorder.rejection = Rejection(operator, NOT_REPEATABLE, why)
+            rejection = Rejection(operator, NOT_REPEATABLE, f"{reference.name} {why}")
+            outcome.rejection = outcome.recorder.rejection = rejection
         outcome.mismatches = left
 
     def _rounding(self) -> Verdict | None:

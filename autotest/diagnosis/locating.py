@@ -10,11 +10,11 @@ from typing import Any
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.gradient_flow import PairedGradients, suspects
+from autotest.diagnosis.influences import influences
 from autotest.diagnosis.lockstep import first_divergent_in
 from autotest.diagnosis.operands import CallData, operands_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
-from autotest.program.influence import contributing
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
 from autotest.program.semantics import (
@@ -23,7 +23,6 @@ from autotest.program.semantics import (
     is_backward,
     is_module_call,
     is_step,
-    pushes_gradients,
 )
 from autotest.replaying.agreement import Agreement, agree
 
@@ -87,7 +86,7 @@ class _Search:
             return self._forward(first.slot)
         slot = self._only_call()
         if slot is None:
-            slot = first_divergent_in(self._contributing, program, self.pair, self.settings)
+            slot = first_divergent_in(self._influences, program, self.pair, self.settings)
         if slot is None:
             return Located(None, hint=self._turning([call.slot for call in program.calls if is_step(call)]))
         return self._forward(slot)
@@ -104,11 +103,8 @@ class _Search:
         return slot if self.first.slot == slot and slot not in self.program.undefined else None
 
     @functools.cached_property
-    def _contributing(self) -> frozenset[int]:
-        """The slots of all values that `first` may depend on; what differs elsewhere says nothing about it."""
-        # A gradient depends on all that gradients were pushed back from.
-        pushes = [call.slot for call in self.program.calls if pushes_gradients(call)]
-        return contributing(self.program, [self.first.slot, *(pushes if self.first.stage == "backward" else ())])
+    def _influences(self) -> frozenset[int]:
+        return influences(self.program, self.first)
 
     def _forward(self, slot: int) -> Located:
         held = operands_at(self.program, self.pair.reference, [slot]).get(slot)
@@ -193,7 +189,7 @@ class _Search:
     def _differ_after(self, end: int) -> bool:
         """Whether the sides differ in a value that contributes to the first mismatch after the calls before `end`."""
         found = self._agreement(upto(self.program, end)).mismatches
-        return any(item.slot in self._contributing for item in found)
+        return any(item.slot in self._influences for item in found)
 
 
 def _are_same(one: Program, other: Program) -> bool:

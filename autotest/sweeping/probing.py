@@ -9,6 +9,7 @@ import numpy as np
 
 from autotest.base.allocator import FILLINGS, unwritten_memory
 from autotest.comparison import TensorValue
+from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
 from autotest.diagnosis.reproducibility import runs_again
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
@@ -21,7 +22,6 @@ from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping.backward import results, tensors_in
 from autotest.sweeping.judgement import SampleJudgement
-from autotest.sweeping.out_of_bounds_reads import reads_out_of_bounds
 
 #: Elements of the largest result that is written into to detect shared memory.
 _LARGEST: Final = 4096
@@ -115,7 +115,7 @@ def is_nondeterministic(program: Program, framework: Framework) -> bool:
     numbers are put next to its inputs, so that reads beyond their ends show.
     """
     repeated = runs_again(program, framework)
-    return any(_apart(once, again) for once, again in repeated) or reads_out_of_bounds(program, framework)
+    return any(_apart(once, again) for once, again in repeated) or bool(slots_read_out_of_bounds(program, framework))
 
 
 def refusal_is_nondeterministic(program: Program, refused: Replayed) -> bool:

@@ -65,6 +65,26 @@ def test_a_reference_that_does_not_agree_with_itself_accuses_nobody(fault, setti
     )
 
 
+def test_a_reference_that_finds_the_same_beyond_its_inputs_in_every_run_accuses_nobody() -> None:
+    def reads_on(exp: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def wrong(x: Any) -> Any:
+            end = x.storage_offset() + x.numel()
+            inside = x.untyped_storage().nbytes() // x.element_size() > end
+            return exp(x) + (x.as_strided((1,), (1,), end) if inside else 1)
+
+        return wrong
+
+    def one() -> Any:
+        return dual.exp(random_tensor(ndim=2, low=-1, high=1, dtype="float32", layout="contiguous"))
+
+    test = OneTest("test_it.py::test_it", one, Settings())
+    outcome = run_trial(one, 5, test.settings, Pair(FaultyTorch({"exp": reads_on}), TorchFramework()))
+    assert outcome.mismatches
+    judgement = FailedTrial(test, outcome, outcome.recorder.pair).judged(Ledger())
+    assert isinstance(judgement, Rejected)
+    assert judgement.rejection.reason == "exp: NotRepeatable: faulty reads memory next to its inputs"
+
+
 @pytest.mark.parametrize("fault", [odd_once, other_every_time])
 def test_a_candidate_that_does_not_agree_with_itself_is_found(fault, tmp_path: Path) -> None:
     with pytest.raises(Divergence):

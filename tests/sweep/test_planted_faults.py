@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
+from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.results.sweep import Cell
 from autotest.sweeping.judging import Judge
-from autotest.sweeping.out_of_bounds_reads import reads_out_of_bounds
 from autotest.sweeping.probing import is_nondeterministic
 from tests.support.faulty import FaultyTorch
 from tests.sweep.planted import FAULTS, TORCH, failing, fault, other_every_time, swept
@@ -215,7 +215,7 @@ def test_a_reference_whose_result_is_infinity_times_what_lies_beyond_is_no_evide
 
     array = Array(np.ones(3, "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
-    assert reads_out_of_bounds(Program(calls, (array,)), fault("exp", one_further))
+    assert slots_read_out_of_bounds(Program(calls, (array,)), fault("exp", one_further)) == {1}
 
 
 @pytest.mark.parametrize("shape", [(2,), (0,), ()], ids=str)
@@ -225,5 +225,5 @@ def test_a_reference_that_reads_beyond_its_inputs_is_no_evidence(shape: tuple[in
 
     array = Array(np.ones(shape, "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
-    assert reads_out_of_bounds(Program(calls, (array,)), fault("exp", one_further))
-    assert not reads_out_of_bounds(Program(calls, (array,)), TORCH)
+    assert slots_read_out_of_bounds(Program(calls, (array,)), fault("exp", one_further)) == {1}
+    assert not slots_read_out_of_bounds(Program(calls, (array,)), TORCH)

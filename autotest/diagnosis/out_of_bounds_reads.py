@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from autotest.base.settings import Tolerance
+from autotest.comparison import TensorValue
+from autotest.comparison.elementwise import agree
 from autotest.frameworks import Framework
 from autotest.program import COTANGENT, Program
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_backward
-from autotest.replaying.replay import replay
+from autotest.replaying.agreement import Place, results
 from autotest.sources.mutated_layouts import viewed
-from autotest.sweeping.backward import results
 
 #: Minimum number of elements on either side of an input.
 _MARGIN: Final = 512
@@ -22,13 +24,30 @@ _NUMBERS: Final = (-3, 0, 2)
 _MEMORY: Final = frozenset("as_strided as_strided_ as_strided_scatter set_ resize_ resize_as_ storage".split())
 
 
-def reads_out_of_bounds(program: Program, framework: Framework) -> bool:
-    """Whether the forward of `program` gives other results if other numbers are stored next to its inputs."""
+def slots_read_out_of_bounds(program: Program, framework: Framework) -> frozenset[int]:
+    """Return the calls in the forward of `program` whose results change with the numbers stored next to its inputs.
+
+    Differences within the default tolerances are none: a sum may be rounded otherwise at another address.
+    """
     if any(call.target in _MEMORY for call in program.calls):
-        return False
+        return frozenset()
     forward = _forward(program)
     first, *others = (_given(_inside_larger(forward, number), framework) for number in _NUMBERS)
-    return any(other != first for other in others)
+    changed = {
+        place[0]
+        for other in others
+        for place in first.keys() | other.keys()
+        if not _agree(first.get(place), other.get(place))
+    }
+    # A view follows each input.
+    before = [slot for call in forward.calls for slot in ([call.slot] * (2 if call.kind == "tensor" else 1))]
+    return frozenset(before[slot] for slot in changed)
+
+
+def _agree(one: TensorValue | None, other: TensorValue | None) -> bool:
+    if one is None or other is None:  # refused
+        return False
+    return one.data.shape == other.data.shape and agree(one.data, other.data, *Tolerance().of(one.dtype))
 
 
 def _forward(program: Program) -> Program:
@@ -44,7 +63,7 @@ def _forward(program: Program) -> Program:
 
 def _inside_larger(program: Program, number: int) -> Program:
     """Return `program` with inputs that are slices from the middle of larger arrays, filled with `number` elsewhere."""
-    for index in [call.args[0].index for call in program.inputs()]:
+    for index in dict.fromkeys(call.args[0].index for call in program.inputs()):
         data = program.arrays[index].data
         own = np.atleast_1d(data)
         rows = _MARGIN * max(len(own), 1) // max(own.size, 1) + 1
@@ -54,10 +73,11 @@ def _inside_larger(program: Program, number: int) -> Program:
     return program
 
 
-def _given(program: Program, framework: Framework) -> list[bytes]:
-    """Return the results of `framework` for `program`, as bytes; empty if it refuses the program."""
-    ran = replay(program, framework)
-    if ran.error is not None:
-        return []
-    tensors: list[Any] = [tensor for slot, _, tensor in results(program, ran) if slot not in program.undefined]
-    return [value.data.tobytes() for value in framework.values(tensors)]
+def _given(program: Program, framework: Framework) -> dict[Place, TensorValue]:
+    """Return the results of `framework` for `program`; empty if it refuses the program."""
+    left_out = program.undefined | {call.slot for call in program.inputs()}
+    return {
+        place: value
+        for place, value in results(program, framework).items()
+        if type(value) is TensorValue and place[0] not in left_out
+    }

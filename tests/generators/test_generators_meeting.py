@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from generators import Drawn, explored_array
+from generators.plan import has_ordinary_numbers
 from tests.generators.test_generators_open_arrays import trials
 
 NAN, INF = math.nan, math.inf
@@ -67,6 +68,32 @@ def test_rows_are_whole_blocks_too() -> None:
     assert {8, 17, 32} <= lengths
     assert {9, 33} <= {rows for rows, _ in shapes}
     assert any(rows >= 2 * columns > 2 for rows, columns in shapes)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_rows_lie_apart_in_the_first_array_and_in_the_second(rank: int, test: int) -> None:
+    drawn = trials(lambda: (explored_array(rank), explored_array(rank)), test)
+    for place in range(2):
+        assert any(pair[place].layout == "pitched" and pair[place].data.shape[-2] > 1 for pair in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("layout", ["transposed", "pitched"])
+def test_the_second_of_two_arrays_of_one_shape_lies_otherwise(layout: str, test: int) -> None:
+    drawn = trials(lambda: (explored_array(2), explored_array(2)), test)
+    alike = [(one.layout, two.layout) for one, two in drawn if one.data.shape == two.data.shape]
+    assert ("contiguous", layout) in alike
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_the_first_of_three_dimensions_lies_last_beside_ordinary_numbers(test: int) -> None:
+    drawn = trials(lambda: explored_array(3), test)
+    assert any(
+        one.layout == "channels_last" and min(one.data.shape) > 1
+        for index, one in enumerate(drawn)
+        if has_ordinary_numbers(index)
+    )
 
 
 @pytest.mark.parametrize("rank", [2, 3, 4])

@@ -71,6 +71,22 @@ def test_rows_are_whole_blocks_too() -> None:
 
 
 @pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_several_elements_remain_after_the_blocks_of_a_row(rank: int, test: int) -> None:
+    rows = {one.data.shape[-1] for one in trials(lambda: explored_array(rank), test)}
+    assert any(size % 8 == 7 for size in rows if size > 1000)
+    assert any(size % 4 == 2 for size in rows if size > 60)
+
+
+@pytest.mark.parametrize("test", range(5))
+def test_a_long_vector_has_its_greatest_number_at_the_end_and_its_least(test: int) -> None:
+    vectors = [one.data for one in trials(lambda: explored_array(1), test) if one.data.size > 2000]
+    assert vectors
+    for vector in vectors:
+        assert {vector.argmax(), vector.argmin()} == {vector.size - 1, vector.size - 2}
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
 @pytest.mark.parametrize("rank", [2, 3, 4])
 def test_rows_lie_apart_in_the_first_array_and_in_the_second(rank: int, test: int) -> None:
     drawn = trials(lambda: (explored_array(rank), explored_array(rank)), test)

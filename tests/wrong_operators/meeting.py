@@ -107,6 +107,12 @@ MEETING = [
         lambda: torch.sum(random_tensor(ndim=3), dim=1),
     ),
     Wrong(
+        "sum of rows takes one of the numbers after blocks of four",
+        "sum",
+        given(lambda x: x[:, : x.shape[1] // 4 * 4 + 1] if x.shape[1] > 8 and x.shape[1] % 4 == 2 else x),
+        lambda: torch.sum(random_tensor(ndim=2), dim=1),
+    ),
+    Wrong(
         "eq of a number and an array",
         "eq",
         lambda f: lambda x, y: f(y.reshape(-1)[0] if y.dim() > x.dim() == 0 else x, y),

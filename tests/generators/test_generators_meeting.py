@@ -51,6 +51,29 @@ def test_a_row_is_minus_infinity_in_all_of_its_elements() -> None:
     assert any((one.data == -INF).all(axis=-1).any() for one in trials(lambda: explored_array(shape=(3, 4))))
 
 
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_a_row_is_infinity_in_all_of_its_elements(rank: int, test: int) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(rank), test)]
+    assert any(one.size > len(one) and (one == INF).all(axis=-1).any() for one in drawn)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_rows_of_whole_numbers_are_the_greatest_or_the_least_in_all_of_their_elements(rank: int, dtype: str) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(rank, dtype=dtype))]
+    for extreme in (np.iinfo(dtype).max, np.iinfo(dtype).min):
+        assert any(one.size > len(one) and (one == extreme).all(axis=-1).any() and np.ptp(one) for one in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_numbers_are_great_and_not_the_greatest(rank: int, test: int) -> None:
+    drawn = np.concatenate([abs(one.data).reshape(-1) for one in trials(lambda: explored_array(rank), test)])
+    for least, greatest in ((1e4, 1e6), (1e6, 2.0**31), (2.0**31, 1e12)):
+        assert ((drawn > least) & (drawn < greatest)).any()
+
+
 def test_a_small_array_is_zero_in_all_of_its_elements() -> None:
     assert any(one.data.size > 1 and not one.data.any() for one in trials(lambda: explored_array(1)))
 

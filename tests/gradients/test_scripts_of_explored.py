@@ -14,7 +14,10 @@ pytestmark = pytest.mark.usefixtures("quick")
 
 #: The tensors whose gradient is 1.5 times the right one, and the text of the report on what the failure needs.
 WRONG = {
-    "strided": (lambda x: not x.is_contiguous() and 0 not in x.stride(), "only with transposed, strided or pitched memory"),
+    "strided": (
+        lambda x: not x.is_contiguous() and 0 not in x.stride(),
+        "only with transposed, strided or pitched memory",
+    ),
     "offset": (lambda x: x.storage_offset() > 0, "only with strided, offset or pitched memory"),
     "nine": (lambda x: x.numel() >= 9, "needs 9 elements or more"),
     "a thousand": (lambda x: x.numel() >= 1000, "needs 1000 elements or more"),

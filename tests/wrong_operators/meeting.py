@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from autotest import random, random_tensor, torch
+from tests.support.faulty import returning
 from tests.wrong_operators.numbers import two
-from tests.wrong_operators.wrong import Wrong, as_it_lies, given, of_two, off, through
+from tests.wrong_operators.wrong import Wrong, as_it_lies, given, of_two, off, through, where
 
 
 def dense(*arrays: Any) -> bool:
@@ -111,6 +112,30 @@ MEETING = [
         "sum",
         given(lambda x: x[:, : x.shape[1] // 4 * 4 + 1] if x.shape[1] > 8 and x.shape[1] % 4 == 2 else x),
         lambda: torch.sum(random_tensor(ndim=2), dim=1),
+    ),
+    Wrong(
+        "relu with rows of its gradient that lie apart",
+        "relu",
+        lambda f: lambda x: through(lambda g, _: as_it_lies(g) if of_whole_rows(g) else g)(f(x)),
+        lambda: torch.relu(random_tensor(ndim=2)),
+    ),
+    Wrong(
+        "atan of numbers beyond a million and within an int32",
+        "atan",
+        where(lambda x: (x.abs() > 1e6) & (x.abs() < 2**31)),
+        lambda: torch.atan(random_tensor(ndim=2)),
+    ),
+    Wrong(
+        "amin that starts at a thousand",
+        "amin",
+        returning(lambda r: r.clamp(max=1000)),
+        lambda: torch.amin(random_tensor(ndim=2), dim=1),
+    ),
+    Wrong(
+        "amax of int64 that starts at the least int32",
+        "amax",
+        returning(lambda r: r.clamp(min=-(2**31))),
+        lambda: torch.amax(random_tensor(ndim=2, dtype="int64"), dim=1),
     ),
     Wrong(
         "eq of a number and an array",

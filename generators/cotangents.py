@@ -31,10 +31,16 @@ class _Kind(NamedTuple):
 
 
 #: The kinds, the plain one first. About an eighth of the numbers of those with a greater reach are zero.
-_KINDS = (_Kind("contiguous", 1.0), _Kind("expanded", 0.0), _Kind("transposed", 4.0), _Kind("strided", 4.0))
+_KINDS = (
+    _Kind("contiguous", 1.0),
+    _Kind("expanded", 0.0),
+    _Kind("transposed", 4.0),
+    _Kind("strided", 4.0),
+    _Kind("pitched", 4.0),  # as after a `cat`
+)
 #: By trial of a block, a kind other than the plain one: in trials whose rows of the plan have ordinary numbers and
 #: several sizes above 1, so that what the gradient is multiplied by shows where it was read.
-_OTHER = MappingProxyType({8: 1, 11: 2, 12: 1, 14: 3, 15: 2, 16: 1, 19: 3})
+_OTHER = MappingProxyType({8: 1, 11: 2, 12: 1, 14: 3, 15: 2, 16: 1, 19: 4})
 
 
 def drawn_cotangent(shape: Shape, dtype: str, *, plain: bool = False) -> Cotangent:

@@ -22,6 +22,7 @@ from generators.open_sizes import (
     open_axes,
     single_number,
     whole_blocks,
+    with_a_tail,
     with_ones_at,
 )
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, THOROUGHLY, USUAL, row, turns
@@ -291,16 +292,15 @@ class Exploration:
             # The long dimension is the last one (long rows) in one trial, and the first (a large batch) in the next.
             axis = free[source.planned(0 if self.turn("sizes") % 2 else len(free) - 1, len(free))]
             count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
-            sizes[axis] = max(2, count * sizes[axis] // max(rest, 1)) | 1  # odd: elements remain after whole blocks
-            if level == "large" and self.turn("sizes") % 2:
-                sizes[axis] = whole_blocks(sizes[axis])
+            sizes[axis] = max(2, count * sizes[axis] // max(rest, 1))
+            whole = level == "large" and self.turn("sizes") % 2
+            sizes[axis] = whole_blocks(sizes[axis]) if whole else with_a_tail(sizes[axis], odd=level == "long")
         elif level == "large":
             taken = math.prod(size for size in sizes if size is not None)
             each = (source.integer(*LARGE) / max(taken, 1)) ** (1 / len(free))
             for axis in free:
                 sizes[axis] = max(2, math.ceil(each) + source.integer(0, 2))
-                if self.turn("sizes") % 2:
-                    sizes[axis] = whole_blocks(sizes[axis])
+                sizes[axis] = (whole_blocks if self.turn("sizes") % 2 else with_a_tail)(sizes[axis])
         elif level in ("nine", "seventeen"):
             for axis in free:
                 sizes[axis] = source.integer(2, 5)

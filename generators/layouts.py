@@ -20,9 +20,10 @@ __tracebackhide__ = is_test_mistake
 Step = builtins.tuple[Any, ...]
 Steps = builtins.tuple[Step, ...]
 
-LAYOUTS: Final = ("contiguous", "transposed", "channels_last", "strided", "offset", "expanded")
-#: The least rank of an array with the layout. With fewer than four dimensions, channels last would be transposed.
-LEAST_RANK: Final = MappingProxyType({"transposed": 2, "channels_last": 4, "strided": 1, "offset": 1})
+LAYOUTS: Final = ("contiguous", "transposed", "channels_last", "strided", "offset", "expanded", "pitched")
+#: The least rank of an array with the layout. With three dimensions the first one is last in memory, as in a single
+#: image, and with two that would be transposed.
+LEAST_RANK: Final = MappingProxyType({"transposed": 2, "channels_last": 3, "strided": 1, "offset": 1, "pitched": 2})
 
 #: Value of the unused elements of a base array, which no operator should read. It is finite, every dtype can represent
 #: it, and it is far from the drawn values.
@@ -39,8 +40,8 @@ def check_layout(layout: Any) -> str:
 def fitting(shape: builtins.tuple[int, ...], layout: str) -> str:
     """Return `layout` if an array of `shape` can have it, else ``"contiguous"``.
 
-    ``"transposed"`` requires two dimensions, ``"channels_last"`` four, ``"strided"`` and ``"offset"`` one, and
-    ``"expanded"`` a size above 1.
+    ``"transposed"`` and ``"pitched"`` require two dimensions, ``"channels_last"`` three, ``"strided"`` and ``"offset"``
+    one, and ``"expanded"`` a size above 1.
     """
     if len(shape) < LEAST_RANK.get(layout, 0) or (layout == "expanded" and not any(size > 1 for size in shape)):
         return "contiguous"
@@ -83,14 +84,24 @@ def base_of(shape: builtins.tuple[int, ...], layout: str) -> builtins.tuple[buil
     if layout == "transposed":
         return (*shape[:-2], shape[-1], shape[-2]), (("transpose", last - 1, last),)
     if layout == "channels_last":
-        # Dimension 1 is the last one in memory. Each transposition moves one dimension back to its place.
-        return (shape[0], *shape[2:], shape[1]), tuple(("transpose", dim, last) for dim in range(1, last))
+        # The channels, dimension 1 or that of a single image, are last in memory. Each transposition moves one
+        # dimension back to its place.
+        at = min(len(shape) - LEAST_RANK["channels_last"], 1)
+        base = (*shape[:at], *shape[at + 1 :], shape[at])
+        return base, tuple(("transpose", dim, last) for dim in range(at, last))
     if layout == "strided":
         # Start at 1, so that a framework that ignores the offset also fails on a strided view.
         size = 2 * shape[-1] + 1
         return (*shape[:-1], size), (("slice", last, 1, size, 2),)
     if layout == "offset":
         return (shape[0] + 2, *shape[1:]), (("slice", 0, 1, shape[0] + 1, 1),)
+    if layout == "pitched":
+        # Each row is whole, with a gap before the next one, as in some columns of a matrix. With three dimensions or
+        # more the rows are also in another order, as those of the heads of an attention.
+        rows = (("slice", last, 1, shape[-1] + 1, 1),)
+        if len(shape) == LEAST_RANK["pitched"]:
+            return (shape[0], shape[1] + 2), rows
+        return (*shape[:-3], shape[-2], shape[-3], shape[-1] + 2), (("transpose", last - 2, last - 1), *rows)
     if layout == "expanded":
         dim = expanded_dim(shape)
         return (*shape[:dim], 1, *shape[dim + 1 :]), (("expand", shape),)

@@ -44,9 +44,20 @@ __tracebackhide__ = is_test_mistake
 _OF_LEVEL = MappingProxyType({"single": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"})
 #: The turn of level ``expanded`` in which a first array of one dimension is not expanded.
 _SEVERAL_TURN = 2
-#: The levels and turns of the layout in which arrays with four dimensions are channels last. In the last one of them,
-#: the numbers are ordinary, and the first dimension is longer than 1.
-_CHANNELS_LAST = frozenset((("transposed", 1), ("transposed", 3), ("strided", 2)))
+#: By level and turn of the layout, the layout that arrays have instead, and their least rank. In the last trial of
+#: those with channels last, the numbers are ordinary, and the first dimension is longer than 1. In the trial in which
+#: the first array is pitched the numbers are tiny, but those in the gaps are not. The last two are of second arrays
+#: alone, which have the shape of the first: one is transposed beside a contiguous one, and one is pitched.
+_INSTEAD = MappingProxyType(
+    {
+        ("transposed", 1): ("channels_last", 4),
+        ("transposed", 3): ("channels_last", 4),
+        ("strided", 2): ("channels_last", 3),
+        ("contiguous", 3): ("pitched", 2),
+        ("offset", 4): ("transposed", 2),
+        ("strided", 5): ("pitched", 2),
+    }
+)
 _HALF = frozenset(("float16", "bfloat16"))
 
 
@@ -128,8 +139,8 @@ def explored_array(
         several = not number and len(sizes) == 1 and exploration.turn("layout") == _SEVERAL_TURN
         repeats = not _is_spread(contents) and not alone and not several
         layout = _layout_of_level(exploration.level("layout", number), sizes, repeats=repeats)
-        if len(sizes) >= LEAST_RANK["channels_last"] and (layout, exploration.turn("layout")) in _CHANNELS_LAST:
-            layout = "channels_last"
+        instead, least_rank = _INSTEAD.get((layout, exploration.turn("layout")), (layout, 0))
+        layout = instead if len(sizes) >= least_rank else layout
     if layout == "expanded" and _is_spread(contents):  # generators drew both
         layout = "strided"
     if layout != "contiguous":

@@ -70,6 +70,17 @@ def whole_blocks(size: int) -> int:
     return max(1, round(size / block)) * block
 
 
+def with_a_tail(size: int, *, odd: bool = False) -> int:
+    """Return a size near `size` that leaves several elements after whole blocks: 2 after blocks of 4, or 7 after 8.
+
+    A loop over what remains may take only the first element, which sizes of one more than a block do not show. It may
+    also take pairs, and only an `odd` size has an element after them.
+    """
+    if size < VECTOR:
+        return size | 1 if odd else size
+    return size // VECTOR * VECTOR + VECTOR - 1 if odd else size // 4 * 4 + 2
+
+
 def all_open(ndim: Any, dims: Sequence[Any]) -> bool:
     """Return whether the test gives neither the rank nor any size."""
     return ndim is None and all(size is None for size in dims)

@@ -231,6 +231,9 @@ def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, s
         # The first two rows get one extreme each. Of four rows, two get one.
         _end_in(rows, turn, "greatest", few=few)
         _end_in(rows, 1 - turn, "least", few=few)
+        # A single row has both, the second just before the end. Special numbers stay where they meet those of others.
+        if len(rows) == 1 and numbers.level not in NOT_FINITE:
+            _end_in(rows[:, :-1], 0, "least" if turn == 0 else "greatest", few=few)
     return np.ascontiguousarray(rows.reshape(moved.shape).transpose(*range(axis), -1, *range(axis, values.ndim - 1)))
 
 

@@ -23,7 +23,7 @@ from generators.dtypes import (
     part_dtype,
 )
 from generators.entropy import Bits
-from generators.integer_values import FAR_TURN, put_in_disorder, whole_numbers
+from generators.integer_values import FAR_TURN, put_extremes_in_rows, put_in_disorder, whole_numbers
 from generators.mixing import FEW, mixed
 from generators.plan import ALL_ZERO
 
@@ -53,10 +53,13 @@ BESIDE_DECADES = (-7.0, -1.0)
 #: The greatest finite bound. Numbers with one bound near it reach up to here.
 _GREATEST = sys.float_info.max
 _NEAR_ZERO = frozenset(("float32", "float64"))
+#: Powers of ten of a quarter of the numbers of level ``huge``, in dtypes that reach far beyond. Between wide numbers
+#: and the greatest ones a sine reduces its argument otherwise, and a conversion to int32 overflows.
+GREAT_DECADES = (4.0, 10.0)
 #: Least number of rows for which the last row is masked, and of rows and columns for which the last column is, too.
 FEW_ROWS, FEW_COLUMNS = 2, 4
-#: Least number of rows for which a whole row is NaN.
-_ROWS_WITH_NAN = 3
+#: Least number of rows for which a whole row is NaN, and for which another one is infinity.
+_ROWS_WITH_NAN, _ROWS_WITH_INFINITY = 3, 4
 #: By level and turn, the last of truth values that are otherwise all its opposite. Only with such values do all(),
 #: any() and counts of a whole array show that a loop omits its last elements.
 _LAST = MappingProxyType({"whole 0": True, "whole 1": False, "signed 1": True, "ties 1": False})
@@ -106,6 +109,8 @@ class LevelContents(Filling):
             values = whole_numbers(bits, count, dtype, self.level, self.turn, self.whole_bounds(dtype))
             if self.level == "nan" and boundless and len(spec.shape) > 1 and count >= FEW:
                 put_in_disorder(values.reshape(-1, spec.shape[-1]), dtype)
+            if self.level == "infinite" and boundless and len(spec.shape) > 1 and count:
+                put_extremes_in_rows(values.reshape(-1, spec.shape[-1]))
         elif boundless:
             values = _boundless(bits, count, dtype, self.level, self.turn)
             if self.level == "infinite" and len(spec.shape) > 1 and count:
@@ -113,6 +118,9 @@ class LevelContents(Filling):
                 _mask(values.reshape(-1, spec.shape[-1]), several=several)
             if self.level == "nan" and self.turn % 2 and len(spec.shape) > 1 and spec.shape[0] >= _ROWS_WITH_NAN:
                 values.reshape(spec.shape[0], -1)[1] = math.nan  # one whole row is NaN, and the others are not
+                rows = values.reshape(-1, spec.shape[-1])
+                if len(rows) >= _ROWS_WITH_INFINITY:  # a minimum that starts at a great number is wrong there
+                    rows[0] = math.inf
             if self.level == "zeros" and self.turn % 2:
                 # With several dimensions all numbers but the last are zero: whole rows are, and any() depends on the
                 # last number only.
@@ -195,7 +203,10 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         if level == "nan":
             values[-1] = math.nan  # also among the elements after the last whole block
         return values
-    return mixed(bits, values, edges, turn)
+    found = mixed(bits, values, edges, turn)
+    if level == "huge" and dtype in _NEAR_ZERO:
+        _make_great(bits, found)
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -249,6 +260,15 @@ def _near_zero(bits: Bits, count: int, dtype: str) -> Array:
     least, greatest = SMALL_DECADES
     signs = bits.signed_half_words(count)
     return cast(np.copysign(10.0 ** (least + (greatest - least) * bits.unit64(count)), signs), dtype)
+
+
+def _make_great(bits: Bits, values: Array) -> None:
+    """Replace a quarter of `values`, all of them ordinary, by magnitudes spread evenly over `GREAT_DECADES`."""
+    least, greatest = GREAT_DECADES
+    ordinary = np.flatnonzero(np.abs(values) <= REACH)
+    places = ordinary[bits.order(ordinary.size)[: values.size // 4]]
+    exponents = least + (greatest - least) * (np.arange(places.size) + 1) / max(places.size, 1)
+    values[places] = np.copysign(10.0**exponents, values[places])
 
 
 def _wide(bits: Bits, count: int, dtype: str) -> Array:

@@ -27,7 +27,7 @@ class OutOfTime(Exception):
 Run: TypeAlias = Callable[[Program], ProgramOutcome]
 ValuesOf: TypeAlias = Callable[[Program], Mapping[int, TensorValue]]
 
-_LAYOUTS = ("transposed", "channels_last", "strided", "offset", "expanded")
+_LAYOUTS = ("transposed", "channels_last", "strided", "offset", "expanded", "pitched")
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
 _WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 #: The largest number of inputs that are varied.

@@ -82,8 +82,9 @@ def layout_of(view: Call, before: str) -> str:
     """Return the name of the layout that the call `view` makes of an operand with the layout `before`."""
     if view.target == "getitem":
         (*earlier, last) = view.args[1]
-        whole_rows = not earlier and last.step in (None, 1)
-        return "offset" if whole_rows else "strided"
+        if last.step not in (None, 1):
+            return "strided"
+        return "pitched" if earlier else "offset"
     if view.target == "transpose" and (before == "channels_last" or view.args[2] - view.args[1] > 1):
         return "channels_last"
     return _LAYOUT_OF.get(view.target, before)

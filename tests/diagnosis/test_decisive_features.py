@@ -19,8 +19,8 @@ WRONG = {wrong.name: wrong for wrong in [*NUMBERS, *MEMORY, *INFERENCE]}
 
 #: Some of our wrong operators, with the text that the line must contain.
 NEEDS = {
-    "relu reads memory as it lies": "only with transposed or strided memory",
-    "mul reads its second as it lies": "only with transposed or strided memory of x1",
+    "relu reads memory as it lies": "only with transposed, strided or pitched memory",
+    "mul reads its second as it lies": "only with transposed, strided or pitched memory of x1",
     "clone of expanded memory": "only with expanded memory",
     "exp forgets the offset": "only with strided or offset memory",
     "the gradient of expanded memory": "only with expanded memory",

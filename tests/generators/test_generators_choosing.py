@@ -76,7 +76,7 @@ def test_contents_out_of_several_are_each_drawn_in_every_layout() -> None:
         layout = explored_array(2, contents=contents).layout
         return contents.value(), layout
 
-    assert len({*trials(drawn), *trials(drawn, BLOCK)}) == 10
+    assert len({*trials(drawn), *trials(drawn, BLOCK)}) == 12
 
 
 def test_chances_that_a_test_gives_are_kept() -> None:

@@ -18,13 +18,14 @@ def trials(shape: tuple[int, ...], dtype: str = "float32", *, plain: bool = Fals
 
 
 def layout(one: Cotangent) -> str:
-    kinds = {"expand": "expanded", "transpose": "transposed", "slice": "strided"}
-    return " ".join(kinds[name] for name, *_ in one.steps) or "contiguous"
+    kinds = {"expand": "expanded", "transpose": "transposed"}
+    sliced = {1: "pitched", 2: "strided"}
+    return " ".join(kinds.get(name) or sliced[details[-1]] for name, *details in one.steps) or "contiguous"
 
 
 def test_every_kind_comes_within_twenty_trials() -> None:
     drawn = trials((4, 5))
-    assert {layout(one) for one in drawn} == {"contiguous", "expanded", "transposed", "strided"}
+    assert {layout(one) for one in drawn} == {"contiguous", "expanded", "transposed", "strided", "pitched"}
     assert any((one.base == 1).all() for one in drawn)
     assert any(np.abs(one.base).max() > 2 and (one.base == 0).any() for one in drawn)
     assert sum(not one.steps for one in drawn) >= 12

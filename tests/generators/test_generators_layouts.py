@@ -47,7 +47,11 @@ def test_each_layout_has_the_strides_it_is_called_for() -> None:
     assert strides("strided", (3, 4))[0] == (9, 2)
     assert strides("channels_last", (2, 3, 4, 5))[0] == (60, 1, 15, 3)
     assert strides("channels_last", (2, 3, 4, 5, 6))[0] == (360, 1, 90, 18, 3)
+    assert strides("channels_last", (3, 4, 5))[0] == (1, 15, 3)
     assert strides("expanded", (3, 4))[0] == (0, 1)
+    assert strides("pitched", (3, 4))[0] == (6, 1)
+    assert strides("pitched", (2, 3, 4))[0] == (6, 12, 1)
+    assert strides("pitched", (2, 3, 4, 5))[0] == (84, 7, 21, 1)
     offset, base, view = strides("offset", (3, 4))
     assert offset == (4, 1)
     assert view.ctypes.data == base.ctypes.data + 16
@@ -68,7 +72,8 @@ def test_gaps_hold_what_is_never_drawn() -> None:
 def test_a_shape_that_cannot_lie_so_is_contiguous_and_says_so() -> None:
     for layout, shape in [
         ("transposed", (3,)),
-        ("channels_last", (3, 4, 5)),
+        ("channels_last", (3, 4)),
+        ("pitched", (3,)),
         ("strided", ()),
         ("offset", ()),
         ("expanded", (1, 1)),

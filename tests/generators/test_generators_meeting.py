@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from generators import Drawn, explored_array
+from generators.plan import has_ordinary_numbers
 from tests.generators.test_generators_open_arrays import trials
 
 NAN, INF = math.nan, math.inf
@@ -50,6 +51,29 @@ def test_a_row_is_minus_infinity_in_all_of_its_elements() -> None:
     assert any((one.data == -INF).all(axis=-1).any() for one in trials(lambda: explored_array(shape=(3, 4))))
 
 
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_a_row_is_infinity_in_all_of_its_elements(rank: int, test: int) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(rank), test)]
+    assert any(one.size > len(one) and (one == INF).all(axis=-1).any() for one in drawn)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_rows_of_whole_numbers_are_the_greatest_or_the_least_in_all_of_their_elements(rank: int, dtype: str) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(rank, dtype=dtype))]
+    for extreme in (np.iinfo(dtype).max, np.iinfo(dtype).min):
+        assert any(one.size > len(one) and (one == extreme).all(axis=-1).any() and np.ptp(one) for one in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_numbers_are_great_and_not_the_greatest(rank: int, test: int) -> None:
+    drawn = np.concatenate([abs(one.data).reshape(-1) for one in trials(lambda: explored_array(rank), test)])
+    for least, greatest in ((1e4, 1e6), (1e6, 2.0**31), (2.0**31, 1e12)):
+        assert ((drawn > least) & (drawn < greatest)).any()
+
+
 def test_a_small_array_is_zero_in_all_of_its_elements() -> None:
     assert any(one.data.size > 1 and not one.data.any() for one in trials(lambda: explored_array(1)))
 
@@ -67,6 +91,48 @@ def test_rows_are_whole_blocks_too() -> None:
     assert {8, 17, 32} <= lengths
     assert {9, 33} <= {rows for rows, _ in shapes}
     assert any(rows >= 2 * columns > 2 for rows, columns in shapes)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_several_elements_remain_after_the_blocks_of_a_row(rank: int, test: int) -> None:
+    rows = {one.data.shape[-1] for one in trials(lambda: explored_array(rank), test)}
+    assert any(size % 8 == 7 for size in rows if size > 1000)
+    assert any(size % 4 == 2 for size in rows if size > 60)
+
+
+@pytest.mark.parametrize("test", range(5))
+def test_a_long_vector_has_its_greatest_number_at_the_end_and_its_least(test: int) -> None:
+    vectors = [one.data for one in trials(lambda: explored_array(1), test) if one.data.size > 2000]
+    assert vectors
+    for vector in vectors:
+        assert {vector.argmax(), vector.argmin()} == {vector.size - 1, vector.size - 2}
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_rows_lie_apart_in_the_first_array_and_in_the_second(rank: int, test: int) -> None:
+    drawn = trials(lambda: (explored_array(rank), explored_array(rank)), test)
+    for place in range(2):
+        assert any(pair[place].layout == "pitched" and pair[place].data.shape[-2] > 1 for pair in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("layout", ["transposed", "pitched"])
+def test_the_second_of_two_arrays_of_one_shape_lies_otherwise(layout: str, test: int) -> None:
+    drawn = trials(lambda: (explored_array(2), explored_array(2)), test)
+    alike = [(one.layout, two.layout) for one, two in drawn if one.data.shape == two.data.shape]
+    assert ("contiguous", layout) in alike
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_the_first_of_three_dimensions_lies_last_beside_ordinary_numbers(test: int) -> None:
+    drawn = trials(lambda: explored_array(3), test)
+    assert any(
+        one.layout == "channels_last" and min(one.data.shape) > 1
+        for index, one in enumerate(drawn)
+        if has_ordinary_numbers(index)
+    )
 
 
 @pytest.mark.parametrize("rank", [2, 3, 4])

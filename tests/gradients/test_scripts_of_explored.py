@@ -14,8 +14,11 @@ pytestmark = pytest.mark.usefixtures("quick")
 
 #: The tensors whose gradient is 1.5 times the right one, and the text of the report on what the failure needs.
 WRONG = {
-    "strided": (lambda x: not x.is_contiguous() and 0 not in x.stride(), "only with transposed or strided memory"),
-    "offset": (lambda x: x.storage_offset() > 0, "only with strided or offset memory"),
+    "strided": (
+        lambda x: not x.is_contiguous() and 0 not in x.stride(),
+        "only with transposed, strided or pitched memory",
+    ),
+    "offset": (lambda x: x.storage_offset() > 0, "only with strided, offset or pitched memory"),
     "nine": (lambda x: x.numel() >= 9, "needs 9 elements or more"),
     "a thousand": (lambda x: x.numel() >= 1000, "needs 1000 elements or more"),
     "rank": (lambda x: x.dim() >= 3, "needs rank 3 or more"),

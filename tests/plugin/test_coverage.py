@@ -59,7 +59,9 @@ def test_two_tests_cover_an_operator_together():
     assert "never a negative value" not in gaps(merged([low, high]))["relu"]
 
 
-@pytest.mark.parametrize("layout", ["contiguous", "transposed", "channels_last", "strided", "offset", "expanded"])
+@pytest.mark.parametrize(
+    "layout", ["contiguous", "transposed", "channels_last", "strided", "offset", "expanded", "pitched"]
+)
 def test_each_layout_is_counted_as_what_it_is(layout):
     coverage = covered(lambda: torch.relu(random_tensor(shape=(3, 4, 2, 3), layout=layout)))
     assert {feature for feature in coverage["relu"] if feature.startswith("layout")} == {f"layout {layout}"}

@@ -17,13 +17,13 @@ from generators.open_sizes import (
     LESS_LARGE,
     VECTOR,
     all_open,
+    at_blocks,
     drawn_size,
     made_equal,
     open_axes,
     single_number,
-    whole_blocks,
-    with_a_tail,
     with_ones_at,
+    with_seven_over,
 )
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, THOROUGHLY, USUAL, row, turns
 from generators.related_numbers import NOT_FINITE, RELATED
@@ -292,15 +292,13 @@ class Exploration:
             # The long dimension is the last one (long rows) in one trial, and the first (a large batch) in the next.
             axis = free[source.planned(0 if self.turn("sizes") % 2 else len(free) - 1, len(free))]
             count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
-            sizes[axis] = max(2, count * sizes[axis] // max(rest, 1))
-            whole = level == "large" and self.turn("sizes") % 2
-            sizes[axis] = whole_blocks(sizes[axis]) if whole else with_a_tail(sizes[axis], odd=level == "long")
+            size = max(2, count * sizes[axis] // max(rest, 1))
+            sizes[axis] = with_seven_over(size) if level == "long" else at_blocks(size, self.turn("sizes"))
         elif level == "large":
             taken = math.prod(size for size in sizes if size is not None)
             each = (source.integer(*LARGE) / max(taken, 1)) ** (1 / len(free))
             for axis in free:
-                sizes[axis] = max(2, math.ceil(each) + source.integer(0, 2))
-                sizes[axis] = (whole_blocks if self.turn("sizes") % 2 else with_a_tail)(sizes[axis])
+                sizes[axis] = at_blocks(max(2, math.ceil(each) + source.integer(0, 2)), self.turn("sizes"))
         elif level in ("nine", "seventeen"):
             for axis in free:
                 sizes[axis] = source.integer(2, 5)

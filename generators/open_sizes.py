@@ -70,15 +70,25 @@ def whole_blocks(size: int) -> int:
     return max(1, round(size / block)) * block
 
 
-def with_a_tail(size: int, *, odd: bool = False) -> int:
-    """Return a size near `size` that leaves several elements after whole blocks: 2 after blocks of 4, or 7 after 8.
+def with_two_over(size: int) -> int:
+    """Return a size near `size` that leaves two elements after blocks of four, or `size` if it is less than a block.
 
-    A loop over what remains may take only the first element, which sizes of one more than a block do not show. It may
-    also take pairs, and only an `odd` size has an element after them.
+    A loop over what remains may take only the first element, which sizes of one more than a block do not show.
     """
-    if size < VECTOR:
-        return size | 1 if odd else size
-    return size // VECTOR * VECTOR + VECTOR - 1 if odd else size // 4 * 4 + 2
+    return size if size < VECTOR else size // 4 * 4 + 2
+
+
+def at_blocks(size: int, turn: int) -> int:
+    """Return a size near `size`: one of whole blocks in every second turn, else one with two elements over."""
+    return whole_blocks(size) if turn % 2 else with_two_over(size)
+
+
+def with_seven_over(size: int) -> int:
+    """Return an odd size near `size`, which leaves seven elements after blocks of eight unless it is less than one.
+
+    A loop over what remains may also take pairs, and only an odd size has an element after them.
+    """
+    return size | 1 if size < VECTOR else size // VECTOR * VECTOR + VECTOR - 1
 
 
 def all_open(ndim: Any, dims: Sequence[Any]) -> bool:

@@ -17,7 +17,7 @@ from autotest.program.inputs import Input, inputs_of, with_inputs
 from autotest.program.semantics import is_backward
 from autotest.program.values import TensorValue
 from generators import GeneratorError
-from generators.layouts import LEAST_RANK
+from generators.layouts import LAYOUTS, LEAST_RANK
 
 
 class OutOfTime(Exception):
@@ -27,7 +27,7 @@ class OutOfTime(Exception):
 Run: TypeAlias = Callable[[Program], ProgramOutcome]
 ValuesOf: TypeAlias = Callable[[Program], Mapping[int, TensorValue]]
 
-_LAYOUTS = ("transposed", "channels_last", "strided", "offset", "expanded", "pitched")
+_LAYOUTS = tuple(layout for layout in LAYOUTS if layout != "contiguous")
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
 _WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 #: The largest number of inputs that are varied.

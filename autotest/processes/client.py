@@ -148,12 +148,12 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,
-            env={
-                **os.environ,
-                **self._choice,
-                "PYTHONPATH": os.pathsep.join([_ROOT, *(path or "." for path in sys.path)]),
-            },
+            env={**os.environ, **self._variables()},
         )
+
+    def _variables(self) -> dict[str, str]:
+        """Return the environment variables of the server that this process may not have."""
+        return {**self._choice, "PYTHONPATH": os.pathsep.join([_ROOT, *(path or "." for path in sys.path)])}
 
     @staticmethod
     def _forked(own: socket.socket, theirs: socket.socket) -> int:

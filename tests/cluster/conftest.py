@@ -17,7 +17,10 @@ import pytest
 
 from tests.cluster.campaigns import Campaign
 from tests.conftest import ROOT
-from tests.fuzz.conftest import command  # noqa: F401 - the same fixture
+from tests.fuzz.conftest import (
+    command,  # noqa: F401 - the same fixture
+    without_settings,
+)
 
 #: Maximum number of attempts to start a node. Ray gives up after 30 s, which is too short on a busy machine.
 ATTEMPTS = 10
@@ -158,8 +161,7 @@ def own_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Campaign]]:
     """Return a function that starts `autotest fuzz` in its own folder, for a faulty candidate; kill all of it later."""
-    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
-        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
+    without_settings(monkeypatch)
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: object, folder: str = "here", candidate: str = "mixed", **environment: str) -> Campaign:

@@ -44,7 +44,7 @@ def shell(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, importable_elsewhere: None
 ) -> Callable[..., subprocess.Popen[str]]:
     """Return a function that starts commands in an empty folder, for a candidate with operators that kill."""
-    _without_settings(monkeypatch)
+    without_settings(monkeypatch)
 
     def start(
         *arguments: object, candidate: str = "tests.support.deadly:six", **environment: str
@@ -67,7 +67,7 @@ def told_by(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, importable_elsewhere: None, warm_process: WarmProcess
 ) -> Callable[..., Ended]:
     """Return a function that runs commands as `shell` does, in forks of a process with torch, and waits for them."""
-    _without_settings(monkeypatch)
+    without_settings(monkeypatch)
 
     def run(*arguments: object, candidate: str = "tests.support.deadly:six", **environment: str) -> Ended:
         log = tmp_path / f"{len(list(tmp_path.glob('*.log')))}.log"
@@ -78,7 +78,8 @@ def told_by(
     return run
 
 
-def _without_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the settings of the outer run from the environment of the commands that a test starts."""
     for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
         monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
 

@@ -18,7 +18,7 @@ import pytest
 
 from autotest.processes.client import Server
 from autotest.storage.store import Store, Stored
-from tests.fuzz.conftest import SUITES, entries
+from tests.fuzz.conftest import SUITES, entries, without_settings
 from tests.plugin.conftest import PLUGIN
 from tests.support import tasks_of_children as tasks
 from tests.support.tasks_of_children import alive
@@ -51,10 +51,9 @@ def test_six_deadly_operators_are_found_and_verified_and_cost_no_trial_of_the_ot
 @pytest.fixture
 def importing(monkeypatch, tmp_path) -> Iterator[Server]:
     """Start a server that forks the processes to kill, because importing torch in each would take most of the time."""
+    without_settings(monkeypatch)
     for name, value in {"CANDIDATE": "tests.support.faults:wrong_relu", "VERIFY": "0"}.items():
         monkeypatch.setenv(f"AUTOTEST_{name}", value)
-    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "DIR"):
-        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
     monkeypatch.chdir(tmp_path)
     server = Server(("autotest.cli.fuzz", "autotest.decorator", "tests.support.tasks_of_children"))
     yield server

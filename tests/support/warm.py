@@ -65,13 +65,12 @@ def _replace(warm: Server, replace: Callable[[Any, str, Any], None]) -> None:
     """Let all servers and interpreters that this process starts be forks of the `warm` one."""
 
     def fork(self: Server, theirs: socket.socket) -> _Fork:
-        choice = {**self._choice, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *filter(None, sys.path)])}
-        process = warm.process(_serve, choice, self._modules, self._ahead)
+        process = warm.process(_serve, self._variables(), self._modules, self._ahead)
         send_handle(process.connection, theirs.fileno(), process.pid())
         return _Fork(process)
 
     replace(Server, "_run", fork)
-    replace(verification, "FreshInterpreter", lambda lines=(): WarmInterpreter(warm, lines))
+    replace(verification, "FreshInterpreter", lambda lines=(): WarmInterpreter(warm))
 
 
 class _Fork:
@@ -94,8 +93,8 @@ class _Fork:
 class WarmInterpreter:
     """Runs one script in a fork, as `FreshInterpreter` does in a new interpreter."""
 
-    def __init__(self, warm: Server, lines: Sequence[str] = ()) -> None:
-        self._warm, self._lines = warm, lines
+    def __init__(self, warm: Server) -> None:
+        self._warm = warm
         self._folder = tempfile.TemporaryDirectory(prefix="autotest-")
 
     def run(self, script: str, deadline: float) -> tuple[int | None, str]:
@@ -111,10 +110,12 @@ class WarmInterpreter:
         self._folder.cleanup()
 
 
-def _serve(connection: Connection, server: socket.socket, choice: dict[str, str], modules: Any, ahead: bool) -> None:
+def _serve(
+    connection: Connection, server: socket.socket, variables: dict[str, str], modules: Sequence[str], ahead: bool
+) -> None:
     """Be a process server for the socket that the connection sends."""
     _replace(Server(inherited=server), setattr)
-    os.environ.update(choice)
+    os.environ.update(variables)
     owner = socket.socket(fileno=recv_handle(connection))
     process_server.import_and_serve(owner, modules, ahead=ahead)
 

@@ -34,13 +34,13 @@ _SELDOM: Final = ("scipy.fft", "scipy.signal", "scipy.spatial", "scipy.special",
 
 @functools.cache
 def internal(name: str) -> Any:
-    """Return the module `name` below ``torch.testing._internal``.
+    """Return the module `name` below ``torch.testing._internal``. Its import leaves torch's generator as it is.
 
     Raises:
         FrameworkMissing: if this torch has no such module, or if it cannot be imported.
     """
     full = f"torch.testing._internal.{name}"
-    with _stand_ins(), warnings.catch_warnings():
+    with _stand_ins(), warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
         warnings.simplefilter("ignore")
         # If the import fails because it needs one of the postponed modules, import it again with them.
         with contextlib.suppress(Exception), lazily_imported(*_SELDOM):

@@ -22,6 +22,7 @@ from autotest.program.reduction import elements
 from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
 from autotest.replaying.agreement import Agreement, place_of
+from autotest.report.plural import several
 
 #: The largest number of inputs that are varied. In total, at most twice as many features are tried.
 _MOST = 8
@@ -43,8 +44,11 @@ def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, r
 
 def shrunk_line(before: Program, after: Program, executions: int, complete: bool) -> str:
     """Return a line that says how much smaller a program has become."""
-    old, new = (f"{len(program.calls)} calls and {elements(program)} elements" for program in (before, after))
-    text = f"Shrunk:     from {old} to {new}, in {executions} executions"
+    old, new = (
+        f"{several(len(program.calls), 'call')} and {several(elements(program), 'element')}"
+        for program in (before, after)
+    )
+    text = f"Shrunk:     from {old} to {new}, in {several(executions, 'execution')}"
     return text if complete else text + "; stopped by the time limit"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, operator_of, refs
+from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, leaves, operator_of, refs
 from autotest.program.inputs import layout_of
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
@@ -19,7 +19,7 @@ from autotest.results.coverage import FLOATING, TRIALS, WHOLE, WITHOUT_SPECIAL, 
 _LARGE, _BLOCK = 4096, 8
 #: Maximum length of the text of an argument that is reported.
 _LONGEST = 30
-_PLAIN = (bool, int, float, str, tuple, type(None))
+_PLAIN = (bool, int, float, str, type(None))
 
 
 def features_of(record: Record, gradients: int, *, special_values: bool) -> Coverage:
@@ -100,4 +100,6 @@ def _arguments(record: Record, call: Call) -> Iterator[str]:
 
 
 def _is_counted(value: object) -> bool:
-    return isinstance(value, _PLAIN) and len(repr(value)) <= _LONGEST
+    if not isinstance(value, (*_PLAIN, tuple)) or len(repr(value)) > _LONGEST:
+        return False
+    return all(isinstance(leaf, _PLAIN) for leaf in leaves(value))

@@ -103,6 +103,18 @@ def test_what_is_always_said_is_told_and_what_is_left_out_at_times_is_not(said, 
     assert gaps(covered(lambda: torch.sum(random_tensor(ndim=2), **said))).get("sum", []) == told
 
 
+def test_tensors_in_a_tuple_are_no_argument_that_is_always_the_same():
+    def joined():
+        return torch.cat(tensors=(random_tensor(ndim=1, layout="contiguous"), torch.ones(3)))
+
+    def differentiated():
+        x = random_tensor(ndim=2, layout="contiguous")
+        return torch.autograd.grad(torch.sum(x), inputs=(x,))
+
+    for body in (joined, differentiated):
+        assert not [line for lines in gaps(covered(body)).values() for line in lines if "always" in line]
+
+
 def test_a_number_that_is_the_only_one_that_was_accepted_is_told_also_if_it_is_left_out_at_times():
     def body():
         x, weight = random_tensor(shape=(2, 1, 6)), random_tensor(shape=(1, 1, 3))

@@ -100,6 +100,6 @@ def _arguments(record: Record, call: Call) -> Iterator[str]:
 
 
 def _is_counted(value: object) -> bool:
-    if not isinstance(value, (*_PLAIN, tuple)) or len(repr(value)) > _LONGEST:
-        return False
-    return all(isinstance(leaf, _PLAIN) for leaf in leaves(value))
+    """Return whether `value` is plain, or a tuple of plain values and no tensors, and its text is short."""
+    items = leaves(value) if isinstance(value, tuple) else (value,)
+    return all(isinstance(item, _PLAIN) for item in items) and len(repr(value)) <= _LONGEST

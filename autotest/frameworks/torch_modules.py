@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_module_search import CONSTRUCTED, ModuleUse, module_uses
+from autotest.frameworks.torch_random import with_own_state
 from autotest.frameworks.torch_search import TensorDrawer
 from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import Ref
@@ -82,20 +84,18 @@ class ModuleDatabase:
         ]
 
     def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
-        kept = torch.get_rng_state()
-        torch.default_generator.manual_seed(seed)
-        try:
-            if key == _STATE:
-                yield from [*self._states(dtype)]
-                return
-            made = list(self._made(key, dtype, seed))[:_PROGRAMS]
-            modules = [self._module(key, one, dtype) for one in made]
-        finally:
-            torch.set_rng_state(kept)
-        if not made:
+        made = self._states(dtype) if key == _STATE else self._uses(key, dtype, seed)
+        yield from with_own_state(made, seed)
+
+    def _uses(self, key: str, dtype: str, seed: int) -> Iterator[Sample]:
+        found = False
+        for index, one in enumerate(itertools.islice(self._made(key, dtype, seed), _PROGRAMS)):
+            found = True
+            # The search seeds the generator, too: without this, all modules would have nearly the same parameters.
+            torch.default_generator.manual_seed(seed + index)
+            yield self._lowered(key, one, self._module(key, one, dtype), dtype)
+        if not found:
             yield Sample(None, "no arguments and inputs are known for it")
-        for one, module in zip(made, modules, strict=True):
-            yield self._lowered(key, one, module, dtype)
 
     def _states(self, dtype: str) -> Iterator[Sample]:
         """Yield samples that read the state of a new module, for each class that has a state.

@@ -18,6 +18,7 @@ from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
+from autotest.frameworks.torch_random import with_own_state
 from autotest.frameworks.torch_schemas import overloads, public_names
 from autotest.program import Operand, Ref
 from generators import Source
@@ -64,32 +65,30 @@ class PublicDatabase:
         ]
 
     def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
-        kept = torch.get_rng_state()
+        yield from with_own_state(self._drawn(key, dtype, seed), seed)
+
+    def _drawn(self, key: str, dtype: str, seed: int) -> Iterator[Sample]:
         source = Source(seed)
         accepted = 0
         refused = 0
-        try:
-            torch.default_generator.manual_seed(seed)
-            learners = [(parameters, ArgumentSampler(parameters)) for parameters in self._paths[key]]
-            seen: set[str] = set()
-            for turn in range(_DRAWS):
-                if accepted >= _ACCEPTED:
-                    break
-                parameters, learner = learners[turn % len(learners)]
-                drawn = learner.draw(source)
-                bits = source.bits()
-                if str(drawn) in seen:
-                    continue
-                seen.add(str(drawn))
-                takes = _accepts(key, _live(parameters, drawn, dtype, bits))
-                learner.learn(drawn, accepted=takes)
-                if not takes and refused >= _REFUSED:
-                    continue
-                accepted += takes
-                refused += not takes
-                yield self._lowered(key, _live(parameters, drawn, dtype, bits))
-        finally:
-            torch.set_rng_state(kept)
+        learners = [(parameters, ArgumentSampler(parameters)) for parameters in self._paths[key]]
+        seen: set[str] = set()
+        for turn in range(_DRAWS):
+            if accepted >= _ACCEPTED:
+                break
+            parameters, learner = learners[turn % len(learners)]
+            drawn = learner.draw(source)
+            bits = source.bits()
+            if str(drawn) in seen:
+                continue
+            seen.add(str(drawn))
+            takes = _accepts(key, _live(parameters, drawn, dtype, bits))
+            learner.learn(drawn, accepted=takes)
+            if not takes and refused >= _REFUSED:
+                continue
+            accepted += takes
+            refused += not takes
+            yield self._lowered(key, _live(parameters, drawn, dtype, bits))
         if not accepted:
             yield Sample(None, f"{_DRAWS} draws of its arguments are refused")
 

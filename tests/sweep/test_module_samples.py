@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from autotest.frameworks import framework
+from autotest.frameworks.samples import Form
 from autotest.frameworks.torch_modules import ModuleDatabase
 from autotest.program import Program
 from autotest.program.serialisation import pack_arrays
@@ -55,6 +57,24 @@ def test_the_same_seed_gives_the_same_programs(database: ModuleDatabase) -> None
     first = [pack_arrays(program) for program in programs(database, "nn.Linear")]
     programs(database, "nn.GRU")
     assert [pack_arrays(program) for program in programs(database, "nn.Linear")] == first
+
+
+@pytest.mark.parametrize(
+    ("base", "key", "form"), [("modules", "nn.Linear", "module"), ("public names", "affine_grid_generator", "function")]
+)
+def test_draws_of_the_caller_between_two_samples_change_neither_samples_nor_draws(
+    base: str, key: str, form: Form
+) -> None:
+    database = next(one for one in TORCH.sample_databases() if one.name == base)
+    alone = [pack_arrays(sample.program) for sample in database.samples(key, form, "float32", "sample", 1)]
+    generator, together, draws = torch.Generator().manual_seed(7), [], []
+    torch.manual_seed(7)
+    for sample in database.samples(key, form, "float32", "sample", 1):
+        together.append(pack_arrays(sample.program))
+        draws.append(torch.rand(()))
+    assert len(together) > 3
+    assert together == alone
+    assert draws == [torch.rand((), generator=generator) for _ in draws]
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ Column = tuple[Alternatives, ...]
 #: Maximum number of choices in a trial that the plan makes. Later ones, as in a long loop, are drawn at random.
 MOST_PLANNED = 12
 #: Greatest number of integers in a range for which each integer is an alternative of the plan.
-MOST_IN_TURN = 6
+MOST_IN_TURN = 10
 #: Greatest number of integers in a range whose ends and zero are alternatives of the plan. Longer ranges, such as those
 #: of seeds and keys, are there to give different numbers.
 MOST_WITH_ENDS = 64

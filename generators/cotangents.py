@@ -40,7 +40,7 @@ _KINDS = (
 )
 #: By trial of a block, a kind other than the plain one: in trials whose rows of the plan have ordinary numbers and
 #: several sizes above 1, so that what the gradient is multiplied by shows where it was read.
-_OTHER = MappingProxyType({8: 1, 11: 2, 12: 1, 14: 3, 15: 2, 16: 1, 19: 4})
+_OTHER = MappingProxyType({8: 1, 11: 2, 12: 1, 14: 3, 15: 2, 16: 1, 17: 2, 19: 4})
 
 
 def drawn_cotangent(shape: Shape, dtype: str, *, plain: bool = False) -> Cotangent:

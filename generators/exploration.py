@@ -12,6 +12,7 @@ from generators.code_position import call_site, location
 from generators.core import Generator
 from generators.dtypes import Array
 from generators.errors import GeneratorError, is_test_mistake
+from generators.long_rows import UNLIKE_ROWS
 from generators.open_sizes import (
     LARGE,
     LESS_LARGE,
@@ -288,9 +289,11 @@ class Exploration:
         if level == "long" or (level == "large" and len(free) == 1):
             for axis in free:
                 sizes[axis] = source.integer(1, 3)
-            rest = math.prod(sizes)
             # The long dimension is the last one (long rows) in one trial, and the first (a large batch) in the next.
             axis = free[source.planned(0 if self.turn("sizes") % 2 else len(free) - 1, len(free))]
+            rest = math.prod(sizes)
+            if level == "long" and len(free) > 1 and axis == rank - 1:
+                sizes[free[-2]] = UNLIKE_ROWS
             count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
             size = max(2, count * sizes[axis] // max(rest, 1))
             sizes[axis] = with_seven_over(size) if level == "long" else at_blocks(size, self.turn("sizes"))

@@ -13,19 +13,15 @@ from generators.source import Source, current, trial_of
 
 _Kind = Literal["all", "all but the first", "the first", "none"]
 _KINDS: Final[tuple[_Kind, ...]] = ("all", "all but the first", "the first", "none")
-#: By trial of a block, the position in `_KINDS` if it is not 0. These rows of the plan have ordinary numbers and plain
-#: cotangents. Other rows have the same layouts, sizes and dtypes, so that gradients are compared with these, too.
-_OTHER: Final = MappingProxyType({10: 3, 13: 1, 17: 2})
-#: The same for the first trial of each later block. Trial 13 has shapes that do not broadcast if the test gives a rank,
-#: so that most operators of two tensors refuse it, and this trial replaces it.
-_INSTEAD: Final = 1
+#: By trial of a block, the position in `_KINDS` if it is not 0. These rows of the plan have ordinary numbers. Other
+#: rows have the same layouts, sizes, dtypes and cotangents, so that gradients are compared with these, too.
+_OTHER: Final = MappingProxyType({10: 3, 11: 1, 17: 2})
 
 
 def drawn_requires_grad() -> bool:
     """Return whether the next floating tensor of the current trial requires grad; the test leaves it open."""
     source = current()
-    block, place = divmod(trial_of(source.seed), BLOCK)
-    planned = _INSTEAD if block and not place else _OTHER.get(place, 0)
+    planned = _OTHER.get(trial_of(source.seed) % BLOCK, 0)
     if not planned:
         return True
     is_first = source.gradients_left_out is None

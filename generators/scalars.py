@@ -47,6 +47,8 @@ _OF_FLOATS = (
 #: Numbers that functions compare exponents, factors and slopes with (the first two are drawn twice as often), and the
 #: maximum number of them in a range.
 _TELLING, _MOST_POINTS = (0.0, 1.0, 0.5, -1.0, 2.0, -0.5, -2.0), 6
+#: Chances of any other number, and of each of these, for a number without bounds.
+_CHANCES = (18.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 #: Step in the tables of bounds from one trial to the next. It uses each entry but the first once in a block of trials.
 _STRIDE = 7
 
@@ -162,9 +164,11 @@ class random(Generator):
                         raise self._bad(self.low, self.high, " when whole numbers are requested")
                 return whole_number(source, low, high, dimension=kind is kinds.DIMENSION)
             if wanted is float:
+                points, chances = (_TELLING, _CHANCES) if self._open else _points(low, high)
                 # The very wide and the very narrow ranges of numbers without bounds have trials of their own.
                 own = self._open and not LOW <= high - low <= HIGH
-                return source.uniform(float(low), float(high)) if own else _float(source, low, high)
+                chosen = 0 if own else choose(source, len(chances), chances)
+                return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
             if wanted is bool:
                 return choose(source, 2) == 1
             return complex(source.uniform(float(low), float(high)), source.uniform(float(low), float(high)))
@@ -226,19 +230,12 @@ def _open_numbers(
     return [*times], tuple(map(float, times.values()))
 
 
-def _float(source: Source, low: float, high: float) -> float:
-    """Return a float in [low, high). In a third of the trials it is one at which a function may behave differently.
-
-    Such floats are `low`, and the numbers that functions compare exponents, factors and slopes with.
-    """
-    points, chances = _points(low, high)
-    chosen = choose(source, len(chances), chances)
-    return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
-
-
 @lru_cache(maxsize=256, typed=True)  # bounds of 0 and 5 have other points than 0.0 and 5.0
 def _points(low: float, high: float) -> builtins.tuple[builtins.tuple[float, ...], builtins.tuple[float, ...]]:
-    """Return the floats at which a function may behave differently, and the chances of any other and of each."""
+    """Return the floats at which a function may behave differently, and the chances of any other and of each.
+
+    In a third of the trials the number is one of them: `low`, or a number that functions compare their arguments with.
+    """
     whole = range(math.ceil(low), math.ceil(high)) if type(low) is type(high) is int else ()
     found = dict.fromkeys(map(float, (low, *_TELLING, *whole[:_MOST_POINTS])))
     points = [point for point in found if low <= point < high][:_MOST_POINTS]

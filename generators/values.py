@@ -24,6 +24,7 @@ from generators.dtypes import (
 )
 from generators.entropy import Bits
 from generators.integer_values import FAR_TURN, put_extremes_in_rows, put_in_disorder, whole_numbers
+from generators.long_rows import has_long_rows, make_rows_unlike
 from generators.mixing import FEW, mixed
 from generators.plan import ALL_ZERO
 
@@ -113,6 +114,8 @@ class LevelContents(Filling):
                 put_extremes_in_rows(values.reshape(-1, spec.shape[-1]))
         elif boundless:
             values = _boundless(bits, count, dtype, self.level, self.turn)
+            if self.level == "whole" and not self.turn and has_long_rows(spec.shape):
+                make_rows_unlike(values.reshape(-1, spec.shape[-1]), dtype)
             if self.level == "infinite" and len(spec.shape) > 1 and count:
                 several = len(spec.shape) > 2 and spec.shape[-2] > FEW_ROWS
                 _mask(values.reshape(-1, spec.shape[-1]), several=several)

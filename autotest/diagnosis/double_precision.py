@@ -29,12 +29,11 @@ from autotest.replaying.agreement import Agreement, Place, place_of, results, re
 #: result in any precision.
 _WITHOUT_ROUNDOFF = frozenset(
     """all any argmax argmin argsort bool bucketize byte ceil char count_nonzero cummax cummin eq equal fix floor frac
-    ge gt hardshrink heaviside int isfinite isinf isnan isneginf isposinf kthvalue le logical_and logical_not
+    frexp ge gt hardshrink heaviside int isfinite isinf isnan isneginf isposinf kthvalue le logical_and logical_not
     logical_or logical_xor long lt max median min mode nanmedian ne nonzero round searchsorted sgn short sign
     signbit sort threshold to topk trunc type type_as unique unique_consecutive""".split()
 )
-#: The number of runs with perturbed inputs. With probability 2 ** -RUNS, an element that depends on one input is taken
-#: for one that depends on many.
+#: The number of runs with perturbed inputs, an even number: two runs change each input once.
 RUNS = 8
 #: The largest number of elements, over several places, whose spread the same runs measure. Each takes nine bytes.
 _AT_ONCE = 1 << 24
@@ -122,13 +121,21 @@ class DoublePrecision:
         shapes = {
             ref.slot: value.data.shape
             for ref in refs(program.calls[slot])
-            if type(value := self.sides[0].get((ref.slot, ""))) is TensorValue and value.dtype == "float64"
+            if type(value := self._wide_value(ref.slot)) is TensorValue and value.dtype == "float64"
         }
         factors = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
         scaled, places = with_scaled_operands(program, slot, dict(zip(shapes, factors, strict=True)))
         before = {places[old]: old for old in slots}
         found = results(scaled, self._pair.reference, slots=before)
         return {(before[at], path): value for (at, path), value in found.items()}
+
+    def _wide_value(self, slot: int) -> Any:
+        """Return the reference's value in `slot` of the program in double precision, None if there is none."""
+        calls, values = self.wide.calls, self.sides[0]
+        # The result of `requires_grad_`, as an expanded input has it, is its operand.
+        while (slot, "") not in values and calls[slot].target == "requires_grad_":
+            slot = calls[slot].args[0].slot
+        return values.get((slot, ""))
 
     def measured(self, item: Mismatch, into: int | None = None) -> Measured | None:
         """Compare both sides with double precision at the place of `item`.
@@ -337,6 +344,8 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
 def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     """Return `arrays` in double precision with about half of the floating elements changed by up to `roundoff`.
 
+    Every odd run changes the elements that the run before it left, so that two runs change each element once.
+
     If the arrays contain NaN or an infinity, elements of 1 or -1 stay as they are: 1 to the power of NaN is 1, but a
     number next to 1 gives NaN, and no rounding error of a program leads there.
 
@@ -345,7 +354,7 @@ def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]
         roundoff: the largest relative change of an element.
         run: the seed of the changes.
     """
-    random = np.random.Generator(np.random.SFC64(run))
+    random, masks = (np.random.Generator(np.random.SFC64(seed)) for seed in ((run, 0), (run // 2, 1)))
     special = any(array.data.dtype.kind in "fc" and not np.isfinite(array.data).all() for array in arrays)
     moved = []
     for array in arrays:
@@ -354,7 +363,8 @@ def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]
             continue
         # Both parts of a complex number are rounded.
         parts = array.data[..., None].view(array.data.real.dtype) if array.data.dtype.kind == "c" else array.data
-        step = random.uniform(-roundoff, roundoff, parts.shape) * random.integers(0, 2, parts.shape)
+        changed = masks.integers(0, 2, parts.shape) == run % 2
+        step = random.uniform(-roundoff, roundoff, parts.shape) * changed
         if special:
             step = np.where(np.abs(parts) == 1, 0.0, step)
         data = np.asarray(parts * (1 + step))  # in double precision

@@ -61,6 +61,9 @@ class FailureSignature:
     #: Whether the mismatch may be of special numbers alone, such as NaN. If ordinary numbers differ, a smaller program
     #: must show that, too.
     special: bool = True
+    #: Whether the candidate raises an exception, too. If not, a smaller program must not make it raise: then it lacks
+    #: the results after the exception, which looks like a wrong gradient.
+    raises: bool = True
 
     def shown_by(self, agreement: Agreement) -> bool:
         """Whether `agreement` shows this failure."""
@@ -70,6 +73,8 @@ class FailureSignature:
         if (first.symptom, first.stage, first.side) != (self.symptom, self.stage, self.side):
             return False
         if first.special and not self.special:
+            return False
+        if not self.raises and any(item.symptom == "exception" for item in agreement.mismatches):
             return False
         if self.message and message_of(first) != self.message:
             return False

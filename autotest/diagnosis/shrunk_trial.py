@@ -158,7 +158,10 @@ def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Set
     calls, slot = agreement.program.calls, opinion.located.slot
     operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
     wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
-    return FailureSignature(first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special)
+    raises = any(item.symptom == "exception" for item in agreement.mismatches)
+    return FailureSignature(
+        first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special, raises
+    )
 
 
 def with_opinion(finding: Finding, agreement: Agreement, opinion: Opinion, pair: Pair) -> Finding:

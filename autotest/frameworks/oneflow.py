@@ -124,7 +124,8 @@ class OneFlowFramework(Namespace):
         return global_tensors.stand_ins()
 
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
-        if not tensor.is_global:
+        # An operator of torch may be a class here, as `nn.functional.upsample` is, and return a module.
+        if not isinstance(tensor, self.tensor_types) or not tensor.is_global:
             return None
         # OneFlow may return an output as partial or split; the cotangent is broadcast: complete on every rank.
         return "to_global", {"placement": tensor.placement, "sbp": [self.root.sbp.broadcast] * len(tensor.sbp)}

@@ -72,6 +72,13 @@ def test_a_wrong_number_on_oneflows_side_is_found(oneflow):
     assert {mismatch.symptom for mismatch in trial(body, oneflow).mismatches} >= {"value"}
 
 
+@pytest.mark.filterwarnings("ignore:nn.functional.upsample is deprecated")
+def test_an_operator_that_is_a_class_there_gives_an_object_of_another_type(oneflow):
+    outcome = trial(lambda: torch.nn.functional.upsample(random_tensor(ndim=4), scale_factor=2.0), oneflow)
+    assert [item.symptom for item in outcome.mismatches] == ["structure"]
+    assert "actual an object of type Upsample" in outcome.mismatches[0].message
+
+
 def test_a_decorated_test_runs_on_the_default_pair(oneflow, against):
     against(oneflow)
 

@@ -79,3 +79,22 @@ def test_what_rounding_does_not_explain_of_such_a_trial_is_the_finding():
     cleared, outcome = judged(both)
     assert not cleared
     assert {item.symptom for item in outcome.mismatches} == {"gradient"}
+
+
+def test_correlations_of_rows_of_equal_numbers_are_rounding_if_the_input_requires_grad_too() -> None:
+    """In double precision they are 0 / 0. The input is expanded, so that a change of it leaves its rows equal."""
+
+    def in_double_precision(original: Any) -> Any:
+        return lambda x: original(x.double()).to(x.dtype)
+
+    def body() -> Any:
+        rows = at.random_tensor(
+            shape=(5, 17), low=1, high=2, dtype="float32", contents="uniform", layout="expanded", requires_grad=True
+        )
+        return dual.corrcoef(rows)
+
+    pair = Pair(TorchFramework(), FaultyTorch({"corrcoef": in_double_precision}))
+    outcomes = [one for one in (trial.run_trial(body, seed, SETTINGS, pair) for seed in range(9)) if one.mismatches]
+    assert outcomes
+    for outcome in outcomes:
+        assert FailedTrial(trial.Test("test_it.py::test_it", body, SETTINGS), outcome, pair).cleared() is not None

@@ -57,6 +57,19 @@ def test_a_comparison_that_takes_neighbours_for_equal_is_no_rounding():
     assert not is_cleared(body, "eq", lambda x, y: (x - y).abs() < 1e-7 * (2 if x.dtype == torch.float32 else 1e-9))
 
 
+def test_a_wrong_exponent_of_a_power_of_two_is_no_rounding():
+    def body() -> Any:
+        return dual.frexp(holding(2.0**-140, 1.0, 3.0))[1]
+
+    original = torch.frexp
+
+    def without_subnormal_numbers(x: Any) -> Any:
+        mantissa, exponent = original(x)
+        return mantissa, exponent.clamp(min=-125 if x.dtype == torch.float32 else -1021)
+
+    assert not is_cleared(body, "frexp", without_subnormal_numbers)
+
+
 def test_a_comparison_of_what_was_rounded_is_turned_over_by_rounding():
     def body() -> Any:
         x = holding(0.1, 0.2, 0.7)

@@ -96,6 +96,23 @@ def test_great_numbers_are_no_excuse(dtype: str, value: float) -> None:
     assert all(np.isfinite(array.data).all() for (array,) in moved)
 
 
+def test_two_runs_change_each_input_once() -> None:
+    ones = [Array(np.ones((40, 30)), "float32"), Array(np.ones(7) + 1j, "complex64")]
+    for run in range(0, RUNS, 2):
+        for one, other in zip(*(perturbed(ones, 2.0**-24, turn) for turn in (run, run + 1)), strict=True):
+            for part in (np.real, np.imag) if one.data.dtype.kind == "c" else (np.real,):
+                assert ((part(one.data) != 1) != (part(other.data) != 1)).all()
+
+
+@pytest.mark.parametrize(("terms", "least", "most"), [(1, 1.0, 1.0), (2, 0.6, 0.8), (6, 0.0, 0.02), (20, 0.0, 0.0)])
+def test_a_sum_of_one_or_two_terms_depends_on_few_inputs_and_one_of_many_does_not(
+    terms: int, least: float, most: float
+) -> None:
+    moved = [perturbed([Array(np.ones((2000, terms)), "float32")], 2.0**-24, run)[0].data for run in range(RUNS)]
+    _, few = spread_of(np.full(2000, float(terms)), *(one.sum(axis=1) for one in moved)).found()
+    assert least <= few.mean() <= most
+
+
 @pytest.mark.parametrize("left", [np.inf, np.nan])
 @pytest.mark.parametrize(("size", "overflows"), [(3e38, True), (3e30, False)])
 def test_an_infinity_or_nan_is_rounding_only_where_another_order_of_adding_up_overflows(size, overflows, left):

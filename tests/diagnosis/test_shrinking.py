@@ -28,6 +28,7 @@ from autotest.replaying.agreement import agree
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial
 from autotest.trials.trial import Test as ATest
+from generators.source import TRIAL_BITS
 from tests.diagnosis.planted import BUGS, Bug, function, more, raising_when, when, x
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trial
@@ -144,6 +145,25 @@ def test_ordinary_numbers_do_not_slide_when_special_ones_lay_beside_them() -> No
     assert not finding.first.special
     # For a negative number, one side gives NaN and the other 0, which is another failure with a smaller program.
     assert (finding.program.arrays[0].data > 0).all(), finding.program.arrays
+
+
+def test_a_wrong_gradient_does_not_slide_to_a_call_that_the_candidate_refuses() -> None:
+    """Without `dim`, it raises, and then lacks the gradient: this is another failure."""
+
+    def of_two_passes(original: Any) -> Any:
+        def var(x: Any, dim: int) -> Any:
+            moved = x - x.sum(dim, keepdim=True) / x.shape[dim]
+            return (moved * moved).sum(dim) / (x.shape[dim] - 1)
+
+        return var
+
+    body = lambda: dual.var(at.random_tensor(ndim=2), dim=1)  # noqa: E731
+    pair = Pair(TorchFramework(), FaultyTorch({"var": of_two_passes}))
+    outcome = run_trial(body, 3 << TRIAL_BITS, SETTINGS, pair)  # it meets infinities otherwise
+    found = FailedTrial(ATest("a.py::b", body, SETTINGS), outcome, pair).diagnosed(
+        RunContext(pair, Options(verify=False, shrink=30.0)), 3
+    )
+    assert [item.symptom for item in found.mismatches] == ["gradient"]
 
 
 def test_what_slid_to_another_verdict_is_made_smaller_where_it_has_the_first_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from generators import Source, drawn_requires_grad, leaves_out_gradients, using
+from generators.plan import row
 from generators.source import TRIAL_BITS
 
 
@@ -23,10 +24,13 @@ def test_within_twenty_trials_the_first_the_others_and_all_tensors_are_without_a
     assert found[:10] == [[True] * 3] * 10
 
 
-def test_of_two_tensors_the_second_alone_requires_grad_in_the_trial_after_a_refusal() -> None:
-    """Most operators of two tensors refuse the shapes of the trial that the plan has for this."""
-    for index in (20, 40, 60):
-        assert drawn(index)[0] == [False, True, True]
+def test_a_test_of_one_tensor_has_gradients_of_all_sizes_and_layouts_in_both_precisions() -> None:
+    """It has none in two trials: in one no tensor requires grad, and in the other all but the first do."""
+    kinds = {index: row(index) for index in range(20)}
+    left = [one for index, one in kinds.items() if drawn(index)[0][0]]
+    for levels in (("sizes", "dtype"), ("layout", "dtype")):
+        lost = {tuple(map(one.level, levels)) for one in {*kinds.values()} - {*left}}
+        assert lost <= {tuple(map(one.level, levels)) for one in left}
 
 
 def test_a_source_says_whether_the_plan_left_out_gradients() -> None:

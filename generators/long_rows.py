@@ -1,0 +1,31 @@
+"""Rows of thousands of numbers that differ in kind, because operators take other paths for long rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from generators.dtypes import Array, cast
+
+#: Number of rows of an array with long rows: one of each kind.
+UNLIKE_ROWS: Final = 3
+#: Least length of a long row.
+_LONG: Final = 1024
+#: Added to the numbers of a row: their exponentials are infinite, and their spread is small beside their mean.
+_FAR: Final = 300.0
+
+
+def has_long_rows(shape: tuple[int, ...]) -> bool:
+    """Return whether an array of this shape has several long rows."""
+    return len(shape) > 1 and shape[-1] >= _LONG and shape[-2] > 1
+
+
+def make_rows_unlike(rows: Array, dtype: str) -> None:
+    """Change every second of three `rows` of `dtype` to numbers below zero, and every third to numbers far from zero.
+
+    Small numbers of both signs hide a maximum that starts at zero, an exponential that overflows, and a variance that
+    is computed from a mean of squares.
+    """
+    rows[1::UNLIKE_ROWS] = cast(-1 - np.abs(rows[1::UNLIKE_ROWS]), dtype)
+    rows[2::UNLIKE_ROWS] = cast(rows[2::UNLIKE_ROWS] + _FAR, dtype)

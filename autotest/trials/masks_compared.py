@@ -1,14 +1,16 @@
-"""Compares how both sides drop elements: the factors, how many elements are dropped, and what the gradient does.
+"""Compares how both sides drop elements: the factors, how many are dropped, which together, and what the gradient does.
 
 Each side of a dropout draws its own mask, so that the results cannot be compared. What all masks have in common can: an
-element is dropped or multiplied by one factor, a certain share of them is dropped, and the gradient is multiplied by
-the same mask. Programs of the call alone compute these properties from many ones; their other results are undefined.
+element is dropped or multiplied by one factor, a certain share of them is dropped, single ones or whole channels, and
+the gradient is multiplied by the same mask. Programs of the call alone compute these properties from many ones; their
+other results are undefined.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -95,20 +97,28 @@ def _programs(record: Record, slot: int, drawn: Mask) -> list[Program]:
     factors = shown.get((made, ""))
     if leaf is None or type(factors) is not TensorValue or factors.data.shape != ones.shape:
         return []
-    units = _units(factors.data)
+    units, inner = _units(factors.data)
     dropped = float(np.mean(units == 0))
     if units.size * min(dropped, 1 - dropped) < _EXPECTED:
         return []
     slack = _DEVIATIONS * math.sqrt(2 * dropped * (1 - dropped) / units.size)
     share = (dropped - slack, dropped + slack)
-    return [_Properties(alone, made).of_mask(share), _Properties(alone, made).of_gradient(leaf.slot)]
+    return [
+        _Properties(alone, made).of_mask(share),
+        _Properties(alone, made).of_units(inner, ones.ndim),
+        _Properties(alone, made).of_gradient(leaf.slot),
+    ]
 
 
-def _units(factors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return one factor for each part of a mask that is dropped as a whole, such as a channel."""
+def _units(factors: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
+    """Return one factor for each part of a mask that is dropped as a whole, and the dimensions inside of a part.
+
+    A channel has one dimension or more, and a single element has none.
+    """
+    rank = factors.ndim
     while factors.ndim > 1 and (factors == factors[..., :1]).all():
         factors = factors[..., 0]
-    return factors
+    return factors, rank - factors.ndim
 
 
 class _Properties:
@@ -131,6 +141,29 @@ class _Properties:
         self._add("operator", "gt", dropped, share[0], defined=True)
         self._add("operator", "lt", dropped, share[1], defined=True)
         return self._program()
+
+    def of_units(self, inner: int, rank: int) -> Program:
+        """Return the program of what shows which parts are dropped as a whole.
+
+        It computes the greatest difference inside of a part, and whether there is one between neighbouring parts.
+
+        Args:
+            inner: the number of dimensions inside of a part, which are the last ones.
+            rank: the number of dimensions of the mask.
+        """
+        mask = self._add("method", "detach", self._made)
+        inside, between = (
+            self._add("method", "max", self._add("method", "abs", self._differences(mask, rank, axes)))
+            for axes in (range(rank - inner, rank), range(rank - inner - 1, rank - inner))
+        )
+        self._add("operator", "add", inside, 0, defined=True)
+        self._add("operator", "gt", between, 0, defined=True)
+        return self._program()
+
+    def _differences(self, mask: Ref, rank: int, axes: Collection[int]) -> Ref:
+        """Return the difference of each element of `mask` and the first one along `axes`."""
+        first = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(rank))
+        return self._add("operator", "sub", mask, self._add("operator", "getitem", mask, first))
 
     def of_gradient(self, leaf: int) -> Program:
         """Return the program of the difference of the mask and the gradient of the input in `leaf` for ones."""

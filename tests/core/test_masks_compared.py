@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch as torch_itself
 
 from autotest import Divergence, autotest, oneof, random, random_tensor, torch
 from autotest.base.options import Options
@@ -55,6 +56,31 @@ def test_a_dropout_that_is_wrong_in_every_mask_is_found(wrong: str, against: Any
     with pytest.raises(Divergence) as caught:
         autotest(n=5)(dropped)()
     assert caught.value.finding.identity.operator == "nn.functional.dropout"
+
+
+def by_elements(dropout: Any) -> Any:
+    return lambda x, p=0.5, training=True, inplace=False: torch_itself.nn.functional.dropout(x, p, training)
+
+
+def by_rows(dropout: Any) -> Any:
+    return lambda x, p=0.5, training=True, inplace=False: (
+        x * torch_itself.nn.functional.dropout(torch_itself.ones_like(x[..., :1]), p, training)
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "rank", "wrong"),
+    [("dropout1d", 3, by_elements), ("dropout2d", 4, by_elements), ("dropout2d", 4, by_rows), ("dropout", 2, by_rows)],
+    ids=["elements of channels", "elements of images", "rows of images", "rows of elements"],
+)
+def test_a_dropout_that_drops_other_parts_as_a_whole_is_found(
+    path: str, rank: int, wrong: Any, against: Any, quick: Path
+) -> None:
+    against(FaultyTorch({f"nn.functional.{path}": wrong}))
+    drop = getattr(torch.nn.functional, path)
+    with pytest.raises(Divergence) as caught:
+        autotest(n=20)(lambda: drop(random_tensor(ndim=rank)))()
+    assert caught.value.finding.identity.operator == f"nn.functional.{path}"
 
 
 @pytest.mark.usefixtures("warm")

@@ -25,6 +25,7 @@ from generators.open_sizes import (
     single_number,
     with_ones_at,
     with_seven_over,
+    with_sizes_of,
 )
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, THOROUGHLY, USUAL, row, turns
 from generators.related_numbers import NOT_FINITE, RELATED
@@ -34,8 +35,6 @@ from generators.source import Source, trial_of
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
 
-#: Greatest size that an array shares with another array that was requested with other arguments.
-MOST_SHARED = 512
 #: Greatest number of dimensions for which two trials at level ``both`` combine a 1 in each dimension of the first array
 #: with a 1 in another dimension of the second.
 _FEW_DIMENSIONS = 2
@@ -221,18 +220,16 @@ class Exploration:
         return tuple(wide), tuple(short)
 
     def _shared(self, rank: int, dims: Sequence[Any]) -> Sequence[Any]:
-        """Return `dims` with the sizes of an earlier shape where both are open: batches, for example, have one size."""
-        if rank not in self._commons:
+        """Return `dims` with the sizes of an earlier shape where both are open: batches, for example, have one size.
+
+        Of shapes of two ranks, the last dimensions agree in one trial, as those of a matrix and a vector, and the first
+        ones in the next, as those of scores and targets.
+        """
+        if not self._commons:
             return dims
-        common, theirs = self._commons[rank]
-        mine = {*open_axes((0,) * rank, dims)}
-        both = [axis for axis in open_axes(common, theirs) if axis in mine and common[axis] <= MOST_SHARED]
-        if not both:
-            return dims
-        sizes = [*dims, *[None] * (rank - len(dims))]
-        for axis in both:
-            sizes[axis] = common[axis]
-        return sizes
+        other = rank if rank in self._commons else next(iter(self._commons))
+        from_the_first = (self._index + self._index // BLOCK) % 2
+        return with_sizes_of(self._commons[other], rank, dims, 0 if from_the_first else other - rank)
 
     @property
     def values(self) -> str:

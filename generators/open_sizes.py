@@ -22,6 +22,8 @@ LARGE = (4100, 6200)
 LESS_LARGE = (1030, 1400)
 #: Number of elements that a vectorised loop processes in one step.
 VECTOR = 8
+#: Greatest size that an array shares with another array that was requested with other arguments.
+MOST_SHARED = 512
 #: The trial in which open dimensions of an array are equal.
 _EQUAL_SIZES = 1
 
@@ -37,6 +39,26 @@ def drawn_size(size: Any, source: Source, axis: int) -> int:
 def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:
     """Return the dimensions of `shape` for which `dims` gives no size."""
     return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
+
+
+def with_sizes_of(other: tuple[Shape, Sequence[Any]], rank: int, dims: Sequence[Any], shift: int) -> Sequence[Any]:
+    """Return the sizes `dims` of a shape of `rank` with those of another shape where both are open.
+
+    Args:
+        other: the other shape, and the sizes that the test gives for it.
+        rank: the number of dimensions.
+        dims: the sizes that the test gives; None is open, as is every dimension beyond the end.
+        shift: the dimension of the other shape that belongs to dimension 0.
+    """
+    shape, theirs = other
+    mine = {axis + shift: axis for axis in open_axes((0,) * rank, dims)}
+    both = [axis for axis in open_axes(shape, theirs) if axis in mine and shape[axis] <= MOST_SHARED]
+    if not both:
+        return dims
+    sizes = [*dims, *[None] * (rank - len(dims))]
+    for axis in both:
+        sizes[mine[axis]] = shape[axis]
+    return sizes
 
 
 def with_ones_at(shape: Shape, axes: Collection[int]) -> Shape:

@@ -148,6 +148,8 @@ class random(Generator):
             size = annotation is None or annotation is kinds.SIZE or annotation is kinds.DIMENSION
             table = _OF_DIMENSIONS if annotation is kinds.DIMENSION else _OF_SIZES if size else _OF_WHOLE
             low, high = open_bounds(source, table if kind.type is int else _OF_FLOATS)
+            if kind.type is float:
+                return _float(source, low, high, _TELLING, _CHANCES)
         if kind is kinds.INT and type(low) is int and type(high) is int:
             # Few sizes matter, and tensors have their own plan for them.
             size = annotation is kinds.SIZE or annotation is kinds.DIMENSION
@@ -164,11 +166,10 @@ class random(Generator):
                         raise self._bad(self.low, self.high, " when whole numbers are requested")
                 return whole_number(source, low, high, dimension=kind is kinds.DIMENSION)
             if wanted is float:
+                if self._open and not LOW <= high - low <= HIGH:
+                    return source.uniform(float(low), float(high))  # such a range has only one or two trials
                 points, chances = (_TELLING, _CHANCES) if self._open else _points(low, high)
-                # The very wide and the very narrow ranges of numbers without bounds have trials of their own.
-                own = self._open and not LOW <= high - low <= HIGH
-                chosen = 0 if own else choose(source, len(chances), chances)
-                return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
+                return _float(source, low, high, points, chances)
             if wanted is bool:
                 return choose(source, 2) == 1
             return complex(source.uniform(float(low), float(high)), source.uniform(float(low), float(high)))
@@ -228,6 +229,12 @@ def _open_numbers(
         table = _OF_WHOLE if option == kinds.INT else _OF_FLOATS
         times.update((option, low, high) for low, high in table)
     return [*times], tuple(map(float, times.values()))
+
+
+def _float(source: Source, low: float, high: float, points: Sequence[float], chances: Sequence[float]) -> float:
+    """Return one of `points` or any other float in [low, high); `chances` are those of any other and of each point."""
+    chosen = choose(source, len(chances), chances)
+    return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
 
 
 @lru_cache(maxsize=256, typed=True)  # bounds of 0 and 5 have other points than 0.0 and 5.0

@@ -247,6 +247,23 @@ def test_an_array_with_one_open_dimension_has_thousands_of_elements_in_some_tria
 
 
 @pytest.mark.parametrize("axis", [0, 1])
+def test_an_open_dimension_of_a_matrix_is_as_long_as_a_vector_in_half_of_the_trials(axis: int) -> None:
+    """The last one for their product, and the first one for scores and targets."""
+    pairs = trials(lambda: (explored_array(2).data, explored_array(1).data))
+    agreeing = [one.shape for one, other in pairs if one.shape[axis] == len(other)]
+    assert len(agreeing) >= 7
+    assert len({*agreeing}) >= 6
+
+
+def test_long_rows_are_of_both_signs_below_zero_and_far_from_zero() -> None:
+    (rows,) = [one.data for one in trials(lambda: explored_array(2)) if one.data.shape[1] > 2000]
+    assert rows.shape[0] == 3
+    assert rows[0].min() < 0 < rows[0].max()
+    assert rows[1].max() < 0
+    assert rows[2].min() > 200
+
+
+@pytest.mark.parametrize("axis", [0, 1])
 def test_each_of_two_open_dimensions_is_long_in_some_trial(axis: int) -> None:
     assert any(one.data.shape[axis] > 2000 for one in trials(lambda: explored_array(2)))
 
@@ -404,6 +421,20 @@ def test_a_number_without_bounds_is_of_every_kind_that_its_parameter_takes() -> 
     assert max(floats) > 10
     assert any(0 < value < 1 for value in floats)
     assert all(value > 0 for test in range(5) for value in trials(lambda: random().to(int).value(), test))
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_a_fraction_without_bounds_is_each_number_that_functions_compare_with(first: int) -> None:
+    drawn = trials(lambda: (random(0, first).draw(int), random().draw(float))[1])
+    assert {0.0, 1.0, 0.5, -1.0, 2.0, -0.5, -2.0} <= {*drawn}
+    assert max(map(abs, drawn)) > 20
+    assert min(abs(value) for value in drawn if value) < 0.01
+
+
+@pytest.mark.parametrize("rank", [4, 5])
+def test_each_dimension_of_up_to_five_has_its_turn_counted_from_either_end(rank: int) -> None:
+    drawn = trials(lambda: (explored_array(rank), random(-rank, rank).draw(int))[1])
+    assert {*drawn} == {*range(-rank, rank)}
 
 
 def test_a_number_that_may_be_whole_or_a_fraction_has_no_bounds_either() -> None:

@@ -23,7 +23,7 @@ LESS_LARGE = (1030, 1400)
 #: Number of elements that a vectorised loop processes in one step.
 VECTOR = 8
 #: Greatest size that an array shares with another array that was requested with other arguments.
-MOST_SHARED = 512
+_MOST_SHARED = 512
 #: The trial in which open dimensions of an array are equal.
 _EQUAL_SIZES = 1
 
@@ -52,7 +52,7 @@ def with_sizes_of(other: tuple[Shape, Sequence[Any]], rank: int, dims: Sequence[
     """
     shape, theirs = other
     mine = {axis + shift: axis for axis in open_axes((0,) * rank, dims)}
-    both = [axis for axis in open_axes(shape, theirs) if axis in mine and shape[axis] <= MOST_SHARED]
+    both = [axis for axis in open_axes(shape, theirs) if axis in mine and shape[axis] <= _MOST_SHARED]
     if not both:
         return dims
     sizes = [*dims, *[None] * (rank - len(dims))]

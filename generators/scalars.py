@@ -47,8 +47,6 @@ _OF_FLOATS = (
 #: Numbers that functions compare exponents, factors and slopes with (the first two are drawn twice as often), and the
 #: maximum number of them in a range.
 _TELLING, _MOST_POINTS = (0.0, 1.0, 0.5, -1.0, 2.0, -0.5, -2.0), 6
-#: Chances of any other number, and of each of these, for a number without bounds.
-_CHANCES = (18.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 #: Step in the tables of bounds from one trial to the next. It uses each entry but the first once in a block of trials.
 _STRIDE = 7
 
@@ -149,7 +147,7 @@ class random(Generator):
             table = _OF_DIMENSIONS if annotation is kinds.DIMENSION else _OF_SIZES if size else _OF_WHOLE
             low, high = open_bounds(source, table if kind.type is int else _OF_FLOATS)
             if kind.type is float:
-                return _float(source, low, high, _TELLING, _CHANCES)
+                return _float(source, low, high, _TELLING)
         if kind is kinds.INT and type(low) is int and type(high) is int:
             # Few sizes matter, and tensors have their own plan for them.
             size = annotation is kinds.SIZE or annotation is kinds.DIMENSION
@@ -168,8 +166,7 @@ class random(Generator):
             if wanted is float:
                 if self._open and not LOW <= high - low <= HIGH:
                     return source.uniform(float(low), float(high))  # such a range has only one or two trials
-                points, chances = (_TELLING, _CHANCES) if self._open else _points(low, high)
-                return _float(source, low, high, points, chances)
+                return _float(source, low, high, _TELLING if self._open else _points(low, high))
             if wanted is bool:
                 return choose(source, 2) == 1
             return complex(source.uniform(float(low), float(high)), source.uniform(float(low), float(high)))
@@ -231,23 +228,26 @@ def _open_numbers(
     return [*times], tuple(map(float, times.values()))
 
 
-def _float(source: Source, low: float, high: float, points: Sequence[float], chances: Sequence[float]) -> float:
-    """Return one of `points` or any other float in [low, high); `chances` are those of any other and of each point."""
+def _float(source: Source, low: float, high: float, points: builtins.tuple[float, ...]) -> float:
+    """Return one of `points` in a third of the trials, and any other float in [low, high) in the rest."""
+    chances = _chances(points)
     chosen = choose(source, len(chances), chances)
     return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
 
 
-@lru_cache(maxsize=256, typed=True)  # bounds of 0 and 5 have other points than 0.0 and 5.0
-def _points(low: float, high: float) -> builtins.tuple[builtins.tuple[float, ...], builtins.tuple[float, ...]]:
-    """Return the floats at which a function may behave differently, and the chances of any other and of each.
+@lru_cache(maxsize=256)
+def _chances(points: builtins.tuple[float, ...]) -> builtins.tuple[float, ...]:
+    """Return the chances of any other float and of each of `points`."""
+    each = [2.0 if point in _TELLING[:2] else 1.0 for point in points]
+    return (2.0 * sum(each), *each)
 
-    In a third of the trials the number is one of them: `low`, or a number that functions compare their arguments with.
-    """
+
+@lru_cache(maxsize=256, typed=True)  # bounds of 0 and 5 have other points than 0.0 and 5.0
+def _points(low: float, high: float) -> builtins.tuple[float, ...]:
+    """Return the floats at which a function may behave differently: `low`, and numbers that functions compare with."""
     whole = range(math.ceil(low), math.ceil(high)) if type(low) is type(high) is int else ()
     found = dict.fromkeys(map(float, (low, *_TELLING, *whole[:_MOST_POINTS])))
-    points = [point for point in found if low <= point < high][:_MOST_POINTS]
-    chances = [2.0 if point in _TELLING[:2] else 1.0 for point in points]
-    return builtins.tuple(points), (2.0 * sum(chances), *chances)
+    return builtins.tuple([point for point in found if low <= point < high][:_MOST_POINTS])
 
 
 def random_bool() -> random:

@@ -74,11 +74,16 @@ class FailureSignature:
             return False
         if first.special and not self.special:
             return False
-        if not self.raises and any(item.symptom == "exception" for item in agreement.mismatches):
+        if not self.raises and raises(agreement):
             return False
         if self.message and message_of(first) != self.message:
             return False
         return not self.operator or _operator_fits(agreement.program, first, self.operator)
+
+
+def raises(agreement: Agreement) -> bool:
+    """Return whether the candidate raises an exception where the reference returns a result."""
+    return any(item.symptom == "exception" for item in agreement.mismatches)
 
 
 def message_of(first: Mismatch) -> str:

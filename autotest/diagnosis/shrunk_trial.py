@@ -13,7 +13,7 @@ from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain, shrunk_line
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, may_be_rounding
-from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker, differs_widely, message_of
+from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker, differs_widely, message_of, raises
 from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
@@ -158,9 +158,8 @@ def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Set
     calls, slot = agreement.program.calls, opinion.located.slot
     operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
     wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
-    raises = any(item.symptom == "exception" for item in agreement.mismatches)
     return FailureSignature(
-        first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special, raises
+        first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special, raises(agreement)
     )
 
 

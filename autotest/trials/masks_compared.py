@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -104,8 +103,7 @@ def _programs(record: Record, slot: int, drawn: Mask) -> list[Program]:
     slack = _DEVIATIONS * math.sqrt(2 * dropped * (1 - dropped) / units.size)
     share = (dropped - slack, dropped + slack)
     return [
-        _Properties(alone, made).of_mask(share),
-        _Properties(alone, made).of_units(inner, ones.ndim),
+        _Properties(alone, made).of_mask(share, range(ones.ndim - inner, ones.ndim)),
         _Properties(alone, made).of_gradient(leaf.slot),
     ]
 
@@ -128,8 +126,13 @@ class _Properties:
         self._calls, self._arrays, self._undefined = [*alone.calls], [*alone.arrays], {made}
         self._made = Ref(made)
 
-    def of_mask(self, share: tuple[float, float]) -> Program:
-        """Return the program of the factor, of elements with another factor, and of the share of dropped elements."""
+    def of_mask(self, share: tuple[float, float], inner: range) -> Program:
+        """Return the program of the factor, of elements with another factor, and of which elements are dropped.
+
+        Args:
+            share: the bounds of the share of dropped elements.
+            inner: the last dimensions, inside of the parts that are dropped as a whole.
+        """
         mask = self._add("method", "detach", self._made)
         factor = self._add("method", "max", mask, defined=True)
         self._add("method", "min", mask, defined=True)
@@ -140,30 +143,16 @@ class _Properties:
         dropped = self._add("method", "mean", self._add("method", "float", dropped))
         self._add("operator", "gt", dropped, share[0], defined=True)
         self._add("operator", "lt", dropped, share[1], defined=True)
-        return self._program()
-
-    def of_units(self, inner: int, rank: int) -> Program:
-        """Return the program of what shows which parts are dropped as a whole.
-
-        It computes the greatest difference inside of a part, and whether there is one between neighbouring parts.
-
-        Args:
-            inner: the number of dimensions inside of a part, which are the last ones.
-            rank: the number of dimensions of the mask.
-        """
-        mask = self._add("method", "detach", self._made)
-        inside, between = (
-            self._add("method", "max", self._add("method", "abs", self._differences(mask, rank, axes)))
-            for axes in (range(rank - inner, rank), range(rank - inner - 1, rank - inner))
-        )
-        self._add("operator", "add", inside, 0, defined=True)
+        # No difference inside of a part, and some between parts.
+        self._add("method", "max", self._differences(mask, inner), defined=True)
+        between = self._add("method", "max", self._differences(mask, range(inner.start - 1, inner.start)))
         self._add("operator", "gt", between, 0, defined=True)
         return self._program()
 
-    def _differences(self, mask: Ref, rank: int, axes: Collection[int]) -> Ref:
-        """Return the difference of each element of `mask` and the first one along `axes`."""
-        first = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(rank))
-        return self._add("operator", "sub", mask, self._add("operator", "getitem", mask, first))
+    def _differences(self, mask: Ref, axes: range) -> Ref:
+        """Return the magnitude of the difference of each element of `mask` and the first one along `axes`."""
+        first = self._add("operator", "getitem", mask, (*[slice(None)] * axes.start, *[slice(0, 1)] * len(axes)))
+        return self._add("method", "abs", self._add("operator", "sub", mask, first))
 
     def of_gradient(self, leaf: int) -> Program:
         """Return the program of the difference of the mask and the gradient of the input in `leaf` for ones."""

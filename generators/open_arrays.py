@@ -11,7 +11,7 @@ import numpy as np
 
 from generators.arrays import Drawn
 from generators.code_position import call_site, location
-from generators.contents import Filling, Spec, array_from, check_contents, indices
+from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Generator
 from generators.dtypes import FLOATING, INTEGRAL, Array, dtype_name, float_range, limits_of, numpy_dtype
 from generators.entropy import Bits
@@ -19,7 +19,9 @@ from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.exploration import Exploration
 from generators.fixed_arrays import fixed_array
 from generators.integer_values import WHOLE_REACH
-from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
+from generators.layouts import check_layout, fitting
+from generators.open_arguments import are_indices, are_spread, check_bounds, check_consistent
+from generators.open_layouts import open_expanded_dim, open_layout
 from generators.open_sizes import all_open, open_axes
 from generators.plan import ALL_ZERO
 from generators.related_numbers import (
@@ -35,6 +37,7 @@ from generators.related_numbers import (
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import are_plain, as_generator
+from generators.trial_features import TrialFeatures, is_large
 from generators.values import REACH, LevelContents
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
@@ -42,22 +45,6 @@ __tracebackhide__ = is_test_mistake
 
 
 _OF_LEVEL = MappingProxyType({"single": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"})
-#: The turn of level ``expanded`` in which a first array of one dimension is not expanded.
-_SEVERAL_TURN = 2
-#: By level and turn of the layout, the layout that arrays have instead, and their least rank. In the last trial of
-#: those with channels last, the numbers are ordinary, and the first dimension is longer than 1. In the trial in which
-#: the first array is pitched the numbers are tiny, but those in the gaps are not. The last two are of second arrays
-#: alone, which have the shape of the first: one is transposed beside a contiguous one, and one is pitched.
-_INSTEAD = MappingProxyType(
-    {
-        ("transposed", 1): ("channels_last", 4),
-        ("transposed", 3): ("channels_last", 4),
-        ("strided", 2): ("channels_last", 3),
-        ("contiguous", 3): ("pitched", 2),
-        ("offset", 4): ("transposed", 2),
-        ("strided", 5): ("pitched", 2),
-    }
-)
 _HALF = frozenset(("float16", "bfloat16"))
 
 
@@ -91,7 +78,7 @@ def explored_array(
                 exploration.first_of(fixed.dtype, fixed.data)
             return fixed
     exploration = Exploration.of(source)
-    number = exploration.begin_array()
+    features, number = exploration.features, exploration.begin_array()
     plain = are_plain((ndim, shape, dtype, low, high, contents, layout, *dims))
     if not plain:
         ndim, shape, dtype, low, high, contents, layout, *dims = [
@@ -101,7 +88,7 @@ def explored_array(
     given = [axis for axis, size in enumerate(dims) if size is not None]
     dims = dims[: given[-1] + 1] if given else ()
     if given or not (shape is dtype is contents is layout is None):  # open arguments contradict nothing
-        _consistent(ndim, dims, shape, dtype, low, high, contents, layout)
+        check_consistent(ndim, dims, shape, dtype, low, high, contents, layout)
     if not plain:
         low, high, dtype, contents, layout = [
             item.draw_in(source) if isinstance(item, Generator) else item
@@ -110,38 +97,27 @@ def explored_array(
     if shape is not None:
         sizes: Shape = given_shape(shape).draw_in(source)
     else:
-        sizes = exploration.shape(ndim, dims, number)
-    if dtype is None and _points(contents):
+        sizes = exploration.shapes.shape(ndim, dims, number)
+    if dtype is None and are_indices(contents):
         dtype = "int64"
-    name = _floating(exploration.level("dtype", number), low, high, contents) if dtype is None else dtype_name(dtype)
+    name = _floating(features.level("dtype", number), low, high, contents) if dtype is None else dtype_name(dtype)
     if low is not None or high is not None:
-        _check_bounds(low, high)
+        check_bounds(low, high)
     if contents is None:
-        level = exploration.level("values", number)
-        # A single number that is zero says little, and the trial in which all numbers are zero has one, too.
-        level = "signed" if level == "zeros" and not sizes else level
-        turn = exploration.turn("values")
-        # If the rank is open, the first array of the trial in which all numbers are zero is a single number. Those of
-        # the next one are not zero: no other trial has a single number and then an array.
-        if number and (level, turn) == ALL_ZERO and shape is None and all_open(ndim, dims):
-            turn = 0
-        filling: Any = LevelContents(level, low, high, turn)
+        is_open = shape is None and all_open(ndim, dims)
+        numbers = _open_numbers(features, number, low, high, is_single=not sizes, is_open=is_open)
+        # At level ``zeros`` one number differs from all others, or the array is equal to the first one.
+        may_repeat = numbers.level != "zeros"
     else:
         filling = check_contents(contents)
         filling = filling.drawn(source) if isinstance(filling, Filling) else filling
         least, greatest = _range(name, low, high, math.prod(sizes))
         if shape is None and isinstance(contents, str) and contents == "distinct":
             sizes = _of_at_most(sizes, dims, _different(name, least, greatest))
+        may_repeat = not are_spread(contents)
     if layout is None:
-        # One number differs from all others in being zero or not, or the array is equal to the first one.
-        alone = contents is None and filling.level == "zeros"
-        # Expanded, an array of one dimension has a single number. In one of three trials the first has several.
-        several = not number and len(sizes) == 1 and exploration.turn("layout") == _SEVERAL_TURN
-        repeats = not _is_spread(contents) and not alone and not several
-        layout = _layout_of_level(exploration.level("layout", number), sizes, repeats=repeats)
-        instead, least_rank = _INSTEAD.get((layout, exploration.turn("layout")), (layout, 0))
-        layout = instead if len(sizes) >= least_rank else layout
-    if layout == "expanded" and _is_spread(contents):  # generators drew both
+        layout = open_layout(features, number, sizes, may_repeat=may_repeat)
+    elif layout == "expanded" and are_spread(contents):  # generators drew both
         layout = "strided"
     if layout != "contiguous":
         layout = fitting(sizes, check_layout(layout))
@@ -149,21 +125,36 @@ def explored_array(
     try:
         times = dim = 0
         if layout == "expanded":
-            # With two dimensions expand the last one, then the first; with three the first, then the last.
-            last = (exploration.turn("layout") // 2 + len(sizes)) % 2 == 0
-            dim = expanded_dim(sizes, last=source.planned(int(last), 2) == 1)
+            dim = open_expanded_dim(features, sizes)
             times = sizes[dim]
             sizes = (*sizes[:dim], 1, *sizes[dim + 1 :])
         if contents is None:
-            values = _level_values(exploration, sizes, name, filling, seed)
+            values = _level_values(exploration, sizes, name, numbers, seed)
         else:
             values = array_from(Spec(sizes, name, least, greatest, filling), seed)
             first = exploration.first_of(name, values)
-            if contents == "sorted" and first is not values and exploration.level("values", number) in RELATED:
+            if contents == "sorted" and first is not values and features.level("values", number) in RELATED:
                 values = sharing(values, first, name, low, high, seed)
         return Drawn(values.repeat(times, axis=dim) if layout == "expanded" else values, name, layout)
     except GeneratorError as error:
         raise type(error)(f"random_tensor at {location(call_site())}: {error}") from None
+
+
+def _open_numbers(
+    features: TrialFeatures, number: int, low: Any, high: Any, *, is_single: bool, is_open: bool
+) -> LevelContents:
+    """Return the numbers, at least `low` and below `high`, that the plan chose for array `number` of the trial.
+
+    `is_single` tells whether the array has rank 0, and `is_open` whether the test leaves its whole shape open.
+    """
+    level, turn = features.level("values", number), features.turn("values")
+    # A single number that is zero says little, and the trial in which all numbers are zero has one, too.
+    level = "signed" if level == "zeros" and is_single else level
+    # If the rank is open, the first array of the trial in which all numbers are zero is a single number. Those of
+    # the next one are not zero: no other trial has a single number and then an array.
+    if number and (level, turn) == ALL_ZERO and is_open:
+        turn = 0
+    return LevelContents(level, low, high, turn)
 
 
 def _level_values(exploration: Exploration, shape: Shape, dtype: str, numbers: LevelContents, seed: int) -> Array:
@@ -186,16 +177,6 @@ def _level_values(exploration: Exploration, shape: Shape, dtype: str, numbers: L
     return without_overflow(values, dtype, numbers, exploration.divided)
 
 
-def _points(contents: Any) -> bool:
-    """Return whether `contents` are indices, which need an integral dtype."""
-    return contents == "indices" if isinstance(contents, str) else isinstance(contents, indices)
-
-
-def _is_spread(contents: Any) -> bool:
-    """Return whether the numbers of a row differ by definition, which an expanded array breaks."""
-    return isinstance(contents, str) and contents in ("distinct", "one_hot")
-
-
 def _floating(level: str, low: Any, high: Any, contents: Any) -> str:
     """Return the dtype of `level`; one of half precision only if it can represent the numbers that the test needs."""
     name = _OF_LEVEL[level]
@@ -205,7 +186,7 @@ def _floating(level: str, low: Any, high: Any, contents: Any) -> str:
         return "float32"
     if low is None and high is None:
         return name
-    _check_bounds(low, high)
+    check_bounds(low, high)
     least = low if low is not None else high - max(abs(high), 1)
     greatest = high if high is not None else low + max(abs(low), 1)
     try:
@@ -253,74 +234,9 @@ def _of_at_most(shape: Shape, dims: Sequence[Any], count: float) -> Shape:
     return tuple(sizes)
 
 
-def _layout_of_level(level: str, shape: Shape, *, repeats: bool) -> str:
-    """Return the layout at `level`, or ``"strided"`` if the rank or numbers that do not repeat rule it out."""
-    odd = (level == "transposed" and len(shape) == 1) or (level == "expanded" and not repeats)
-    return "strided" if odd else level
-
-
-def _check_bounds(low: Any, high: Any) -> None:
-    for name, bound in (("low", low), ("high", high)):
-        if bound is not None and not (isinstance(bound, (int, float, np.number)) and math.isfinite(bound)):
-            raise BadBounds(f"random_tensor({name}={bound!r}) at {location(call_site())}: expected a finite number")
-    if low is not None and high is not None and not low < high:
-        raise BadBounds(
-            f"random_tensor(low={low!r}, high={high!r}) at {location(call_site())}: expected finite numbers with low "
-            "< high"
-        )
-
-
-def _consistent(
-    ndim: Any,
-    dims: Sequence[Any],
-    shape: Any,
-    dtype: Any,
-    low: Any,
-    high: Any,
-    contents: Any,
-    layout: Any,
-) -> None:
-    """Raise `GeneratorError` if one argument contradicts another. The last item of `dims`, if any, is not None."""
-
-    def wrong(what: str, why: str) -> GeneratorError:
-        return GeneratorError(f"random_tensor({what}) at {location(call_site())}: {why}")
-
-    if shape is not None and (ndim is not None or dims):
-        other = "ndim" if ndim is not None else f"dim{next(at for at, size in enumerate(dims) if size is not None)}"
-        raise wrong(f"shape={shape!r}, {other}=...", f"expected either shape or {other}, not both")
-    if type(ndim) is int and dims and len(dims) > ndim:
-        axis = len(dims) - 1
-        raise wrong(
-            f"ndim={ndim}, dim{axis}={dims[axis]!r}",
-            f"expected dimensions up to dim{ndim - 1}, because a tensor of rank {ndim} has no more"
-            if ndim
-            else "expected no dimensions, because a tensor of rank 0 has none",
-        )
-    plain = dtype is not None and not isinstance(dtype, Generator)
-    if plain and dtype_name(dtype) == "bool" and not (low is None and high is None):
-        raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, because booleans have none")
-    if isinstance(contents, str) and contents == "indices" and high is None:
-        raise wrong(f"contents={contents!r}", "expected high=, the number of elements that can be indexed")
-    if isinstance(contents, str) and contents == "one_hot":
-        for name, bound, fits in (("low", low, 0), ("high", high, 1)):
-            if isinstance(bound, (int, float)) and (bound > fits if name == "low" else bound < fits):
-                raise wrong(
-                    f"contents={contents!r}, {name}={bound!r}", "expected no bounds, because it contains zeros and ones"
-                )
-    if _is_spread(contents) and isinstance(layout, str) and layout == "expanded":
-        raise wrong(
-            f"contents={contents!r}, layout={layout!r}", "expected another layout, because this one repeats numbers"
-        )
-    if isinstance(layout, str) and layout != "contiguous":
-        rank = ndim if type(ndim) is int else len(shape) if isinstance(shape, (tuple, list)) else None
-        needed = LEAST_RANK.get(layout, 1)
-        if rank is not None and rank < needed:
-            raise wrong(f"layout={layout!r}", f"expected rank {needed} or more for this layout, got {rank}")
-
-
 def drawn_large() -> bool:
     """Return whether an array of the current trial has large sizes that the plan chose, and not the test."""
-    return Exploration.is_large(current())
+    return is_large(current())
 
 
 def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
@@ -332,4 +248,5 @@ def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
         raise GeneratorError(
             f"broadcast_tensors({count!r}) at {location(call_site())}: expected a number of tensors, at least 1"
         )
-    return Exploration.of(current()).broadcasting(count, ndim)
+    exploration = Exploration.of(current())
+    return exploration.shapes.broadcasting(count, ndim, exploration.begin_array())

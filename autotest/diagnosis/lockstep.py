@@ -109,7 +109,9 @@ class _Lockstep:
         slot = call.slot
         if isinstance(expected[slot], PLAIN) and expected[slot] is not None:
             # The result of `type` contains the name of the framework.
-            plain = call.target != "type" and slot in self._counting and self._unlike(expected[slot], actual[slot])
+            exactly = slot in self._exact
+            counts = call.target != "type" and slot in self._counting
+            plain = counts and self._unlike(expected[slot], actual[slot], exactly=exactly)
         else:
             plain = False
         # This must be a list, because it is iterated more than once.

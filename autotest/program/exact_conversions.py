@@ -1,4 +1,4 @@
-"""Finds the conversions of inputs to another dtype, whose results are exactly defined: no rounding precedes them."""
+"""Finds the conversions of inputs to another dtype or to numbers of Python, whose results are exactly defined."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ _METHODS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )  # fmt: skip
 _TO_GIVEN: Final = frozenset(("to", "type", "type_as"))
+#: Methods that return the elements as numbers of Python, as the builtin `float` does. These are exact for each dtype.
+_READS: Final = frozenset(("item", "tolist"))
 _NARROW: Final = frozenset(("float16", "bfloat16"))
 #: dtypes whose numbers are float32 numbers, too. Others are rounded to float32 before they become narrow, by torch as
 #: by many frameworks, so that the nearest narrow number is not the only right one.
@@ -25,7 +27,10 @@ _KNOWN: Final = frozenset((*_METHODS.values(), *_SINGLE))
 
 
 def exact_conversions(calls: Sequence[Call]) -> Set[int]:
-    """Return the slots of the conversions of inputs that have one right result, unless something is written there."""
+    """Return the slots of the conversions of inputs that have one right result, unless something is written there.
+
+    No rounding precedes them: the inputs are the same on both sides.
+    """
     found = {call.slot for call in calls if _is_conversion(call) and _has_one_result(calls, call)}
     if not found:
         return found
@@ -35,8 +40,11 @@ def exact_conversions(calls: Sequence[Call]) -> Set[int]:
 
 
 def _is_conversion(call: Call) -> bool:
-    known = call.target in _METHODS or call.target in _TO_GIVEN
-    return known and call.kind == "method" and type(call.args[0]) is Ref
+    if call.kind == "builtin":
+        known = call.target == "float"
+    else:
+        known = call.kind == "method" and (call.target in _METHODS or call.target in _TO_GIVEN or call.target in _READS)
+    return known and type(call.args[0]) is Ref
 
 
 def _has_one_result(calls: Sequence[Call], call: Call) -> bool:
@@ -61,7 +69,7 @@ def _dtype_of_input(calls: Sequence[Call], operand: Ref) -> str:
 
 def _wanted(calls: Sequence[Call], call: Call) -> Iterator[str]:
     """Yield the dtype that `call` converts to, nothing if it keeps the dtype; empty if the dtype is unknown."""
-    if call.target in _METHODS:
+    if call.kind == "method" and call.target in _METHODS:
         yield _METHODS[call.target]
         return
     for leaf in leaves((call.args[1:], call.kwargs)):

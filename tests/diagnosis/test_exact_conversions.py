@@ -65,6 +65,34 @@ def test_a_conversion_that_truncates_is_no_rounding(body: Any) -> None:
     assert finding.verdict[0].startswith("torch is the specification: faulty differs in value")
 
 
+def in_single(read: Any) -> Any:
+    """Return a reading of numbers that rounds doubles to single precision."""
+    return lambda x: read(x.float())
+
+
+def reading_in_single() -> FaultyTorch:
+    tensors = dict.fromkeys(("item", "tolist", "__float__"), in_single)
+    return FaultyTorch(tensors=tensors, origin=f"{__name__}:reading_in_single")
+
+
+READS = {
+    "item": lambda: at.random_tensor(ndim=0, dtype="float64", requires_grad=False).item(),
+    "float": lambda: float(at.random_tensor(ndim=0, dtype="float64", requires_grad=False)),
+    "tolist": lambda: drawn("float64").tolist(),
+}
+
+
+@pytest.mark.parametrize("body", READS.values(), ids=READS)
+def test_doubles_that_are_read_as_singles_are_no_rounding(body: Any) -> None:
+    pair = Pair(TorchFramework(), reading_in_single())
+    outcome = run_trial(body, 0, Settings(), pair)
+    assert outcome.mismatches
+    failed = FailedTrial(ATest("t", body, Settings()), outcome, pair)
+    assert failed.cleared() is None
+    finding = failed.diagnosed(RunContext(pair, Options(shrink=0.0, verify=False)), 0)
+    assert finding.verdict[0].startswith("torch is the specification: faulty differs in value")
+
+
 def test_bfloat16_is_rounded_to_the_nearest_too() -> None:
     assert trial(lambda: drawn().bfloat16(), FaultyTorch(tensors={"bfloat16": truncated(16)})).mismatches
 
@@ -112,6 +140,10 @@ INPUTS = (
         (Call("method", "to", (Ref(0), "cpu"), {}, 3), True),
         (Call("method", "to", (Ref(0), Root("complex64")), {}, 3), False),
         (Call("method", "exp", (Ref(0),), {}, 3), False),
+        (Call("method", "item", (Ref(1),), {}, 3), True),
+        (Call("method", "item", (Ref(2),), {}, 3), False),
+        (Call("builtin", "float", (Ref(1),), {}, 3), True),
+        (Call("builtin", "float", (1.5,), {}, 3), False),
     ],
 )
 def test_which_conversions_have_one_result(call: Call, exact: bool) -> None:

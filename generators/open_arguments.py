@@ -1,0 +1,89 @@
+"""Checks that the given arguments of an array whose other arguments are open do not contradict each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from generators.code_position import call_site, location
+from generators.contents import indices
+from generators.core import Generator
+from generators.dtypes import dtype_name
+from generators.errors import BadBounds, GeneratorError, is_test_mistake
+from generators.layouts import LEAST_RANK
+
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
+__tracebackhide__ = is_test_mistake
+
+
+def are_indices(contents: Any) -> bool:
+    """Return whether `contents` are indices, which need an integral dtype."""
+    return contents == "indices" if isinstance(contents, str) else isinstance(contents, indices)
+
+
+def are_spread(contents: Any) -> bool:
+    """Return whether the numbers of a row differ by definition, which an expanded array breaks."""
+    return isinstance(contents, str) and contents in ("distinct", "one_hot")
+
+
+def check_bounds(low: Any, high: Any) -> None:
+    """Raise `BadBounds` unless `low` and `high` are finite and ascending, as far as they are given."""
+    for name, bound in (("low", low), ("high", high)):
+        if bound is not None and not (isinstance(bound, (int, float, np.number)) and math.isfinite(bound)):
+            raise BadBounds(f"random_tensor({name}={bound!r}) at {location(call_site())}: expected a finite number")
+    if low is not None and high is not None and not low < high:
+        raise BadBounds(
+            f"random_tensor(low={low!r}, high={high!r}) at {location(call_site())}: expected finite numbers with low "
+            "< high"
+        )
+
+
+def check_consistent(
+    ndim: Any,
+    dims: Sequence[Any],
+    shape: Any,
+    dtype: Any,
+    low: Any,
+    high: Any,
+    contents: Any,
+    layout: Any,
+) -> None:
+    """Raise `GeneratorError` if one argument contradicts another. The last item of `dims`, if any, is not None."""
+
+    def wrong(what: str, why: str) -> GeneratorError:
+        return GeneratorError(f"random_tensor({what}) at {location(call_site())}: {why}")
+
+    if shape is not None and (ndim is not None or dims):
+        other = "ndim" if ndim is not None else f"dim{next(at for at, size in enumerate(dims) if size is not None)}"
+        raise wrong(f"shape={shape!r}, {other}=...", f"expected either shape or {other}, not both")
+    if type(ndim) is int and dims and len(dims) > ndim:
+        axis = len(dims) - 1
+        raise wrong(
+            f"ndim={ndim}, dim{axis}={dims[axis]!r}",
+            f"expected dimensions up to dim{ndim - 1}, because a tensor of rank {ndim} has no more"
+            if ndim
+            else "expected no dimensions, because a tensor of rank 0 has none",
+        )
+    plain = dtype is not None and not isinstance(dtype, Generator)
+    if plain and dtype_name(dtype) == "bool" and not (low is None and high is None):
+        raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, because booleans have none")
+    if isinstance(contents, str) and contents == "indices" and high is None:
+        raise wrong(f"contents={contents!r}", "expected high=, the number of elements that can be indexed")
+    if isinstance(contents, str) and contents == "one_hot":
+        for name, bound, fits in (("low", low, 0), ("high", high, 1)):
+            if isinstance(bound, (int, float)) and (bound > fits if name == "low" else bound < fits):
+                raise wrong(
+                    f"contents={contents!r}, {name}={bound!r}", "expected no bounds, because it contains zeros and ones"
+                )
+    if are_spread(contents) and isinstance(layout, str) and layout == "expanded":
+        raise wrong(
+            f"contents={contents!r}, layout={layout!r}", "expected another layout, because this one repeats numbers"
+        )
+    if isinstance(layout, str) and layout != "contiguous":
+        rank = ndim if type(ndim) is int else len(shape) if isinstance(shape, (tuple, list)) else None
+        needed = LEAST_RANK.get(layout, 1)
+        if rank is not None and rank < needed:
+            raise wrong(f"layout={layout!r}", f"expected rank {needed} or more for this layout, got {rank}")

@@ -30,8 +30,8 @@ from autotest.sources.hypothesis_examples import Example, example_now, options_f
 from autotest.sources.source_locations import redefinition_warning, return_location, source_location
 from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.trials.context import RunContext, ledger_of
+from autotest.trials.decorated import Test
 from autotest.trials.driver import driver
-from autotest.trials.trial import Test
 from autotest.trials.unchanged_generators import UnchangedGenerators
 
 # Hide the frames of this module in the tracebacks of pytest and unittest.

@@ -11,7 +11,9 @@ from autotest import random_tensor
 from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.frameworks import chosen_pair
-from autotest.trials.trial import Outcome, compare_outcomes, run_without_comparison
+from autotest.trials.comparing import compare_outcomes
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_without_comparison
 from benchmarks.interleave import Trials, interleaved
 from benchmarks.results import Row
 from tests.networks.models import MODELS

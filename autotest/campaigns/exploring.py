@@ -51,6 +51,7 @@ from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep
 from autotest.trials.body_errors import brief_traceback
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test
 from autotest.trials.driver import Driver, driven_by
 from autotest.trials.judgement import (
     Cleared,
@@ -62,7 +63,8 @@ from autotest.trials.judgement import (
     identity_of_trial,
 )
 from autotest.trials.memory import free, holds_large_arrays
-from autotest.trials.trial import Outcome, Test, run_trial
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 
 _PLAIN = frozenset((type(None), bool, int, str))
 #: Calls that are not counted as operators: they say nothing about what a test covers.

@@ -22,9 +22,11 @@ from autotest.results.ledger import Ledger
 from autotest.sources.collection import Collected
 from autotest.sources.test_names import trial_seed
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test
 from autotest.trials.driver import driven_by
 from autotest.trials.judgement import Expected, judge
-from autotest.trials.trial import Outcome, Test, run_trial
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 
 #: Calls of the autograd and module machinery around operators; the account does not cover their gradients.
 _MACHINERY = frozenset(

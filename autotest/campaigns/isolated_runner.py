@@ -36,7 +36,7 @@ from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test
+from autotest.trials.decorated import Test
 
 # The frames of the runner are hidden in tracebacks of tests.
 __tracebackhide__ = True

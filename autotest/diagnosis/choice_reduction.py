@@ -9,7 +9,9 @@ from autotest.base.errors import AutotestError
 from autotest.diagnosis.shrinking import FailureSignature
 from autotest.frameworks import Pair
 from autotest.replaying.agreement import Agreement
-from autotest.trials.trial import Outcome, Test, run_trial
+from autotest.trials.decorated import Test
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 from generators import Choice, simplest
 from generators.source import Primitive
 

@@ -35,9 +35,11 @@ from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test
 from autotest.trials.judgement import Judgement, identity_of_trial, judge
 from autotest.trials.one_sided_modes import check_one_sided_modes
-from autotest.trials.trial import Outcome, Test, run_trial
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 
 
 @dataclasses.dataclass(slots=True)

@@ -17,7 +17,7 @@ from autotest.replaying import graph_check
 from autotest.replaying.agreement import agree
 from autotest.replaying.graph_capture import DividedProgram, divide
 from autotest.replaying.graph_setup import CannotDivide
-from autotest.trials.trial import Outcome
+from autotest.trials.outcome import Outcome
 
 _FILE = "graph.json"
 

@@ -22,8 +22,9 @@ from autotest.replaying.agreement import Agreement, agree
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
 from autotest.results.identity import operator_behind
+from autotest.trials.decorated import Test
+from autotest.trials.outcome import Outcome
 from autotest.trials.special_values import with_extreme_ordinary_numbers, with_ordinary_numbers
-from autotest.trials.trial import Outcome, Test
 
 #: Number of calls above which a test body is not run again to shrink its choices, if one call alone shows the failure.
 _LONG = 60

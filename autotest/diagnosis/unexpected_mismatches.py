@@ -26,7 +26,10 @@ from autotest.recording.recorder import Recorder
 from autotest.replaying.agreement import Agreement, Place, agree, place_of
 from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.ledger import Ledger, LedgerEntry
-from autotest.trials.trial import Outcome, Test, compare_outcomes, run_without_comparison
+from autotest.trials.comparing import compare_outcomes
+from autotest.trials.decorated import Test
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_without_comparison
 
 #: The largest number of known mismatches that are repaired in one trial.
 _MOST = 12

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from autotest.running.tally import Tally
     from autotest.sources.test_names import CollectedName
     from autotest.trials.context import RunContext
-    from autotest.trials.trial import Test
+    from autotest.trials.decorated import Test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

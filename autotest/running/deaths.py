@@ -39,8 +39,8 @@ from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
 from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep, latest
+from autotest.trials.comparing import COMPARED_AT_ONCE
 from autotest.trials.context import RunContext, ledger_of
-from autotest.trials.trial import COMPARED_AT_ONCE
 
 if TYPE_CHECKING:
     from autotest.diagnosis.crashing import SmallestCrash

@@ -17,7 +17,9 @@ from autotest.running.tally import Tally
 from autotest.storage.keeping import put
 from autotest.storage.store import Store
 from autotest.storage.store_format import to_files
+from autotest.trials.comparing import COMPARED_AT_ONCE, compare_outcomes
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test
 from autotest.trials.judgement import (
     Accepted,
     Cleared,
@@ -30,7 +32,7 @@ from autotest.trials.judgement import (
     judge,
 )
 from autotest.trials.memory import free, holds_large_arrays
-from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, compare_outcomes
+from autotest.trials.outcome import Outcome
 
 if TYPE_CHECKING:
     from autotest.diagnosis.failed_trial import FailedTrial

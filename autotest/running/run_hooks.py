@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from autotest.running.tally import Tally
     from autotest.trials.context import RunContext
-    from autotest.trials.trial import Test
+    from autotest.trials.decorated import Test
 
     #: Called when the trials of a test begin. The tally is filled while they run, so read it when they have ended.
     Listener = Callable[[Test, RunContext, Tally], None]

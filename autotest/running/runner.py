@@ -23,8 +23,10 @@ from autotest.running.tally import Tally
 from autotest.sources.test_names import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test
+from autotest.trials.outcome import Outcome
 from autotest.trials.returned import check_equal_default_dtypes
-from autotest.trials.trial import Outcome, Test, run_next_without_comparison
+from autotest.trials.trial import run_next_without_comparison
 from generators import Schedule
 
 # pytest and unittest leave this module out of the traceback of a failed test.

@@ -41,8 +41,9 @@ from autotest.running.attempts import Attempt
 from autotest.sources import collection
 from autotest.sources.test_names import trial_seed
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test
 from autotest.trials.driver import driven_by
-from autotest.trials.trial import Test, run_trial
+from autotest.trials.trial import run_trial
 
 _PROGRAM, _REFUSAL, _SURVIVED = "program.json", "refusal.txt", "survived"
 #: The folder of the program's arrays, with one file for each.

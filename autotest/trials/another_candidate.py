@@ -5,7 +5,7 @@ from __future__ import annotations
 from autotest.frameworks import Pair
 from autotest.recording.recorder import Recorder
 from autotest.replaying.replay import replay
-from autotest.trials.trial import Outcome, uncompared_outcome
+from autotest.trials.outcome import Outcome, uncompared_outcome
 
 #: Attributes of a record that describe the reference's side and the program, and so are the same for every candidate.
 _SHARED = (

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import TypeAlias
 
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test
+from autotest.trials.decorated import Test
 
 #: Runs the trials of a test: in this process inside `Pair.around_trials`, or in another process, so that no framework
 #: is imported here.

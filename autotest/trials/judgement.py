@@ -11,7 +11,8 @@ from autotest.comparison.rejection import Rejection
 from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.results.identity import Identity, identity_of
 from autotest.results.ledger import Ledger, LedgerEntry
-from autotest.trials.trial import Outcome, Test
+from autotest.trials.decorated import Test
+from autotest.trials.outcome import Outcome
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import generators
-from autotest.base.errors import NotReplayable, TrialEnd
+from autotest.base.errors import TrialEnd
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
-from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair, files
-from autotest.frameworks.failures import CandidateDied, CandidateHung
-from autotest.gradients import differentiable, gate
-from autotest.program import Program
-from autotest.recording.observation import Observed, compare, failed_there, observe
+from autotest.frameworks.failures import CandidateDied
+from autotest.recording.observation import failed_there
 from autotest.recording.recorder import Recorder, recording
-from autotest.recording.steps import may_be_of_a_step
-from autotest.replaying.replay import Replayed, replay
-from autotest.results.ledger import LedgerEntry
 from autotest.trials import body_generators
 from autotest.trials.backward import run_backward, unused_results
 from autotest.trials.body import run_body
-from autotest.trials.body_generators import BodyGenerators
+from autotest.trials.comparing import compare_outcomes
+from autotest.trials.decorated import Test
 from autotest.trials.intermediate_gradients import keep_gradients
+from autotest.trials.outcome import Outcome, uncompared_outcome
 from autotest.trials.returned import check_equal_default_dtypes, check_modes_of_both_sides, returned_tensors
-from autotest.trials.special_values import mark_special
-
-if TYPE_CHECKING:
-    from autotest.replaying.updates import Update, Updates
 
 # pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
@@ -39,72 +30,6 @@ __unittest = True
 
 # Generators that are built here belong to the test: their errors name the line of the test.
 __generators_hide__ = True
-
-#: Maximum number of trials of an asynchronous candidate that are compared together. If the process dies, any of them
-#: may be the cause.
-COMPARED_AT_ONCE = 20  # the default number of trials of a test
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Test:
-    """A decorated test, ready to run: `body` takes no arguments and returns the test's return value."""
-
-    #: "file.py::Class.method", followed by the arguments of the call if there are any.
-    id: str
-    body: Callable[[], Any]
-    settings: Settings
-    #: The file of the test, from which another process can load it.
-    file: Path | None = None
-    #: State of Python's and NumPy's generators, for callers that run many trials in a row.
-    own_generators: BodyGenerators = dataclasses.field(default_factory=BodyGenerators, compare=False)
-
-
-@dataclasses.dataclass(slots=True)
-class Outcome:
-    """The result of one trial."""
-
-    seed: int
-    recorder: Recorder
-    choices: Sequence[generators.Choice]
-    #: The features that the trial covered among those that the test leaves open, see `generators.plan`.
-    features: Mapping[Any, int] = dataclasses.field(default_factory=dict)
-    mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
-    rejection: Rejection | None = None
-    compared: int = 0
-    gradients: int = 0
-    #: Number of input/output pairs whose gradients were checked by finite differences, on both sides together.
-    numeric_pairs: int = 0
-    #: Inputs of that check with fewer than a hundred elements, because no larger ones are accepted.
-    too_small_inputs: list[str] = dataclasses.field(default_factory=list)
-    #: Whether the plan chose that some tensors require no grad. The gate does not judge such a trial.
-    leaves_out_gradients: bool = False
-    #: Complaint of the gradient gate about this trial, or "" if it may pass.
-    complaint: str = ""
-    #: The values to compare, or None once they are compared.
-    pending: Observed | None = None
-    #: If the recorded program does not show the mismatches: one that does, with the mismatches that the ledger expects
-    #: corrected, or with what was drawn as inputs; and the differences that are not compared in it.
-    repaired_program: Program | None = None
-    ignored_differences: tuple[str, ...] = ()
-    #: The ledger entries that were matched during this correction, in order.
-    further_expected: list[LedgerEntry] = dataclasses.field(default_factory=list)
-    #: Result of the comparison of its optimizers with the reference's, if it was made.
-    updates: Updates | None = None
-
-    @property
-    def program(self) -> Program:
-        """The program that shows the mismatches. Raises `NotReplayable` if it contains something that is not data."""
-        return self.recorder.program() if self.repaired_program is None else self.repaired_program
-
-    @property
-    def shown(self) -> Program:
-        """The same program, also if it contains something that is not data; it names the mismatches."""
-        return self.recorder.snapshot() if self.repaired_program is None else self.repaired_program
-
-    @property
-    def update(self) -> Update | None:
-        """The optimizer step that differs for equal gradients, or None if no such step was found."""
-        return None if self.updates is None else self.updates.wrong
 
 
 @dataclasses.dataclass(slots=True)  # Not frozen: each trial makes one, and a frozen one takes twice the time.
@@ -269,129 +194,3 @@ def _of_death(seed: int, recorder: Recorder, source: generators.Source, error: C
     """Return the outcome of a trial that the candidate's death ended. The last call is assumed to be the cause."""
     mismatches = failed_there(recorder, len(recorder.calls) - 1, error) if recorder.calls else []
     return Outcome(seed, recorder, source.choices, source.features, mismatches=mismatches)
-
-
-def uncompared_outcome(
-    seed: int, recorder: Recorder, choices: Sequence[generators.Choice], features: Mapping[Any, int]
-) -> Outcome:
-    """Return the outcome of a finished trial that is not compared yet."""
-    observed = observe(recorder)
-    return Outcome(
-        seed,
-        recorder,
-        choices,
-        features,
-        compared=observed.compared + recorder.refused,
-        gradients=observed.gradients,
-        pending=observed,
-    )
-
-
-def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings, masks: set[object] | None = None) -> None:
-    """Compare all outcomes that are not compared yet together: the second half of `run_trial`.
-
-    `masks` are the calls whose masks earlier trials of the test compared, see `compared_masks`; it is extended. After
-    a trial in which the candidate hangs, the remaining trials are not compared, because they may hang, too.
-    """
-    open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
-    if not open_ones:
-        return
-    try:
-        found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
-    except CandidateDied:  # in one of the trials: each is replayed on its own
-        found = list(_replayed_one_by_one(open_ones, settings))
-    masks = set() if masks is None else masks
-    for outcome, mismatches in zip(open_ones, found, strict=False):
-        outcome.pending = None
-        outcome.mismatches = mark_special(outcome.recorder, mismatches, settings) if mismatches else []
-        if outcome.recorder.rejection is not None and not mismatches:  # the candidate reported the rejection only now
-            outcome.rejection = outcome.recorder.rejection
-            continue
-        drawn = outcome.recorder.drawn
-        if drawn and not (mismatches and may_be_of_a_step(outcome.recorder, outcome.mismatches)):
-            from autotest.trials.behind_masks import compared_behind_masks
-
-            behind = compared_behind_masks(outcome.recorder, outcome.mismatches, settings)
-            if behind is not None:
-                outcome.mismatches, outcome.repaired_program = behind
-                continue
-            from autotest.trials.masks_compared import compared_masks
-
-            unlike = compared_masks(outcome.recorder, settings, masks) if not mismatches else None
-            if unlike is not None:
-                outcome.mismatches, outcome.repaired_program = unlike
-                continue
-        # A trial with mismatches may have ended early, so that the gradients it would have compared are unknown.
-        if not mismatches:
-            outcome.complaint = _complaint(outcome, settings)
-            if settings.check_grad in ("numeric", "forward"):
-                _check_numerically(outcome, settings)
-        # A tolerance set by the test decides, although it is coarser than a comparison of single steps.
-        if may_be_of_a_step(outcome.recorder, outcome.mismatches) and not settings.gives_tolerance:
-            from autotest.replaying.updates import check_updates
-
-            outcome.updates = check_updates(outcome.recorder)
-            outcome.mismatches = [*([outcome.update.mismatch] if outcome.update else []), *outcome.mismatches]
-
-
-def _replayed_one_by_one(outcomes: Sequence[Outcome], settings: Settings) -> Iterator[list[Mismatch]]:
-    """Replay each trial after the candidate died, and yield its mismatches, up to the first one that hangs."""
-    for outcome in outcomes:
-        record, candidate, run = outcome.recorder, outcome.recorder.pair.candidate, 0
-
-        def between_calls(count: int, values: list[Any]) -> None:
-            nonlocal run
-            run = count
-            candidate.synchronize()  # noqa: B023 - called within this turn
-
-        try:
-            again = replay(outcome.program, candidate, between_calls=between_calls)
-        except CandidateDied as error:
-            again = Replayed(candidate, [], error, run - 1)
-        record.actual = [*again.values, *[None] * (len(record.calls) - len(again.values))]
-        if again.error is None:
-            yield compare([observe(record)], settings)[0]
-        else:
-            yield failed_there(record, again.failed_at or 0, again.error)
-            if isinstance(again.error, CandidateHung):
-                return
-
-
-def _check_numerically(outcome: Outcome, settings: Settings) -> None:
-    from autotest.gradients.numeric_check import NumericResult, check_numerically
-    from autotest.trials.behind_masks import repeatable
-
-    recorder = outcome.recorder
-    try:
-        program = repeatable(recorder)
-        found = check_numerically(program, recorder.pair, settings)
-        outcome.repaired_program = program if found.mismatches and recorder.drawn else None
-    except NotReplayable as error:
-        found = NumericResult(unchecked=str(error))
-    outcome.mismatches, outcome.numeric_pairs, outcome.too_small_inputs = found.mismatches, found.pairs, found.small
-    if found.rejection is not None and not found.mismatches:
-        outcome.rejection = found.rejection
-    if found.unchecked and not (found.mismatches or settings.skip_grad):
-        asked = f"check_grad={settings.check_grad!r} cannot be done: {found.unchecked}"
-        outcome.complaint = outcome.complaint or asked
-
-
-def _complaint(outcome: Outcome, settings: Settings) -> str:
-    recorder, gradients = outcome.recorder, outcome.gradients
-    if outcome.leaves_out_gradients or (gradients and differentiable.surely_compared(recorder)):
-        return ""
-    evidence = differentiable.examine(recorder, gradients)
-    return gate.complaint(evidence, auto_backward=bool(settings.auto_backward), skipped=settings.skip_grad)
-
-
-__all__ = [
-    "COMPARED_AT_ONCE",
-    "Outcome",
-    "Test",
-    "compare_outcomes",
-    "returned_tensors",
-    "run_next_without_comparison",
-    "run_trial",
-    "run_without_comparison",
-    "uncompared_outcome",
-]

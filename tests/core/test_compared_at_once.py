@@ -8,7 +8,7 @@ import pytest
 
 from autotest import Divergence, TooFewAccepted, random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
-from autotest.trials.trial import COMPARED_AT_ONCE
+from autotest.trials.comparing import COMPARED_AT_ONCE
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
 

@@ -13,6 +13,7 @@ from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.results.tasks import Conditions, Diagnose, Explore, Where
 from autotest.sources import collection
 from autotest.storage.store import Store
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.judgement import (
     Accepted,
     Cleared,
@@ -23,7 +24,6 @@ from autotest.trials.judgement import (
     Vacuous,
     judge,
 )
-from autotest.trials.trial import Test as ATest
 from tests.support import faults
 from tests.support.running import trial
 

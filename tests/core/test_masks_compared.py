@@ -15,8 +15,8 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.verification import run_script
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.masks_compared import compared_masks
-from autotest.trials.trial import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
 from tests.support.running import agrees, pair_with, trial

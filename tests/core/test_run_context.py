@@ -20,7 +20,7 @@ from autotest.processes.client import Server
 from autotest.results.divergence import Divergence
 from autotest.running.runner import run_test
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from tests.support import faults
 from tests.support.running import pair_with
 

@@ -18,7 +18,7 @@ from autotest.running.run_hooks import run_hook
 from autotest.running.several_candidates import run_against_several
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch, plus
 

@@ -20,8 +20,9 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.replaying.agreement import agree
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Outcome, run_trial
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 from tests.diagnosis.planted import BUGS, Bug, function, gradient_when, when
 from tests.support.faulty import FaultyTorch, returning, with_gradient
 from tests.support.running import trials

@@ -11,7 +11,9 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.trials import trial
+from autotest.trials.decorated import Test as ATest
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
 
 SETTINGS = Settings()
@@ -29,12 +31,12 @@ def forward_alone() -> Any:
     return normalised(requires_grad=False)
 
 
-def judged(layer_norm: Any, body: Callable[[], Any] = normalised) -> tuple[bool, trial.Outcome]:
+def judged(layer_norm: Any, body: Callable[[], Any] = normalised) -> tuple[bool, Outcome]:
     """Return whether a trial against torch with another `layer_norm` is cleared, and the trial."""
     pair = Pair(TorchFramework(), FaultyTorch({"nn.functional.layer_norm": lambda original: layer_norm}))
-    outcome = trial.run_trial(body, 3, SETTINGS, pair)
+    outcome = run_trial(body, 3, SETTINGS, pair)
     assert outcome.mismatches
-    test = trial.Test("test_it.py::test_it", body, SETTINGS)
+    test = ATest("test_it.py::test_it", body, SETTINGS)
     return FailedTrial(test, outcome, pair).cleared() is not None, outcome
 
 
@@ -94,7 +96,7 @@ def test_correlations_of_rows_of_equal_numbers_are_rounding_if_the_input_require
         return dual.corrcoef(rows)
 
     pair = Pair(TorchFramework(), FaultyTorch({"corrcoef": in_double_precision}))
-    outcomes = [one for one in (trial.run_trial(body, seed, SETTINGS, pair) for seed in range(9)) if one.mismatches]
+    outcomes = [one for one in (run_trial(body, seed, SETTINGS, pair) for seed in range(9)) if one.mismatches]
     assert outcomes
     for outcome in outcomes:
-        assert FailedTrial(trial.Test("test_it.py::test_it", body, SETTINGS), outcome, pair).cleared() is not None
+        assert FailedTrial(ATest("test_it.py::test_it", body, SETTINGS), outcome, pair).cleared() is not None

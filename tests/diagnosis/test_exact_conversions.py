@@ -18,7 +18,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.program import Call, Captured, Ref, Root
 from autotest.program.exact_conversions import exact_conversions
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trial

@@ -15,7 +15,8 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.trials import trial
+from autotest.trials.decorated import Test as ATest
+from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
 
 SETTINGS = Settings(skip_grad="planted")
@@ -36,9 +37,9 @@ def holding(*numbers: float) -> Any:
 def is_cleared(body: Callable[[], Any], path: str, wrong: Callable[..., Any]) -> bool:
     """Return whether the difference between torch and torch with `wrong` at `path` is judged as rounding."""
     pair = Pair(TorchFramework(), FaultyTorch({path: lambda original: wrong}))
-    outcome = trial.run_trial(body, 0, SETTINGS, pair)
+    outcome = run_trial(body, 0, SETTINGS, pair)
     assert outcome.mismatches
-    test = trial.Test("test_it.py::test_it", body, SETTINGS)
+    test = ATest("test_it.py::test_it", body, SETTINGS)
     return FailedTrial(test, outcome, pair).cleared() is not None
 
 

@@ -16,7 +16,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.agreement import agree, results
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import pair_with

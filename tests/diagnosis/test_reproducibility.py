@@ -19,8 +19,8 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
 from autotest.results.ledger import Ledger
+from autotest.trials.decorated import Test as OneTest
 from autotest.trials.judgement import Diverged, Rejected
-from autotest.trials.trial import Test as OneTest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials

@@ -26,8 +26,9 @@ from autotest.program import Array, Program
 from autotest.program.rewriting import with_arrays
 from autotest.replaying.agreement import agree
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Outcome, run_trial
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 from generators.source import TRIAL_BITS
 from tests.diagnosis.planted import BUGS, Bug, function, more, raising_when, when, x
 from tests.support.faulty import FaultyTorch

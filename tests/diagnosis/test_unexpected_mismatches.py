@@ -17,9 +17,10 @@ from autotest.diagnosis.unexpected_mismatches import find_unexpected
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.ledger import Ledger, LedgerEntry
-from autotest.trials import trial
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.judgement import Diverged, Expected, Judgement, judge
+from autotest.trials.trial import run_trial
 from tests.diagnosis.planted import gradient_when
 from tests.support.faulty import FaultyTorch, returning
 
@@ -34,8 +35,8 @@ def judged(
     """Return the judgement of a trial if the ledger expects `symptom` of `operator`, and the reported mismatches."""
     pair = Pair(TorchFramework(), faulty)
     ledger = Ledger((LedgerEntry(key="known", test="*", symptom=symptom, operator=operator, reason="planted"),))
-    test = trial.Test("test_x.py::test_x", body, settings)
-    outcome = trial.run_trial(body, 5, test.settings, pair)
+    test = ATest("test_x.py::test_x", body, settings)
+    outcome = run_trial(body, 5, test.settings, pair)
     judgement = judge(test, outcome, ledger, lambda: False, lambda: find_unexpected(test, outcome, pair, ledger))
     told = [f"{item.symptom} {item.name}" for item in outcome.mismatches]
     return judgement, told if isinstance(judgement, Diverged) else []
@@ -150,8 +151,8 @@ def _entries(*places: str, symptom: str, operator: str) -> Ledger:
 
 
 def beyond(body: Callable[[], Any], faulty: FaultyTorch, ledger: Ledger) -> tuple[Judgement, list[str]]:
-    pair, test = Pair(TorchFramework(), faulty), trial.Test("test_x.py::test_x", body, Settings())
-    outcome = trial.run_trial(body, 5, test.settings, pair)
+    pair, test = Pair(TorchFramework(), faulty), ATest("test_x.py::test_x", body, Settings())
+    outcome = run_trial(body, 5, test.settings, pair)
     judgement = judge(test, outcome, ledger, lambda: False, lambda: find_unexpected(test, outcome, pair, ledger))
     if isinstance(judgement, Diverged):
         finding = FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, Options(verify=False, shrink=0.0)), 0)
@@ -234,8 +235,8 @@ def test_every_entry_that_a_trial_meets_is_met() -> None:
         LedgerEntry(key=operator, test="*", symptom="value", operator=operator, reason="planted")
         for operator in ("exp", "relu")
     ]
-    test, ledger = trial.Test("test_x.py::test_x", chain, Settings()), Ledger(tuple(entries))
-    outcome = trial.run_trial(chain, 5, test.settings, pair)
+    test, ledger = ATest("test_x.py::test_x", chain, Settings()), Ledger(tuple(entries))
+    outcome = run_trial(chain, 5, test.settings, pair)
     judgement = judge(test, outcome, ledger, lambda: False, lambda: find_unexpected(test, outcome, pair, ledger))
     assert isinstance(judgement, Expected)
     assert [entry.key for entry in judgement.entries] == ["exp", "relu"]

@@ -14,7 +14,7 @@ from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch, plus
 

@@ -20,7 +20,8 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
 from autotest.replaying.agreement import agree
-from autotest.trials.trial import Outcome, run_trial
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch, Replacement, returning
 
 SETTINGS = Settings(auto_backward=False)

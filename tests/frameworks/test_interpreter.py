@@ -21,7 +21,8 @@ from autotest.frameworks.failures import CandidateDied, CandidateHung
 from autotest.frameworks.remote_client import AT_ONCE
 from autotest.program import Array
 from autotest.sweeping.judging import Judge
-from autotest.trials.trial import compare_outcomes, run_without_comparison
+from autotest.trials.comparing import compare_outcomes
+from autotest.trials.trial import run_without_comparison
 from tests.support import running
 from tests.support.descriptors import many_open
 

@@ -17,7 +17,7 @@ from autotest.program import Array
 from autotest.running.runner import run_test
 from autotest.sweeping.judging import Judge
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from tests.support import running
 from tests.support.faults import wrong_relu
 from tests.support.faulty import FaultyTorch

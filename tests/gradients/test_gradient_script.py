@@ -17,8 +17,9 @@ from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.gradients.numeric_check import RULE
 from autotest.gradients.reverse_mode import in_reverse_mode, wrong_gradient
-from autotest.trials import trial as trials
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test as ATest
+from autotest.trials.trial import run_trial
 from tests.support import faults
 from tests.support.running import trial
 
@@ -31,9 +32,9 @@ def found(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
     def diagnosed(body, fault, *, shrink=20.0, verify=False, **settings):
-        test = trials.Test("test_it.py::test_it", body, Settings(**{"check_grad": "numeric", **settings}))
+        test = ATest("test_it.py::test_it", body, Settings(**{"check_grad": "numeric", **settings}))
         pair = Pair(fault, fault)
-        outcome = trials.run_trial(body, 0, test.settings, pair)
+        outcome = run_trial(body, 0, test.settings, pair)
         options = Options(seed=0, directory=tmp_path, verify=verify, shrink=shrink)
         return FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, options), 0)
 
@@ -102,8 +103,8 @@ def test_the_second_order(found):
 def test_there_is_a_script_without_any_shrinking(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     fault = faults.wrong_relu_gradient()
-    test = trials.Test("test_it.py::test_it", lambda: torch.relu(random_tensor(ndim=2)), Settings(check_grad="numeric"))
-    outcome = trials.run_trial(test.body, 0, test.settings, Pair(fault, fault))
+    test = ATest("test_it.py::test_it", lambda: torch.relu(random_tensor(ndim=2)), Settings(check_grad="numeric"))
+    outcome = run_trial(test.body, 0, test.settings, Pair(fault, fault))
     options = Options(seed=0, directory=tmp_path, verify=False, shrink=20.0)
     kept = FailedTrial(test, outcome, Pair(fault, fault)).recorded(RunContext(Pair(fault, fault), options), 0)
     finding = scripted_finding.scripted(kept, RunContext(Pair(fault, fault), options))

@@ -14,7 +14,8 @@ from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import operator_of
 from autotest.replaying.agreement import agree
-from autotest.trials.trial import Outcome, run_trial
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, with_gradient
 

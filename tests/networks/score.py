@@ -11,7 +11,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.networks.bodies import ALL_MODELS
 from tests.networks.planted_layers import Planted, spread

@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch, Replacement, with_gradient
 from tests.support.running import pair_with

@@ -20,7 +20,7 @@ from autotest.results.finding import Finding
 from autotest.results.layers import ByLayer, Layer, first_divergent_layer, paths_of
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.networks.further_models import FURTHER_MODELS
 from tests.networks.models import MODELS

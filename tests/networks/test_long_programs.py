@@ -25,8 +25,9 @@ from autotest.replaying import replay
 from autotest.replaying.agreement import Agreement, agree
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Outcome, run_trial
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch, plus, with_gradient
 from tests.support.faulty_oneflow import FaultyOneFlow
 

@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.verification import run_script
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.networks.test_gradient_hooks import (
     full_backward_pre_hook,

@@ -20,7 +20,7 @@ from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.program.sequentials import with_layers_unrolled
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
 

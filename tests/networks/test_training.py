@@ -21,7 +21,7 @@ from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.recording.disabled import DeviceGradScaler
 from autotest.report import text
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Test as ATest
+from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.networks.bodies import inputs
 from tests.networks.models import MODELS, discriminator, generator

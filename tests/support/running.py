@@ -15,7 +15,9 @@ from autotest.results.ledger import Ledger
 from autotest.running.runner import run_test
 from autotest.running.tally import Tally
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Outcome, Test, run_trial
+from autotest.trials.decorated import Test
+from autotest.trials.outcome import Outcome
+from autotest.trials.trial import run_trial
 
 
 @dataclasses.dataclass

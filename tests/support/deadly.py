@@ -132,6 +132,33 @@ def seldom() -> FaultyTorch:
     return FaultyTorch({"sinh": _first(_every_25th)}, origin=f"{__name__}:seldom")
 
 
+class _Aging(FaultyTorch):
+    """torch whose `sinh` kills three of four processes in its fifth call there.
+
+    A program that calls it once dies in no process. One that runs it many times dies in most processes, however many
+    other processes have run before.
+    """
+
+    def __init__(self) -> None:
+        self._process, self._calls, self._dies = 0, 0, False
+        super().__init__({"sinh": _first(self._step)}, origin=f"{__name__}:aging")
+
+    def _step(self) -> None:
+        if os.getpid() != self._process:
+            self._process, self._calls = os.getpid(), 0
+            with Path(os.environ["TESTS_CALLS"]).open("ab", buffering=0) as file:
+                file.write(b".")  # one for each process
+                self._dies = file.tell() % 4 != 0
+        self._calls += 1
+        if self._dies and self._calls == 5:
+            os.abort()
+
+
+def aging() -> FaultyTorch:
+    """Return torch with one operator that kills most processes that call it often, whatever its arguments are."""
+    return _Aging()
+
+
 class _Mined(FaultyTorch):
     """torch whose `sinh` kills the process if the process has called `cosh` before."""
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import time
 from collections.abc import Generator, Iterator
 
 from autotest.base.errors import StoreUnwritable
-from autotest.campaigns.coverage_gaps import COUNTED, WINDOW, CoverageGaps, pop_trial
 from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.campaigns.diagnosis_queue import DiagnosisQueue
 from autotest.campaigns.executor import Executor, Observer, SaveProgress
-from autotest.campaigns.exploration_scheduler import ExplorationScheduler
-from autotest.campaigns.pinned import PinnedTrials
+from autotest.campaigns.next_trials import NextTrials
 from autotest.campaigns.plan import Plan
 from autotest.campaigns.running_tasks import RunningTasks
 from autotest.results import ledger
@@ -34,12 +31,6 @@ from autotest.results.tasks import (
 )
 from autotest.sources.collection import Collection
 
-#: Seconds of trials in one task: long enough that handing it over costs little, short enough to stop soon.
-TASK_SECONDS = 0.4
-#: Largest number of trials in one task.
-TASK_TRIALS = 1000
-#: Largest number of tasks handed out in a second. With more workers than this can serve, tasks become longer.
-TASKS_A_SECOND = 400
 #: Assumed seconds to diagnose one finding, until some diagnoses were measured.
 DIAGNOSIS_SECONDS = 8.0
 #: Assumed seconds to replace a worker.
@@ -49,8 +40,6 @@ RESTART_SECONDS = 0.5
 OVERTIME, LONGEST_OVERTIME, LATEST = 0.1, 8.0, 14.0
 #: Least time between two saves of the progress: in seconds, and as a multiple of the time the last save took.
 RECORD_SECONDS, RECORD_SHARE = 3.0, 9.0
-#: A test ends after this many consecutive trials in which everything it did was set aside.
-IDLE_TRIALS = 10
 
 
 class Campaign:
@@ -72,15 +61,12 @@ class Campaign:
         self._resumed = progress.seconds
         self._executor = executor
         self._observer = observer
-        self._pinned = PinnedTrials(progress.tests, plan)
-        self._by_where = self._pinned.by_where | {test.where: test for test in progress.tests}
-        self._gaps = CoverageGaps(progress.covered)
-        self._scheduler = ExplorationScheduler(progress.tests, plan.base_seed, self._has_more)
         self._running = RunningTasks()
         self._queue = DiagnosisQueue()
         self._diagnosed: list[float] = []
         self._begin = 0.0
         self._deadly = DeadlyCalls(progress, plan.deaths)
+        self._trials = NextTrials(progress, plan, self._deadly, lambda: executor.slots)
         #: The results of tracing deaths, which finds call and side better than the breadcrumb file: by the identity
         #: that the file gave, another identity, or the key of a ledger entry.
         self._replaced_identities: dict[Identity, Identity | str] = {}
@@ -122,7 +108,7 @@ class Campaign:
                 self._take(task, result, time.monotonic() - self._running.start(task))
                 self._running.ended(task)
                 if isinstance(task, Explore):
-                    self._scheduler.ended(self._by_where[task.where].where)
+                    self._trials.ended(task)
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
             self.progress.workers = self._executor.slots
             self._observer.changed(self.progress)
@@ -156,7 +142,7 @@ class Campaign:
         full = len(self._running.exploring) >= self._executor.slots
         if full and diagnosing >= self._executor.diagnosis_slots:
             return None
-        exploring = None if full or self._must_stop_exploring else self._explore()
+        exploring = None if full or self._must_stop_exploring else self._trials.next_task()
         if exploring is not None or self._seconds_left < -self._overtime:
             return exploring
         return self._queue.next() if self._seconds_left > 0 else self._queue.next_unshrunk()
@@ -191,64 +177,6 @@ class Campaign:
             return self._seconds_left <= 0  # the diagnosis slots alone have enough time for all findings
         return self._seconds_left <= min(needed / self._capacity, self.plan.seconds / 2)
 
-    def _explore(self) -> Explore | None:
-        """Return a task with a pinned trial, or else with trials of the test that has received least of its share."""
-        pinned = self._pinned.next()
-        if pinned is not None:
-            where, indices = pinned
-            self._scheduler.begun(self._by_where[where].where)
-        else:
-            chosen = self._scheduler.next()
-            if chosen is None:
-                return None
-            where, indices = chosen.where, self._indices(chosen)
-        aside, watched = self._deadly.set_aside(where.test), self._deadly.watched()
-        return Explore(where, indices, self._length_factor * TASK_SECONDS, aside, watched, self._counts(where))
-
-    @property
-    def _prefers_gaps(self) -> bool:
-        """Whether trials that close gaps run first. Not with a number of trials: then all of them run, in order."""
-        return self.plan.trials is None
-
-    def _counts(self, where: Where) -> bool:
-        return self.plan.coverage or (self._prefers_gaps and self._by_where[where].tried < COUNTED)
-
-    @property
-    def _length_factor(self) -> float:
-        """Factor by which tasks are longer than usual, so that many workers ask for them seldom enough."""
-        return max(1.0, self._executor.slots / (TASKS_A_SECOND * TASK_SECONDS))
-
-    def _indices(self, test: TestProgress) -> range:
-        """Return the next trials of `test`: one that may close a gap, or returned ones, or one task of new ones."""
-        upcoming = self._range(range(test.next, test.next + WINDOW))
-        place = self._gaps.best_trial(test.where, [*test.returned, upcoming]) if self._prefers_gaps else None
-        if place is not None:
-            new = max(0, place + 1 - sum(map(len, test.returned)))
-            test.returned += [upcoming[:new]] if new else []
-            test.next += new
-            return pop_trial(test.returned, place)
-        if test.returned:
-            return test.returned.pop()
-        pace, length = TASK_SECONDS / 10 if test.pace is None else test.pace, self._length_factor
-        fitting = int(length * TASK_SECONDS / max(pace, 1e-6))
-        count = max(1, min(int(length * TASK_TRIALS), self._remaining(test), fitting))
-        test.next += count
-        return self._range(range(test.next - count, test.next))
-
-    def _range(self, positions: range) -> range:
-        """Return the indices of the trials at these `positions` of this shard."""
-        return range(self.plan.index(positions.start), self.plan.index(positions.stop), self.plan.shard[1])
-
-    def _has_more(self, test: TestProgress) -> bool:
-        return not test.over and bool(test.returned or self._remaining(test) > 0)
-
-    def _remaining(self, test: TestProgress) -> int:
-        return sys.maxsize if self.plan.trials is None else self._shard_size(self.plan.trials) - test.next
-
-    def _shard_size(self, trials: int) -> int:
-        """Return how many of the first `trials` indices belong to this shard."""
-        return len(range(self.plan.shard[0] - 1, trials, self.plan.shard[1]))
-
     # -- results ----------------------------------------------------------------------------------------
 
     def _take(self, task: Task, result: Result, seconds: float) -> None:
@@ -273,15 +201,7 @@ class Campaign:
             self.progress.vanished.append((result.where, result.index))
 
     def _explored(self, task: Explore, result: Explored) -> None:
-        test = self._by_where[task.where]
-        test.add(result)
-        self._gaps.take(test, result.covered)
-        test.idle = test.idle + result.done if 0 < result.done == result.avoided.total() else 0
-        # With a number of trials, all of them are run: which ones had run by now would depend on the workers.
-        if test.idle >= IDLE_TRIALS and self.plan.trials is None:
-            test.set_aside = "all it does was set aside"
-        if result.done < len(task.indices):
-            self._requeue(task, task.indices[result.done :])
+        test = self._trials.take(task, result)
         self.progress.expected += result.expected
         self.progress.cleared += result.cleared
         # With `fail_fast`, findings after the first one of a task are left to the next run, which may resume this one.
@@ -297,31 +217,20 @@ class Campaign:
             if self.progress.seen[settled] == 1:
                 self._queue.add_failure(Diagnose(task.where, suspect.trial, thorough=False))
 
-    def _requeue(self, task: Explore, indices: range) -> None:
-        """Queue those trials of `task` again that did not run, under the base seed that they had.
-
-        The trials of a broken test wait until the campaign is resumed, which runs pinned trials in any case.
-        """
-        test = self._by_where[task.where]
-        if task.where == test.where:
-            test.returned.append(indices)
-        elif not (test.broken or test.skips):
-            self._pinned.again(task.where, indices)
-
     def _died(self, task: Task, death: Death, seconds: float) -> None:
         """Record that a worker died in `task`."""
         self.progress.workers_lost += 1
         if not isinstance(task, Explore):
             self._diagnosis_died(task, death)
             return
-        test = self._by_where[task.where]
+        test = self._trials.test_of(task)
         test.changed = True
         if death.index is None or death.index not in task.indices or not death.symptom:
             # The worker died in the set-up, the import of the file, or the pool itself. Once is no reason to give up.
             test.mishaps += 1
             if test.mishaps > 2:
                 test.broken = f"the worker died outside of any trial ({death.how}) {death.last_words}"
-            self._requeue(task, task.indices)
+            self._trials.requeue(task, task.indices)
         else:
             at = task.indices.index(death.index)
             test.returned += [part for part in (task.indices[:at], task.indices[at + 1 :]) if len(part)]

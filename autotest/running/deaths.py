@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, Stage, Symptom
+from autotest.comparison import Mismatch
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import ProbeOptions
-from autotest.diagnosis.verdict import Evidence, judge
 from autotest.emission.checker import ONCE, Runs
 from autotest.frameworks import Pair, registry
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
-from autotest.processes.endings import ProcessDeath
-from autotest.program import Call, operator_of, refs
-from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.results.finding import Finding
 from autotest.results.identity import FatalCall, Identity, death_of, identity_name
@@ -34,8 +30,9 @@ from autotest.results.tasks import (
 )
 from autotest.results.verification import State, Verification
 from autotest.running.attempts import Attempt, attempts
+from autotest.running.death_description import described, last_result, without_blame
 from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
-from autotest.running.tracing import TracedTrial, trace
+from autotest.running.tracing import trace
 from autotest.sources import collection
 from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep, latest
@@ -67,7 +64,7 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     if isinstance(found, Verification):
         # Report the death, although it is not known yet how to reproduce it.
         bare = dataclasses.replace(_unexamined(task, conditions), verified=found)
-        return kept(_without_blame(bare) if found.state is State.OWN_CODE else bare)
+        return kept(without_blame(bare) if found.state is State.OWN_CODE else bare)
     identity = found.identity
     known = ledger_of(task.where.file, pair_of(conditions), conditions.ledger)
     entry = known.expects(task.where.test, found.first, identity.operator)
@@ -103,7 +100,7 @@ def _died_again(
     else:
         return Verification(State.SURVIVED)
     bare = _unexamined(dataclasses.replace(task, index=traced.index), conditions)
-    finding = _described(bare, traced, traced.death, pair_of(conditions))
+    finding = described(bare, traced, traced.death, pair_of(conditions))
     first = finding.first
     name = pair_of(conditions).candidate.name
     call = FatalCall(first.name, first.symptom, first.stage, traced.side)
@@ -172,91 +169,6 @@ def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:
     )
 
 
-def _without_blame(finding: Finding) -> Finding:
-    """Return `finding`, whose trial takes too long because of the test's own code, so that it blames no framework."""
-    message = f"{finding.first.name}: a trial with this call did not end in time, but the call does not hang"
-    first = dataclasses.replace(finding.first, message=message)
-    return dataclasses.replace(finding, mismatches=(first,), verdict=("inconclusive",), blame="inconclusive")
-
-
-def _symptom(supposed: Symptom, death: ProcessDeath) -> Symptom:
-    # A process that ran out of memory may die of another signal when it is repeated.
-    return supposed if death.symptom == "crash" and supposed == "out of memory" else death.symptom
-
-
-def _slot(traced: TracedTrial) -> int:
-    """Return the call that the process died in. For a graph it is the last call with a result: no more is known."""
-    calls = () if traced.program is None else traced.program.calls
-    return max(0, len(calls) - 1) if traced.graph is None else _last_result(calls)
-
-
-def _last_result(calls: Sequence[Call]) -> int:
-    """Return the last call of a program that has a result."""
-    made = (call.slot for call in reversed(calls) if call.kind != "tensor" and not is_backward(call))
-    return next(made, max(0, len(calls) - 1))
-
-
-def _operator(traced: TracedTrial, otherwise: str) -> str:
-    """Return the operator that the program died in. For a backward, it is the operator of its output."""
-    calls = () if traced.program is None else traced.program.calls
-    if not calls:
-        return otherwise
-    call = calls[_slot(traced)]
-    if is_backward(call):
-        return operator_of(calls, next((ref.slot for ref in refs(call)), call.slot)) or otherwise
-    return operator_of(calls, call.slot) or otherwise
-
-
-def _stage(traced: TracedTrial, otherwise: Stage) -> Stage:
-    """Return the stage of the death. An asynchronous candidate may die when a later call is written already."""
-    if traced.graph is not None:
-        return "replay"
-    if traced.program is None or not traced.program.calls:
-        return otherwise
-    return "backward" if is_backward(traced.program.calls[-1]) else "forward"
-
-
-def _described(finding: Finding, traced: TracedTrial, death: ProcessDeath, pair: Pair) -> Finding:
-    """Return `finding` with the results of tracing the trial: operator, symptom, program, and the side that died."""
-    symptom, operator = _symptom(finding.first.symptom, death), _operator(traced, finding.first.name)
-    words = f": {traced.last_words}" if traced.last_words else ""
-    refuses = f"{pair.sides[0]} refuses ({traced.refusal[:200]}), " if traced.refusal else ""
-    ours = traced.side == "reference"
-    dead = pair.reference.name if ours else pair.candidate.name
-    where = f" in {traced.graph.mode}, not in eager mode" if traced.graph is not None else ""
-    message = (
-        f"{operator}: {refuses}{dead} {'hangs' if death.symptom == 'hang' else 'dies'}{where} ({death.how}){words}. "
-        f"expected={pair.sides[0]} actual={pair.sides[1]}"
-    )
-    first = dataclasses.replace(
-        finding.first,
-        name=operator,
-        slot=_slot(traced),
-        message=message,
-        symptom=symptom,
-        side=traced.side,
-        stage=_stage(traced, finding.first.stage),
-        detail="refused" if traced.refusal else "",
-    )
-    return dataclasses.replace(
-        finding,
-        mismatches=(first,),
-        program=traced.program,
-        verdict=(_verdict(symptom, pair.sides, traced),),
-        blame=traced.side,
-    )
-
-
-def _verdict(symptom: str, sides: tuple[str, str], traced: TracedTrial) -> str:
-    if traced.side == "reference":
-        return f"{sides[0]}: {symptom}; {sides[1]} did not run"
-    if traced.graph is not None:
-        return f"{sides[1]}: {symptom} in {traced.graph.mode}; its eager mode agrees with {sides[0]}"
-    if traced.refusal:
-        return f"{sides[1]}: {symptom}; {sides[0]} refuses the call"
-    return judge(Evidence(symptom, sides)).line
-
-
 def _with_script(finding: Finding, conditions: Conditions, server: Server, *, forks: bool = True) -> Finding:
     """Return `finding` with a script that dies in a fresh interpreter: of a smaller program if that dies, too.
 
@@ -303,7 +215,7 @@ def _with_graph_script(finding: Finding, conditions: Conditions, server: Server)
     if isinstance(smaller, str):
         return dataclasses.replace(finding, shrinking=(smaller,))
     line = shrunk_line(finding.program, smaller.program, smaller.executions, smaller.complete)
-    first = dataclasses.replace(finding.first, slot=_last_result(smaller.program.calls))
+    first = dataclasses.replace(finding.first, slot=last_result(smaller.program.calls))
     reduced = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
     death = graph_death.of_program(smaller.program, pair_of(conditions), settings, finding.origin)
     reduced = verified(*scripted(reduced, death, conditions, ways_to_run(reduced, conditions)), conditions)

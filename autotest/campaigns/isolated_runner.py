@@ -165,6 +165,7 @@ class _Trials:
         plan = Plan(base, None, indices.stop, fail_fast=True, deaths=1, candidate=candidate, coverage=options.coverage)
         with contextlib.ExitStack() as stack:
             Campaign(progress, plan, self.workers, _DiagnosisDisplay(stack)).run()
+        tally.accepted += one.accepted + one.died - len(progress.found)
         tally.rejections += one.rejections
         tally.places = {**one.places, **tally.places}
         tally.expected += progress.expected
@@ -175,7 +176,6 @@ class _Trials:
             raise KeyboardInterrupt
         for found in progress.found.values():
             raise Divergence(found.report, self._finding(found), found.place)
-        tally.accepted += one.accepted + one.died
         if progress.vanished:
             where, index = progress.vanished[0]
             raise AutotestError(f"{where.test}: trial {index} failed, but not when it ran again")

@@ -9,9 +9,12 @@ import sys
 
 import pytest
 
+from autotest.campaigns import isolated_runner
+from autotest.campaigns.in_process import InProcess
 from autotest.pytest_plugin.plugin import _plain_name
 from tests.plugin.conftest import INSTALLED, PLUGIN
 from tests.plugin.test_plugin import AGREES, DIVERGES
+from tests.support.faulty import FaultyTorch
 
 FATAL = """
 @autotest(n=3)
@@ -184,3 +187,18 @@ def test_isolated_trials_are_those_that_would_run_here(suite, run_outside, run, 
     assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=3")) == here
     # Stored failures run first.
     assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=5")) == here
+
+
+def test_the_isolated_trials_before_a_finding_are_counted(suite, run, quick, against, monkeypatch):
+    many_are_wrong = FaultyTorch({"relu": lambda relu: lambda x: relu(x) + (x.numel() > 300)})
+    against(many_are_wrong).names = ("torch", "torch")  # another process could create it by this name
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite("@autotest()\ndef test_it():\n    return torch.relu(random_tensor(ndim=2))\n")
+    result = run("--autotest-isolate")
+    result.assert_outcomes(failed=1)
+    said = result.stdout.str()
+    failed, ran = (
+        re.search(r"trial (\d+) of base seed", said),
+        re.search(r"1 test ran (\d+) trials: (\d+) accepted", said),
+    )
+    assert int(failed[1]) + 1 == int(ran[1]) == int(ran[2]) > 2

@@ -367,6 +367,6 @@ def test_what_dies_only_in_some_runs_is_found_with_a_script_that_runs_often_enou
     run = told_by(*command, candidate="tests.support.deadly:aging", AUTOTEST_SHRINK="2")
     assert run.status == 1, run.output
     finding = entries(tmp_path)["sinh"].finding
-    assert re.fullmatch(r"verified in a fresh interpreter: dies in [78] of 10 runs", str(finding.verified)), run.output
+    assert re.fullmatch(r"verified in a fresh interpreter: dies in [1-9] of 10 runs", str(finding.verified)), run.output
     assert str(finding.verified) in run.output
     assert "It does not die in every run: the script starts 10 processes" in finding.script

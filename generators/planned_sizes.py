@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
+from generators.errors import is_test_mistake
 from generators.long_rows import UNLIKE_ROWS
 from generators.open_sizes import (
     LARGE,
@@ -20,6 +21,9 @@ from generators.open_sizes import (
 from generators.related_numbers import NOT_FINITE
 from generators.shapes import Shape
 from generators.trial_features import TrialFeatures
+
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
+__tracebackhide__ = is_test_mistake
 
 #: The size of level ``seventeen`` that the first open dimension gets, and not the last one.
 _MANY_ROWS = 33

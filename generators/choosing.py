@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
-from generators.plan import BLOCK, LEVELS, NAMES, has_ordinary_numbers, like, row
+from generators.plan import BLOCK, LEVELS, NAMES, PLACES, has_ordinary_numbers, like, row
 from generators.source import Alternatives, Source, trial_of
 
 #: The choices of a trial up to and including one of them, which identify this one in all trials of a test.
@@ -47,12 +47,12 @@ _OF_ORDINARY, _AMONG_ORDINARY = 30.0, (-2, 0)
 #: Worth of the first such row in which two choices with the same alternatives take the same one: two equal axes.
 _OF_EQUAL = 5.0
 #: Layouts that a dimension of size 1 hides: memory that is transposed or expanded along it is contiguous.
-_HIDDEN_BY_ONE = frozenset(LEVELS[NAMES.index("layout")].index(level) for level in ("transposed", "expanded"))
+_HIDDEN_BY_ONE = frozenset(LEVELS[PLACES["layout"]].index(level) for level in ("transposed", "expanded"))
 #: Cost of a size of 1 in a row with such a layout.
 _OF_HIDDEN_LAYOUT = 12.0
 #: More than rounding takes from a share of rows.
 _ROUNDING = 1e-9
-_VALUES, _LAYOUT = NAMES.index("values"), NAMES.index("layout")
+_VALUES, _LAYOUT = PLACES["values"], PLACES["layout"]
 _NOT_FINITE = frozenset(LEVELS[_VALUES].index(level) for level in ("nan", "infinite"))
 
 

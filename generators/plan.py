@@ -47,6 +47,8 @@ THOROUGH_FACTORS: Final = MappingProxyType(
     {**FACTORS, "dtype": MappingProxyType({"single": 10, "double": 4, "half": 3, "bfloat16": 3})}
 )
 NAMES: Final = tuple(FACTORS)
+#: The position of each factor in `NAMES`, in `LEVELS` and in a `Row`.
+PLACES: Final = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 LEVELS: Final = tuple(tuple(levels) for levels in FACTORS.values())
 #: The number of levels of each factor that trials before `THOROUGH` use.
 USUAL: Final = tuple(sum(times > 0 for times in levels.values()) for levels in FACTORS.values())
@@ -76,9 +78,10 @@ _USELESS: Final = MappingProxyType(
 #: Levels that no other level hides: these dtypes have extreme values of their own, and operators convert them.
 _NARROW: Final = frozenset((("dtype", "half"), ("dtype", "bfloat16")))
 _COST_OF_USELESS: Final = 3.0
-_TRANSPOSED: Final = LEVELS[NAMES.index("layout")].index("transposed")
-_DOUBLE: Final = LEVELS[NAMES.index("dtype")].index("double")
-_SPECIAL: Final = ("nan", "infinite", "tiny", "huge")
+_TRANSPOSED: Final = LEVELS[PLACES["layout"]].index("transposed")
+_DOUBLE: Final = LEVELS[PLACES["dtype"]].index("double")
+#: The levels of special numbers, without ``zeros``, which has -0.0.
+SPECIAL: Final = ("nan", "infinite", "tiny", "huge")
 #: The level and turn of values at which all numbers are zero: a norm has a gradient of its own there, nonzero() finds
 #: nothing, and any() is false. At level ``zeros``, some numbers always differ from zero.
 ALL_ZERO: Final = ("signed", 3)
@@ -104,7 +107,7 @@ class Row(NamedTuple):
 
     def level(self, factor: str) -> str:
         """Return the name of this row's level of `factor`."""
-        position = NAMES.index(factor)
+        position = PLACES[factor]
         return LEVELS[position][self[position]]
 
 
@@ -140,7 +143,7 @@ def turns(index: int) -> tuple[int, ...]:
 def has_ordinary_numbers(index: int) -> bool:
     """Return whether most numbers of trial `index` are neither special nor zero, so that they hide no results."""
     values = row(index).level("values")
-    return values not in (*_SPECIAL, "zeros") and (values, turns(index)[NAMES.index("values")]) != ALL_ZERO
+    return values not in (*SPECIAL, "zeros") and (values, turns(index)[PLACES["values"]]) != ALL_ZERO
 
 
 #: Number of blocks after which the rows repeat. The values drawn in the repeated rows are new.
@@ -204,7 +207,7 @@ def _with_double_nan(rows: list[Row]) -> list[Row]:
     found = [*rows]
     *_, nan = [place for place, one in enumerate(rows) if one.level("values") == "nan"]
     for place, one in enumerate(rows):
-        if one.dtype and one.level("values") in _SPECIAL:
+        if one.dtype and one.level("values") in SPECIAL:
             found[nan], found[place] = rows[nan]._replace(values=one.values), one._replace(values=rows[nan].values)
     return found
 
@@ -217,7 +220,7 @@ def _with_doubles_where_none_are(rows: list[Row], number: int) -> list[Row]:
     block it is the last such row, because some tests run only a few trials, with layers of single precision.
     """
     found = [*rows]
-    for factor, levels, turn in (("values", _SPECIAL, number - 1), ("sizes", ("long",), -1)):
+    for factor, levels, turn in (("values", SPECIAL, number - 1), ("sizes", ("long",), -1)):
         alike = [place for place, one in enumerate(found) if one.level(factor) in levels]
         chosen = alike[turn % len(alike)]
         several = levels if factor == "values" else ("long", "large")
@@ -234,7 +237,7 @@ def _new_rows(covered: Counter[FactorPair], number: int) -> list[Row]:
     plain = [Row(), Row(values=1)] if number == 0 else []
     # Levels that can be combined with few others are assigned first, while all other levels are still available.
     difficult = [
-        (NAMES.index(factor), LEVELS[NAMES.index(factor)].index(level))
+        (PLACES[factor], LEVELS[PLACES[factor]].index(level))
         for factor, level in _USELESS
         for _ in range(FACTORS[factor][level])
     ]

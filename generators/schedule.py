@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from generators.choosing import parent, planned_alternative
-from generators.plan import BLOCK, NAMES, THOROUGH, row
+from generators.plan import BLOCK, PLACES, THOROUGH, row
 
-_PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 #: Number of pending trials that are compared with each other to select the next one.
 WINDOW = 60
 #: Number of a test's choices of which all pairs and triples should occur in an accepted trial, as far as possible.
@@ -91,10 +89,10 @@ class Schedule:
         for feature in features.items():
             if feature[0] not in self._open:
                 self._open[feature[0]] = None
-                if feature[0] not in _PLACES and len(self._choices) < MOST_TOGETHER:
+                if feature[0] not in PLACES and len(self._choices) < MOST_TOGETHER:
                     self._choices += (feature[0],)
                     self._combinations.clear()
-            if (place := _PLACES.get(feature[0])) is not None:
+            if (place := PLACES.get(feature[0])) is not None:
                 self._drawn_as[feature[0], row(index)[place]] = feature[1]
             elif outer := parent(feature[0]):
                 self._within.setdefault(feature[0], set()).add(features.get(outer))
@@ -136,7 +134,7 @@ class Schedule:
         for name in self._open:
             if name in self._within and planned_alternative(index, parent(name)) not in self._within[name]:
                 continue  # this trial does not make the choice
-            place = _PLACES.get(name)
+            place = PLACES.get(name)
             level = planned_alternative(index, name) if place is None else levels[place]
             feature = (name, self._drawn_as.get((name, level), level))
             accepted, refused = self._accepted.get(feature, 0), self._blame(feature)

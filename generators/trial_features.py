@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Final
 
-from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, THOROUGHLY, USUAL, Row, row, turns
+from generators.plan import (
+    BLOCK,
+    LEVELS,
+    NAMES,
+    PLACES,
+    PLAIN_ROWS,
+    SPECIAL,
+    THOROUGH,
+    THOROUGHLY,
+    USUAL,
+    Row,
+    row,
+    turns,
+)
 from generators.related_numbers import NOT_FINITE, RELATED
 from generators.source import Source, trial_of
 
 #: Levels of sizes that give an array many elements.
 HUGE_SIZES: Final = frozenset(("long", "large"))
-_HUGE = frozenset(LEVELS[NAMES.index("sizes")].index(level) for level in HUGE_SIZES)
+_HUGE = frozenset(LEVELS[PLACES["sizes"]].index(level) for level in HUGE_SIZES)
 #: Levels of special numbers; ``zeros`` is one, because it has -0.0.
-_SPECIAL = frozenset(("nan", "infinite", "tiny", "huge", "zeros"))
+_SPECIAL = frozenset((*SPECIAL, "zeros"))
 #: Levels of numbers that reveal their faults only if several arrays of a trial have them.
 _TOGETHER = RELATED | NOT_FINITE | {"zeros"}
 #: The levels and turns of the layout in which the second array of a trial has the layout of the first. A matrix product
 #: may have a path of its own for two transposed operands, and a sum for two with the same strides and the same shape.
 _SAME_LAYOUT = frozenset(
-    (LEVELS[NAMES.index("layout")].index(level), turn)
+    (LEVELS[PLACES["layout"]].index(level), turn)
     for level, turn in (("transposed", 0), ("transposed", 2), ("expanded", 0))
 )
-_PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 
 
 class TrialFeatures:
@@ -46,7 +57,7 @@ class TrialFeatures:
 
     def level(self, factor: str, number: int = 0) -> str:
         """Return the level of `factor` for array `number` of this trial, and log it as a choice."""
-        source, position = self.source, _PLACES[factor]
+        source, position = self.source, PLACES[factor]
         levels = LEVELS[position]
         planned = self._planned(position, number) if number else self.row[position]
         chosen = source.planned(planned, self._offered[position])
@@ -75,7 +86,7 @@ class TrialFeatures:
 
     def turn(self, factor: str) -> int:
         """Return the number of earlier trials of the block that have the same level of `factor`."""
-        return self._turns[_PLACES[factor]]
+        return self._turns[PLACES[factor]]
 
     @property
     def has_huge_sizes(self) -> bool:

@@ -165,6 +165,7 @@ class _Trials:
         plan = Plan(base, None, indices.stop, fail_fast=True, deaths=1, candidate=candidate, coverage=options.coverage)
         with contextlib.ExitStack() as stack:
             Campaign(progress, plan, self.workers, _DiagnosisDisplay(stack)).run()
+        # A finding is no accepted trial: summaries count it in addition.
         tally.accepted += one.accepted + one.died - len(progress.found)
         tally.rejections += one.rejections
         tally.places = {**one.places, **tally.places}

@@ -107,9 +107,9 @@ class _Lockstep:
         """
         expected, actual = self._values
         slot = call.slot
+        exactly = slot in self._exact
         if isinstance(expected[slot], PLAIN) and expected[slot] is not None:
             # The result of `type` contains the name of the framework.
-            exactly = slot in self._exact
             counts = call.target != "type" and slot in self._counting
             plain = counts and self._unlike(expected[slot], actual[slot], exactly=exactly)
         else:
@@ -120,8 +120,8 @@ class _Lockstep:
         other = freeze(self._pair.candidate, [live for _, _, live in found])
         differs = plain
         for (touched, _, live), mine, theirs in zip(found, one, other, strict=True):
-            exactly = touched == slot and slot in self._exact
-            differs = (touched in self._counting and self._unlike(mine, theirs, exactly=exactly)) or differs
+            unlike = touched in self._counting and self._unlike(mine, theirs, exactly=exactly and touched == slot)
+            differs = unlike or differs
             self._overwrite_candidate(live, mine, theirs)
         return differs
 

@@ -17,8 +17,13 @@ _METHODS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )  # fmt: skip
 _TO_GIVEN: Final = frozenset(("to", "type", "type_as"))
-#: Methods that return the elements as numbers of Python, as the builtin `float` does. These are exact for each dtype.
-_READS: Final = frozenset(("item", "tolist"))
+#: Kind and target of the calls that convert. The last three return numbers of Python, which are exact for each dtype.
+_CONVERSIONS: Final = frozenset(
+    (
+        *(("method", name) for name in (*_METHODS, *_TO_GIVEN)),
+        *(("method", "item"), ("method", "tolist"), ("builtin", "float")),
+    )
+)
 _NARROW: Final = frozenset(("float16", "bfloat16"))
 #: dtypes whose numbers are float32 numbers, too. Others are rounded to float32 before they become narrow, by torch as
 #: by many frameworks, so that the nearest narrow number is not the only right one.
@@ -40,11 +45,7 @@ def exact_conversions(calls: Sequence[Call]) -> Set[int]:
 
 
 def _is_conversion(call: Call) -> bool:
-    if call.kind == "builtin":
-        known = call.target == "float"
-    else:
-        known = call.kind == "method" and (call.target in _METHODS or call.target in _TO_GIVEN or call.target in _READS)
-    return known and type(call.args[0]) is Ref
+    return (call.kind, call.target) in _CONVERSIONS and type(call.args[0]) is Ref
 
 
 def _has_one_result(calls: Sequence[Call], call: Call) -> bool:

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from autotest.base.calling import raises_at_caller
-from autotest.base.errors import FrameworkMissing, GradientNotCompared, NotDual, NothingCompared, UsageError
+from autotest.base.errors import (
+    FrameworkMissing,
+    GradientNotCompared,
+    NotDual,
+    NothingCompared,
+    TooFewAccepted,
+    UsageError,
+)
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
@@ -26,7 +33,7 @@ from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several_candidates import against_each, run_against_several
-from autotest.sources.hypothesis_examples import Example, example_now, options_for
+from autotest.sources.hypothesis_examples import Example, example_now, options_for, refused
 from autotest.sources.source_locations import redefinition_warning, return_location, source_location
 from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.trials.context import RunContext, ledger_of
@@ -216,6 +223,9 @@ def decorate(
                 with UnchangedGenerators(), shown_on(sys.stderr):
                     options = options_for(example, environment.of_test(asks))
                     _run(test, _context(sides, options, called.file))
+            except TooFewAccepted:
+                refused(example)
+                raise
             except NotDual as error:
                 raise UsageError(f"{return_location(written)}: {called.name} {error}") from None
             except (NothingCompared, GradientNotCompared) as error:

@@ -148,6 +148,8 @@ def has_ordinary_numbers(index: int) -> bool:
 
 #: Number of blocks after which the rows repeat. The values drawn in the repeated rows are new.
 _BLOCKS: Final = 12
+#: Number of trials with different rows.
+DIFFERENT_TRIALS: Final = _BLOCKS * BLOCK
 _FIRST_THOROUGH: Final = THOROUGH // BLOCK
 
 

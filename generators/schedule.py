@@ -46,17 +46,18 @@ class Schedule:
         "has_accepted",
     )
 
-    def __init__(self, attempts: int, *, thorough: bool = False) -> None:
+    def __init__(self, attempts: int, *, first: int = 0, thorough: bool = False) -> None:
         """Create the schedule.
 
         Args:
             attempts: the maximum number of indices.
+            first: the first index.
             thorough: whether the indices after the first block start at `THOROUGH`, where half precision is used, too.
         """
         #: Whether any trial was accepted so far.
         self.has_accepted = False
         after = THOROUGH - BLOCK if thorough else 0
-        self._coming = itertools.chain(range(min(attempts, BLOCK)), range(after + BLOCK, after + attempts))
+        self._coming = (index if index < BLOCK else after + index for index in range(first, first + attempts))
         #: The pending trials that are compared with each other after the first refusal, in their order.
         self._window: dict[int, None] = {}
         self._accepted: dict[_Feature, int] = {}

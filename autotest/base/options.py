@@ -99,6 +99,8 @@ class Options:
     exploring: bool = False
     #: Index of the only trial to run; None for all trials.
     trial: int | None = None
+    #: Index of a test's first trial. Hypothesis chooses it for each of its examples.
+    first_trial: int = 0
     #: Number of trials of every test; None for the test's own number.
     n: int | None = None
     #: Factor by which the number of trials of each test is multiplied.

@@ -118,7 +118,7 @@ def _report_earlier_deaths(test: Test, context: RunContext, tally: Tally, store:
 
 def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | None) -> None:
     test, context = judged.test, judged.context
-    schedule = Schedule(judged.needed * ATTEMPTS_PER_TRIAL, thorough=context.options.half_precision)
+    schedule = schedule_of(judged)
     for planned in not_lethal(crumb, test, plan(test, context.options, judged.store, schedule), lethal):
         outcome = run_planned(test, planned, context, judged.judge_waiting)
         if not planned.stored:
@@ -129,6 +129,13 @@ def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | 
         del outcome
         judged.free_memory()
     judged.finish()
+
+
+def schedule_of(judged: JudgedTrials) -> Schedule:
+    """Return the order of the trials whose outcomes `judged` collects."""
+    options = judged.context.options
+    attempts = judged.needed * ATTEMPTS_PER_TRIAL
+    return Schedule(attempts, first=options.first_trial, thorough=options.half_precision)
 
 
 def not_lethal(

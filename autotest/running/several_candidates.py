@@ -9,7 +9,6 @@ import unittest
 from collections.abc import Callable
 
 from autotest.base.errors import AutotestError, TrialsFailed
-from autotest.base.settings import ATTEMPTS_PER_TRIAL
 from autotest.report import candidates as report
 from autotest.report import text
 from autotest.results.divergence import Divergence
@@ -77,8 +76,7 @@ def run_against_several(test: Test, context: RunContext) -> None:
             candidates.append(_Candidate(judged))
             lethal |= avoided
         with runner.leaving_breadcrumb(context.options) as crumb:
-            attempts = candidates[0].judged.needed * ATTEMPTS_PER_TRIAL
-            schedule = Schedule(attempts, thorough=context.options.half_precision)
+            schedule = runner.schedule_of(candidates[0].judged)
             trials = runner.plan(test, context.options, Store(context.options.directory), schedule)
             for planned in runner.not_lethal(crumb, test, trials, lethal):
                 _one_trial(test, planned, candidates, schedule)

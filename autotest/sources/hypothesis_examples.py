@@ -7,6 +7,7 @@ import enum
 import sys
 
 from autotest.base.options import Options
+from generators.plan import DIFFERENT_TRIALS
 
 
 class Example(enum.Enum):
@@ -27,11 +28,35 @@ def example_now() -> Example:
 
 
 def options_for(example: Example, options: Options) -> Options:
-    """Return `options` for one example: no earlier failures are retried; only the last is verified and shrunk."""
+    """Return `options` for one example.
+
+    Hypothesis chooses the first trial, because each example would have the same tensors if it were always trial 0. No
+    earlier failures are retried, no divergence is expected to happen, and only the last example is verified and shrunk.
+    """
     if example is Example.NONE:
         return options
-    alone = dataclasses.replace(options, replays_failures=False)
+    alone = dataclasses.replace(options, replays_failures=False, exploring=True, first_trial=_chosen_trial())
     return alone if example is Example.REPORTED else dataclasses.replace(alone, verify=False, shrink=0.0)
 
 
-__all__ = ["Example", "example_now", "options_for"]
+def _chosen_trial() -> int:
+    """Return the index of a trial that Hypothesis chooses, so that it can repeat and shrink the choice."""
+    hypothesis = sys.modules["hypothesis"]
+    data = sys.modules["hypothesis.control"].current_build_context().data
+    if 0 in (getattr(data, "max_choices", None), data.max_length):  # an `@example`, which has no choices
+        return 0
+    return int(data.draw(hypothesis.strategies.integers(0, DIFFERENT_TRIALS - 1)))
+
+
+def refused(example: Example) -> None:
+    """Let Hypothesis try another example instead of one that the reference refuses.
+
+    Returns if Hypothesis did not generate the example: a test without examples, or a written one (`@example`), fails.
+    """
+    if example is Example.TRIED:
+        hypothesis = sys.modules["hypothesis"]
+        hypothesis.event("refused by the reference")  # counted by --hypothesis-show-statistics
+        hypothesis.reject()
+
+
+__all__ = ["Example", "example_now", "options_for", "refused"]

@@ -98,6 +98,8 @@ def test_a_trial_has_an_index_that_is_not_negative() -> None:
 def test_only_a_thorough_run_comes_to_the_trials_of_half_precision() -> None:
     assert [*Schedule(50)] == [*range(50)]
     assert [*Schedule(50, thorough=True)] == [*range(BLOCK), *range(THOROUGH, THOROUGH + 30)]
+    assert [*Schedule(3, first=18)] == [18, 19, 20]
+    assert [*Schedule(3, first=18, thorough=True)] == [18, 19, THOROUGH]
 
 
 def _drawn(index: int, **said: object) -> str:

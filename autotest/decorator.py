@@ -17,7 +17,6 @@ from typing import Any, Literal, TypeVar
 
 from autotest.base.calling import raises_at_caller
 from autotest.base.errors import (
-    FrameworkMissing,
     GradientNotCompared,
     NotDual,
     NothingCompared,
@@ -28,7 +27,6 @@ from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
 from autotest.frameworks import Pair, chosen_pairs
-from autotest.frameworks.registry import takes_own
 from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
@@ -39,6 +37,7 @@ from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.decorated import Test
 from autotest.trials.driver import driver
+from autotest.trials.given_pair import found, maker_of, with_graph_mode
 from autotest.trials.unchanged_generators import UnchangedGenerators
 
 # Hide the frames of this module in the tracebacks of pytest and unittest.
@@ -143,8 +142,8 @@ def autotest(
         candidate=candidate,
         pinned=_pairs(pinned),
     )
-    sides = _pair_of(pair, candidate)
-    chosen = (lambda: _with_graph_mode(sides())) if check_graph else sides
+    sides = (lambda: chosen_pairs(candidate)) if pair is None else maker_of(pair)
+    chosen = (lambda: with_graph_mode(sides())) if check_graph else sides
 
     def decorator(function: F) -> F:
         if (lost := redefinition_warning(function, sys._getframe(1).f_locals)) is not None:
@@ -162,16 +161,6 @@ def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:
     """Return `pinned`, one ``(base seed, trial)`` or several, as a tuple of these."""
     listed = tuple(pinned) if isinstance(pinned, Iterable) else (pinned,)
     return (listed,) if listed and all(type(item) is int for item in listed) else listed
-
-
-def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callable[[], Pair | tuple[Pair, ...]]:
-    if given is None:
-        return lambda: chosen_pairs(candidate)
-    if isinstance(given, Pair):
-        return lambda: given
-    if not callable(given):
-        raise UsageError(f"autotest(pair={given!r:.80}): expected an autotest.Pair, or a function that makes one")
-    return functools.cache(given)
 
 
 def decorate(
@@ -218,7 +207,7 @@ def decorate(
             if kwargs or len(args) != usual:
                 _must_fit(written, called.name, parameters or inspect.signature(bound), args, kwargs)
             test = Test(called.id(*given), lambda: bound(*args, **kwargs), asks, called.file)
-            sides = _found(pair, asks.candidate, written)
+            sides = found(pair, asks.candidate, written)
             try:
                 with UnchangedGenerators(), shown_on(sys.stderr):
                     options = options_for(example, environment.of_test(asks))
@@ -237,17 +226,6 @@ def decorate(
     asked_for = settings if reason is None else dataclasses.replace(settings, skip_grad=reason)
     run.__autotest__ = asked_for  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
-
-
-def _found(
-    pair: Callable[[], Pair | tuple[Pair, ...]], candidate: str, written: Callable[..., Any]
-) -> Pair | tuple[Pair, ...]:
-    """Return the sides of a test; an error about the test's own candidate names the line of the test."""
-    try:
-        return pair()
-    except (UsageError, FrameworkMissing) as error:
-        said = f"{source_location(written)}: autotest({candidate=}): {error}" if takes_own(candidate) else str(error)
-        raise type(error)(said) from None
 
 
 def _taken_by_position(function: Any) -> int | None:
@@ -279,17 +257,6 @@ def _context(sides: Pair | tuple[Pair, ...], options: Options, file: Path) -> Ru
     pairs = sides if isinstance(sides, tuple) else (sides,)
     first, *others = [RunContext(each, options, _ledger(file, each, options.ledger)) for each in pairs]
     return dataclasses.replace(first, others=tuple(others)) if others else first
-
-
-def _with_graph_mode(sides: Pair | tuple[Pair, ...]) -> Pair | tuple[Pair, ...]:
-    """Return `sides`; raise `UsageError` if a candidate has no graph mode, since `check_graph` would check nothing."""
-    for each in sides if isinstance(sides, tuple) else (sides,):
-        if not each.candidate.graph_mode:
-            raise UsageError(
-                f"autotest(check_graph=True): {each.candidate.name} has no graph mode, so nothing would be checked; "
-                "omit check_graph, or choose a candidate with a graph mode, such as oneflow"
-            )
-    return sides
 
 
 def _checked(function: Any) -> Any:

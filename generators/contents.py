@@ -232,6 +232,8 @@ class ties(Filling):
 class special(Filling):
     """Uniform contents in which a share `rate` of the values, at least one, is replaced by the dtype's edge cases.
 
+    The bounds of an array apply to the uniform values only.
+
     In floating dtypes these are NaN, both infinities, both zeros, the least and the greatest finite value, the
     smallest normal and the smallest subnormal numbers. In integral dtypes they are the least and the greatest value,
     -1 (unless unsigned), 0 and 1.

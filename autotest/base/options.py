@@ -2,7 +2,8 @@
 
 If a variable is not set, the table ``[tool.autotest]`` of the project's ``pyproject.toml`` can set the same option
 under its lower-case name: ``candidate = "oneflow"``. A variable or command-line option takes precedence over the
-arguments of a test's decorator, and these take precedence over the project's table.
+arguments of a test's decorator, and these take precedence over the project's table. Special values are drawn only if
+none of them turns them off.
 
 =========================== ============================================================================
 variable                    meaning
@@ -184,7 +185,7 @@ def _asked_for(
     drawn = given["seed"] == "random"
     seed = given.whole("seed", "a whole number, or random") if given["seed"] and not drawn else 0
     profile = given.profile()
-    quick = given["quick"] not in ("", "0")
+    quick = given.flag("quick", default=False)
     return Options(
         seed=seed,
         exploring=drawn or seed != 0,
@@ -194,9 +195,9 @@ def _asked_for(
         half_precision=profile.half_precision,
         directory=Path(folder, given["dir"] or ".autotest"),
         ledger=Path(folder, given["ledger"]) if given["ledger"] else None,
-        verify=(given["verify"] or ("0" if quick else "1")) != "0",
-        special_values=given["special_values"] != "0",
-        coverage=given["coverage"] not in ("", "0"),
+        verify=given.flag("verify", default=not quick),
+        special_values=given.flag("special_values", default=True),
+        coverage=given.flag("coverage", default=False),
         shrink=given.seconds("shrink", 0.0 if quick else profile.shrink),
         deadline=given.measured("deadline", duration, DEADLINE),
         memory=given.measured("memory", size, MEMORY),
@@ -275,6 +276,11 @@ class _Values:
         if name not in PROFILES:
             raise UsageError(f"{self.shown('profile')}: expected {', '.join(PROFILES)}")
         return PROFILES[name]
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        if self[name] not in ("", "0", "1"):
+            raise UsageError(f"{self.shown(name)}: expected 1 or 0; in a project's table, true or false")
+        return self[name] == "1" if self[name] else default
 
     def whole(self, name: str, allowed: str, least: int = 0) -> int:
         try:

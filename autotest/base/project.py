@@ -22,6 +22,8 @@ KEYS = (
     *("candidate", "reference", "seed", "n", "profile", "quick", "deadline", "memory", "ledger"),
     *("dir", "verify", "shrink", "special_values", "coverage", "import"),
 )
+#: The keys whose values are true or false.
+FLAGS = frozenset(("quick", "verify", "special_values", "coverage"))
 
 
 class Project(NamedTuple):
@@ -95,9 +97,9 @@ def read(file: Path) -> Project:
 
 def _text(key: str, value: Any, file: Path) -> str:
     """Return a value as text, as in its variable; paths are relative to the folder of `file`, not of the process."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) and key in FLAGS:
         return str(int(value))
-    if isinstance(value, list):
+    if isinstance(value, list) and key not in FLAGS:
         return ",".join(map(str, value))
     if key in ("ledger", "dir"):
         return str(file.parent / str(value))

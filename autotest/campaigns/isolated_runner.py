@@ -149,7 +149,8 @@ class _Trials:
                 return
         if tally.accepted < needed:
             raise TooFewAccepted(test.id, text.too_few_accepted(tally.accepted, needed, tally.rejections, tally.places))
-        stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True)
+        special = test.settings.special_values
+        stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True, special_values=special)
         if options.runs_all_default_trials and stale:
             raise StaleLedgerEntry(test.id, text.stale_entries(stale))
 

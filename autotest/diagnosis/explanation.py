@@ -214,8 +214,12 @@ _NOISE = 1e-3
 
 
 def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
-    """Return a line on the smallest relative tolerance, next to the present absolute one, that would let it pass."""
+    """Return a line on the smallest relative tolerance, next to the present absolute one, that would let it pass.
+
+    It names the arguments of the test that apply to gradients alone if only a gradient differs.
+    """
     first = shrunk.mismatches[0]
+    rtol_name, atol_name = ("grad_rtol", "grad_atol") if first.stage == "backward" else ("rtol", "atol")
     if first.special:  # a tolerance does not help with NaN and infinities, the option for special values does
         return ["Would pass: with special_values=False"]
     if first.statistics is None:
@@ -235,7 +239,7 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
     if not math.isfinite(needed):
         if gap.max() >= (float(size.max()) or _NOISE):  # as large as the value, as below
             return [_NONE_HELPS]
-        return [f"Would pass: with atol={gap.max():.3g}; rtol does not help where 0 is expected"]
+        return [f"Would pass: with {atol_name}={gap.max():.3g}; {rtol_name} does not help where 0 is expected"]
     if round(needed, 3) >= 1:  # as large as the value: such a tolerance would let a missing gradient pass
         return [_NONE_HELPS]
-    return [f"Would pass: with rtol={needed:.3g} (atol={atol:g})"]
+    return [f"Would pass: with {rtol_name}={needed:.3g} ({atol_name}={atol:g})"]

@@ -90,7 +90,7 @@ def _project(config: pytest.Config) -> Mapping[str, str]:
     The table is that of the ``pyproject.toml`` in pytest's root folder.
     """
     file = config.rootpath / "pyproject.toml"
-    if not file.is_file() or "tool.autotest" not in file.read_text(encoding="utf-8"):
+    if not file.is_file() or "autotest" not in file.read_text(encoding="utf-8"):
         return {}
     from autotest.base import options, project
     from autotest.base.errors import UsageError

@@ -173,17 +173,21 @@ class Ledger:
         """Return the entries by which `test` is known to kill its process; arguments as of `expects_death`."""
         return self.entries_for(test, lambda entry: entry.kills and (error_parity or not entry.refused))
 
-    def stale(self, test: str, met: Container[str], *, error_parity: bool) -> list[LedgerEntry]:
+    def stale(
+        self, test: str, met: Container[str], *, error_parity: bool, special_values: bool = True
+    ) -> list[LedgerEntry]:
         """Return the strict entries for `test` whose divergences did not happen in a complete run.
 
         Args:
             test: the test's id.
             met: the keys of the entries whose divergences happened.
             error_parity: whether calls that the reference rejects were also made on the candidate.
+            special_values: whether special values were drawn, and differences on them counted.
         """
 
         def is_missed(entry: LedgerEntry) -> bool:
-            return entry.strict and entry.key not in met and (error_parity or not entry.needs_error_parity)
+            reachable = (error_parity or not entry.needs_error_parity) and (special_values or entry.symptom != SPECIAL)
+            return entry.strict and entry.key not in met and reachable
 
         return self.entries_for(test, is_missed)
 

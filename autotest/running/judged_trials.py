@@ -117,8 +117,13 @@ class JudgedTrials:
             raise TooFewAccepted(self.test.id, said)
         self._agree_in_graph_mode()
         if self.context.options.runs_all_default_trials:
-            parity = self.test.settings.check_errors
-            stale = self.context.ledger.stale(self.test.id, tally.expected, error_parity=parity)
+            settings = self.test.settings
+            stale = self.context.ledger.stale(
+                self.test.id,
+                tally.expected,
+                error_parity=settings.check_errors,
+                special_values=settings.special_values,
+            )
             if stale:
                 raise StaleLedgerEntry(self.test.id, text.stale_entries(stale))
 

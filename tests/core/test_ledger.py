@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotest import UsageError
-from autotest.comparison import Mismatch
+from autotest.comparison import SPECIAL, Mismatch
 from autotest.results.ledger import Ledger, LedgerEntry, find, read
 
 WHOLE = """
@@ -210,6 +210,12 @@ def test_what_happens_in_refused_calls_is_stale_only_where_the_candidate_was_ask
     assert bool(ledger.stale("test_a.py::test_b", (), error_parity=False)) is not needs
     assert ledger.stale("test_a.py::test_b", (), error_parity=True)
     assert not ledger.stale("test_a.py::test_b", ("k",), error_parity=True)
+
+
+def test_what_happens_with_special_values_is_stale_only_where_they_are_drawn():
+    ledger = Ledger((LedgerEntry("k", "test_a.py::test_b", SPECIAL, "r"),))
+    assert ledger.stale("test_a.py::test_b", (), error_parity=False)
+    assert not ledger.stale("test_a.py::test_b", (), error_parity=False, special_values=False)
 
 
 def test_what_is_too_seldom_for_every_run_is_expected_and_never_stale(tmp_path):

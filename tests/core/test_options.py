@@ -43,6 +43,11 @@ def test_empty_means_unset():
     assert from_environment({f"AUTOTEST_{name}": "" for name in names}) == from_environment({})
 
 
+def test_quick_runs_verify_only_if_asked_to():
+    assert not from_environment({"AUTOTEST_QUICK": "1"}).verify
+    assert from_environment({"AUTOTEST_QUICK": "1", "AUTOTEST_VERIFY": "1"}).verify
+
+
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
@@ -55,6 +60,8 @@ def test_empty_means_unset():
         ("SHRINK", "-2", "a number of seconds, 0 or more"),
         ("SHRINK", "nan", "a number of seconds, 0 or more"),
         ("SHRINK", "inf", "a number of seconds, 0 or more"),
+        ("SPECIAL_VALUES", "false", "1 or 0; in a project's table, true or false"),
+        ("VERIFY", "no", "1 or 0; in a project's table, true or false"),
     ],
 )
 def test_a_bad_value_is_refused_by_name(name, value, allowed):

@@ -31,7 +31,7 @@ from autotest.trials.outcome import Outcome
 from autotest.trials.trial import run_trial
 from generators.source import TRIAL_BITS
 from tests.diagnosis.planted import BUGS, Bug, function, more, raising_when, when, x
-from tests.support.faulty import FaultyTorch
+from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import trial
 
 SETTINGS = Settings()

@@ -21,6 +21,7 @@ from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
 from autotest.processes.endings import death_from_status, last_words, timeout_death
 from autotest.program import Array, Call, Captured, Program, Ref
+from autotest.report.text import headline
 from autotest.results.identity import FatalCall, Identity, death_of
 from autotest.results.ledger import Ledger
 from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, FindingRecord, Where
@@ -296,7 +297,10 @@ def test_a_finding_says_which_line_of_the_test_did_not_end_in_time(settle, tmp_p
     assert found.verified.state is State.OWN_CODE
     assert "the test's own code" in str(found.verified)
     assert "test_sinh.py, line 6" in str(found.verified)
-    assert latest(tmp_path / "kept", found.key).finding.blame == "inconclusive"
+    kept = latest(tmp_path / "kept", found.key).finding
+    assert kept.blame == "inconclusive"
+    assert "test_sinh.py, line 6" in headline(kept)
+    assert "diverges" not in headline(kept)
 
 
 def test_a_program_that_is_no_data_leaves_no_earlier_program_behind(tmp_path):

@@ -62,12 +62,24 @@ def test_the_old_second_argument_is_told_by_its_name():
         ({"pinned": (1, "x")}, "pinned="),
         ({"pinned": [(1, 2, 3)]}, "base seed, trial"),
         ({"pair": 3}, r"expected an autotest.Pair"),
+        ({"pair": lambda candidate: candidate}, "a function without arguments that makes one"),
         ({"pair": Pair(TorchFramework(), TorchFramework()), "candidate": "torch"}, "expected only one of them"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(arguments, says):
     with pytest.raises(UsageError, match=says):
         autotest(**arguments)
+
+
+def test_a_function_that_makes_no_pair_is_told_with_the_line_of_the_test():
+    @autotest(pair=lambda: 3)
+    def body():
+        return random_tensor(ndim=1)
+
+    with pytest.raises(
+        UsageError, match=r"test_interface.py:\d+: autotest\(pair=\.\.\.\): the function returned 3; expected an"
+    ):
+        body()
 
 
 def test_a_dtype_is_told_by_its_name(against):

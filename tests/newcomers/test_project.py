@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import pytest
@@ -56,6 +57,20 @@ def test_a_value_that_makes_no_sense_is_told_by_its_key_and_file(write, tmp_path
         from_project(project.of_folder(str(tmp_path)))
     assert cli.main(["list"]) == 2
     assert "seed='soon': expected a whole number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("seed = true", "seed='True': expected a whole number"),
+        ('special_values = "no"', "special_values='no': expected 1 or 0; in a project's table, true or false"),
+        ("quick = []", "quick='[]': expected 1 or 0"),
+    ],
+)
+def test_a_value_of_another_type_is_told(write, tmp_path, table, message):
+    write(table)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        from_project(project.of_folder(str(tmp_path)))
 
 
 def test_an_unknown_key_is_told_and_stops_nothing(write, capsys):
@@ -118,6 +133,13 @@ def test_pytest_warns_of_an_unknown_key_and_refuses_it_when_it_is_strict(pyteste
     result.stdout.fnmatch_lines(["*PytestConfigWarning: Unknown config option in *tool.autotest* of *: sede. *"])
     strict = pytester.runpytest_inprocess("--strict-config")
     assert strict.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_pytest_refuses_a_table_that_is_none(pytester, quick):
+    pytester.makepyprojecttoml("[tool]\nautotest = 3\n")
+    result = pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*[[]tool.autotest[]] is 3; expected a table*"])
 
 
 def test_pytest_refuses_a_value_that_makes_no_sense(pytester, quick):

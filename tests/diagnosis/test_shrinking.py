@@ -285,6 +285,12 @@ def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_wou
     assert finding.blame == "candidate"
 
 
+def test_the_tolerance_that_would_pass_is_that_of_gradients_where_only_they_differ() -> None:
+    wrong = FaultyTorch({"exp": with_gradient(lambda gradient: gradient * 1.5)})
+    told = "\n".join(diagnosed(function("exp"), Pair(TorchFramework(), wrong)).shrinking)
+    assert "Would pass: with grad_rtol=0.5 (grad_atol=" in told
+
+
 def test_what_passes_nearby_is_told_with_every_input_in_which_it_differs() -> None:
     """A change of a large input must be reported, too, and not only the change of a small one."""
     outcome = trial(lambda: dual.mul(at.random_tensor(2, dim0=1, dim1=3), at.random_tensor(2, dim0=3, dim1=3)))

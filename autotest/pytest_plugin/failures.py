@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -42,9 +44,19 @@ def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseExcep
         from _pytest._code.code import ExceptionChainRepr, ReprFileLocation, ReprTracebackNative
     except ImportError:
         return
-    path, line, _ = item.location
-    crash = ReprFileLocation(path, (line or 0) + 1, f"{type(error).__name__}: {error}")
-    report.longrepr = ExceptionChainRepr([(ReprTracebackNative([f"{error}\n"]), crash, None)])
+    crash = ReprFileLocation(*_place(item), f"{type(error).__name__}: {error}")
+    text = "\n".join([str(error), *getattr(error, "__notes__", ())])  # Hypothesis adds the failing example as a note
+    report.longrepr = ExceptionChainRepr([(ReprTracebackNative([f"{text}\n"]), crash, None)])
+
+
+def _place(item: pytest.Item) -> tuple[str, int]:
+    """Return the file and the line of a test. Hypothesis' function is where the function that it calls is: in here."""
+    inner = getattr(getattr(getattr(item, "function", None), "hypothesis", None), "inner_test", None)
+    if inner is None:
+        path, line, _ = item.location
+        return path, (line or 0) + 1
+    code = inspect.unwrap(inner).__code__
+    return os.path.relpath(code.co_filename, item.config.rootpath), code.co_firstlineno
 
 
 #: The looks of the roles of a report's parts, as arguments of pytest's terminal writer.

@@ -75,7 +75,7 @@ class Session:
             self._names = names(tests)
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str] | None:
-        tests = sum(is_autotest(item) for item in items)
+        tests = sum(is_autotest(item) or _takes_examples(item) for item in items)
         if not tests:
             return None
         from autotest.base.options import DEFAULT_PAIR, environment_now
@@ -199,7 +199,7 @@ class Session:
             report.autotest = summary  # type: ignore[attr-defined]
             if summary["found"]:
                 _add_section(report, summary["found"], self._config)
-        judged = is_autotest(item) or hasattr(item, "summary")
+        judged = is_autotest(item) or _takes_examples(item) or hasattr(item, "summary")
         if excinfo is not None and judged and not self._config.getoption("fulltrace"):
             from autotest.pytest_plugin.failures import show_briefly
 

@@ -458,3 +458,12 @@ def test_frameworks_are_imported_before_hypothesis_measures_how_long_an_example_
     monkeypatch.setattr(plugin, "_import_frameworks", lambda: imported.append(True))
     run().assert_outcomes(passed=2)
     assert imported == [True]
+
+
+def test_a_divergence_in_an_example_is_told_without_the_frames_of_hypothesis(suite, run):
+    suite(EXAMPLES.replace("tanh", "relu"))
+    result = run()
+    result.stdout.fnmatch_lines(
+        ["autotest: 1 test of *", "faulty diverges from torch: relu, *", "Failing test case: test_examples("]
+    )
+    result.stdout.no_fnmatch_line("*hypothesis/core.py*")

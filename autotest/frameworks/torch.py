@@ -207,15 +207,18 @@ class TorchFramework(Namespace):
         return list(torch_references.reference_implementations(path))
 
     def stubs(self) -> Mapping[str, str]:
-        folder = pathlib.Path(self.root.__file__).parent / "_C"
+        from autotest.frameworks import torch_schemas  # imports torch
+
+        folder = pathlib.Path(self.root.__file__).parent
         files = {
-            "functions": (folder / "_VariableFunctions.pyi", folder / "_nn.pyi"),
-            "methods": (folder / "__init__.pyi",),
+            "functions": ("_C/_VariableFunctions.pyi", "_C/_nn.pyi"),
+            "methods": ("_C/__init__.pyi",),
         }
-        return {
-            kind: "\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
-            for kind, paths in files.items()
+        texts = {
+            kind: "\n".join((folder / name).read_text(encoding="utf-8") for name in names if (folder / name).exists())
+            for kind, names in files.items()
         }
+        return {**texts, "functions": texts["functions"] + torch_schemas.missing_stubs(texts["functions"])}
 
 
 def framework() -> TorchFramework:

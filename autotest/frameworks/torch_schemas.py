@@ -27,6 +27,9 @@ _TAKES: Final[Mapping[str, Takes]] = {
     "bool": "flag",
     "str": "word",
 }
+#: Type in a schema -> annotation in a stub file. Integers are left out: what is not annotated is drawn as a size, which
+#: most of them are.
+_ANNOTATIONS: Final[Mapping[str, str]] = {"float": "float", "number": "Number", "bool": "bool"}
 #: Packages that are a prefix of names in schemas.
 _PACKAGES: Final = frozenset(("linalg", "fft", "special"))
 #: Parameters with annotations that only TorchScript understands: an integer, or several.
@@ -70,6 +73,22 @@ def overloads(path: str) -> list[tuple[Parameter, ...]]:
     if not found and path.startswith("Tensor."):
         found.append((Parameter("self", "tensor"),))
     return found
+
+
+def missing_stubs(stub: str) -> str:
+    """Return stubs, made from schemas, of the built-in functions of ``torch.nn.functional`` that `stub` leaves out."""
+    lines = []
+    for name, function in vars(torch.nn.functional).items():
+        if not inspect.isbuiltin(function) or f"def {name}(" in stub:
+            continue
+        for schema in _schemas().get(name, ()):
+            parameters = [f"{item.name}: {_annotation(str(item.type))} = ..." for item in schema.arguments[1:]]
+            lines.append(f"def {name}({', '.join(['input: Tensor', *parameters])}) -> Any: ...")
+    return "\n".join(["", *lines])
+
+
+def _annotation(kind: str) -> str:
+    return _ANNOTATIONS.get(kind.removeprefix("Optional[").removesuffix("]"), "Any")
 
 
 def takes_dtype(path: str) -> bool:

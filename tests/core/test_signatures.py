@@ -10,7 +10,7 @@ from autotest.frameworks import Pair
 from autotest.frameworks.signatures import Signatures
 from autotest.frameworks.torch import TorchFramework
 from generators import TRIAL_BITS
-from generators.annotations import DIMENSION
+from generators.annotations import DIMENSION, FLOAT, describe
 from tests.support.running import agrees, trial
 
 STUBS = {
@@ -73,6 +73,23 @@ def test_python_functions_and_classes_say_it_themselves():
     assert table["bias"] is bool
     table = framework.annotations("nn.functional.dropout", real.nn.functional.dropout, 1, ["p", "training"])
     assert (table["p"], table["training"]) == (float, bool)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "parameter"),
+    [
+        ("pad", 2, "value"),
+        ("softplus", 1, "beta"),
+        ("softshrink", 1, "lambd"),
+        ("hardtanh_", 1, "min_val"),
+        ("leaky_relu_", 1, "negative_slope"),
+        ("scaled_dot_product_attention", 3, "dropout_p"),
+    ],
+)
+def test_a_number_of_a_function_without_a_stub_is_annotated_by_its_schema(name, arguments, parameter):
+    function = getattr(real.nn.functional, name)
+    table = TorchFramework().annotations(f"nn.functional.{name}", function, arguments, [parameter])
+    assert FLOAT in getattr(describe(table[parameter]), "options", [describe(table[parameter])])
 
 
 @pytest.mark.parametrize(

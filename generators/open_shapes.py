@@ -29,8 +29,9 @@ _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "first": (0, 3), "other": 
 #: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0 the second
 #: array is. Many operators have a separate path for a single number, whatever its rank.
 _FIRST_SINGLE = 2
-#: Index of the third array of a trial, requested with the same arguments as the first two.
-_THIRD = 2
+#: Index of the third array of a trial, requested with the same arguments as the first two; and the turn of level
+#: ``same``, in which arrays are large, at which it alone has ones.
+_THIRD, _THIRD_ALONE = 2, 9
 
 
 class OpenShapes:
@@ -131,6 +132,8 @@ class OpenShapes:
     def _partner(self, key: Any, ndim: Any, dims: Sequence[Any], number: int) -> Shape:
         common, first = self._partners[key]
         level, turns = self._features.level("partner"), self._features.turn("partner")
+        if level == "same" and (number, turns) == (_THIRD, _THIRD_ALONE):
+            return with_ones_at(common, open_axes(common, dims)[:1])
         if level == "same" or (level == "first" and (number < _THIRD or not turns % 2)):
             return common
         if number == _THIRD and level in ("second", "both") and not turns % 2:

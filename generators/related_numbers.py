@@ -11,7 +11,7 @@ from generators.dtypes import COMPLEX, INTEGRAL, Array, limits_of
 from generators.entropy import Bits
 from generators.open_sizes import VECTOR
 from generators.shapes import Shape
-from generators.values import LevelContents, alone_at_the_end
+from generators.values import LevelContents, alone_at_the_end, are_alike
 
 #: The levels of `values` at which arrays have numbers in common. For integers, these include the extreme levels.
 RELATED = frozenset(("ties", "whole"))
@@ -214,7 +214,7 @@ def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, s
     longest = max(values.shape, default=0)
     if longest <= VECTOR or not values.size or dtype in COMPLEX:
         return values
-    if dtype == "bool" and alone_at_the_end(numbers.level, numbers.turn):
+    if dtype == "bool" and (alone_at_the_end(numbers.level, numbers.turn) or are_alike(numbers.level, numbers.turn)):
         return values
     if numbers.level in _ALONE and values.dtype.kind == "f":  # their last number is already the only special one
         return values

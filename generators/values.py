@@ -162,7 +162,7 @@ def _mask(rows: Array, *, several: bool) -> None:
 
 
 def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:
-    values: Array = bits.unit64(count) < _SHARES.get(f"{level} {turn}", _SHARES.get(level, 0.5))
+    values: Array = bits.unit64(count) < _share(level, turn)
     if alone_at_the_end(level, turn):
         last = _LAST[f"{level} {turn}"]
         values[:-1], values[-1:] = not last, last
@@ -172,6 +172,16 @@ def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:
 def alone_at_the_end(level: str, turn: int) -> bool:
     """Return whether truth values at `level` are all equal except for the last one."""
     return f"{level} {turn}" in _LAST
+
+
+def are_alike(level: str, turn: int) -> bool:
+    """Return whether truth values at `level` are all equal."""
+    return _share(level, turn) in (0.0, 1.0) and not alone_at_the_end(level, turn)
+
+
+def _share(level: str, turn: int) -> float:
+    """Return the share of True among truth values."""
+    return _SHARES.get(f"{level} {turn}", _SHARES.get(level, 0.5))
 
 
 def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Array:
@@ -236,13 +246,29 @@ def _among(level: str, dtype: str, *, met: bool = False) -> Array:
 
 
 def _with_some_beside(bits: Bits, values: Array, dtype: str) -> Array:
-    """Return `values` with an eighth of them moved by a relative distance from `BESIDE_DECADES`."""
+    """Return `values` with an eighth of them changed: moved by a relative distance, or replaced by `_neighbours`."""
     least, greatest = BESIDE_DECADES
     places = bits.some(values.size, values.size // 8)
     signs = bits.signed_half_words(places.size)
     distances = np.copysign(10.0 ** (least + (greatest - least) * bits.unit64(places.size)), signs)
-    values[places] = cast(values[places] * (1 + distances), dtype)
+    moved = cast(values[places] * (1 + distances), dtype)
+    if dtype != "bfloat16":  # neighbours in bfloat16 are not neighbours in its carrier
+        moved[::2] = np.resize(_neighbours(dtype), moved[::2].shape)
+    values[places] = moved
     return values
+
+
+@lru_cache(maxsize=8)
+def _neighbours(dtype: str) -> Array:
+    """Return the numbers next to halves and whole numbers, as a read-only array.
+
+    An algorithm that rounds by adding a half, for example, rounds up the number just below a half.
+    """
+    points = np.array([0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.0, -2.0], numpy_dtype(dtype))
+    inf = points.dtype.type(math.inf)
+    found = np.concatenate([np.nextafter(points, inf), np.nextafter(points, -inf)])
+    found.setflags(write=False)
+    return found
 
 
 def _tied(bits: Bits, values: Array, dtype: str) -> Array:

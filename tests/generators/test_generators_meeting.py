@@ -193,6 +193,11 @@ def test_the_second_and_the_third_of_three_arrays_broadcast_with_each_other() ->
     assert any(three < two for _, two, three in drawn)
 
 
+def test_the_third_of_three_arrays_alone_has_ones_in_some_trial() -> None:
+    drawn = trials(lambda: [explored_array(2).data.shape for _ in range(3)])
+    assert any(one == two != three and 1 in three for one, two, three in drawn)
+
+
 @pytest.mark.parametrize("test", [1, 2, 3])
 def test_long_rows_and_long_columns_have_their_extremes_at_the_end(test: int) -> None:
     drawn = [one.data for one in trials(lambda: explored_array(2), test)]

@@ -357,6 +357,19 @@ def test_truth_values_are_alike_but_for_the_last_in_some_trial(ndim: int | None)
     assert any(flat.sum() == flat.size - 1 and not flat[-1] for flat in long)
 
 
+@pytest.mark.parametrize("ndim", [1, 2])
+def test_all_truth_values_are_true_in_some_trial_and_false_in_another(ndim: int) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(ndim, dtype=bool))]
+    assert any(one.size > 8 and one.all() for one in drawn)
+    assert any(one.size > 1 and not one.any() for one in drawn)
+
+
+def test_some_numbers_are_neighbours_of_halves_and_of_whole_numbers() -> None:
+    drawn = np.concatenate([one.data.reshape(-1) for one in trials(lambda: explored_array(2, dtype="float32"))])
+    for number in map(np.float32, (0.5, -0.5, 1.0, -1.0)):
+        assert {np.nextafter(number, np.float32(-9)), np.nextafter(number, np.float32(9))} <= {*drawn}
+
+
 def test_rows_and_columns_are_masked_in_some_trial() -> None:
     masked = [np.isneginf(one.data) for one in trials(lambda: explored_array(2, (5, 5)))]
     assert any(one.all(axis=1).any() and one.all(axis=0).any() for one in masked)

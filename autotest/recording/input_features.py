@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -52,15 +53,25 @@ def features_of(record: Record, gradients: int, *, special_values: bool) -> Cove
 
 
 def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
-    """Return for each input's slot the array and its layout."""
+    """Return for each input's slot the array, as the operators read it, and the name of its memory layout."""
     inputs: dict[int, tuple[Array, str]] = {}
     for call in record.calls:
         if call.kind == "tensor" and call.note != COTANGENT:
             inputs[call.slot] = (record.arrays[call.args[0].index], "contiguous")
         elif call.note == LAYOUT and type(call.args[0]) is Ref and call.args[0].slot in inputs:
-            array, layout = inputs[call.args[0].slot]
-            inputs[call.slot] = (array, layout_of(call, layout))
+            base, layout = inputs[call.args[0].slot]
+            inputs[call.slot] = (Array(_viewed(base.data, call), base.dtype), layout_of(call, layout))
     return inputs
+
+
+def _viewed(data: np.ndarray[Any, Any], view: Call) -> np.ndarray[Any, Any]:
+    """Return the view of `data` that the call `view` makes: the memory between its elements is no input."""
+    if view.target == "getitem":
+        viewed: np.ndarray[Any, Any] = data[view.args[1]]
+        return viewed
+    if view.target == "transpose":
+        return data.swapaxes(*view.args[1:])
+    return np.broadcast_to(data, view.args[1]) if view.target == "expand" else data
 
 
 def _of_array(array: Array, layout: str) -> set[str]:

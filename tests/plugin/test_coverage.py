@@ -67,6 +67,24 @@ def test_each_layout_is_counted_as_what_it_is(layout):
     assert {feature for feature in coverage["relu"] if feature.startswith("layout")} == {f"layout {layout}"}
 
 
+@pytest.mark.parametrize("layout", ["strided", "offset", "pitched", "transposed"])
+def test_the_memory_below_a_layout_is_no_input(layout):
+    coverage = covered(lambda: torch.sin(random_tensor(shape=(2, 3), contents="distinct", layout=layout)))
+    assert not {"past a block", "ties"} & coverage["sin"].keys()
+    assert "never more than 8 elements" in gaps(coverage)["sin"]
+
+
+def test_all_elements_of_an_expanded_tensor_are_inputs():
+    coverage = covered(lambda: torch.sin(random_tensor(shape=(6, 7), layout="expanded")))
+    assert (coverage["sin"]["past a block"], coverage["sin"]["ties"]) == (20, 20)
+
+
+def test_operands_of_one_shape_do_not_broadcast_whatever_their_layouts_are():
+    coverage = covered(lambda: torch.add(random_tensor(shape=(3, 4)), random_tensor(shape=(3, 4))))
+    assert len([feature for feature in coverage["add"] if feature.startswith("layout")]) > 2
+    assert "broadcast" not in coverage["add"]
+
+
 def test_an_argument_that_is_always_the_same_is_named():
     coverage = covered(lambda: torch.sum(random_tensor(ndim=2), dim=random(0, 2), keepdim=True))
     assert gaps(coverage)["sum"] == ["never a negative dim", "keepdim always True"]

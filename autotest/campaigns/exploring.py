@@ -21,7 +21,6 @@ from autotest.processes.client import Server
 from autotest.processes.endings import room_to_judge
 from autotest.program import Call
 from autotest.recording.call_observer import notifying
-from autotest.recording.input_features import features_of
 from autotest.recording.recorder import Recorder
 from autotest.replaying import graph_check
 from autotest.report import text
@@ -53,6 +52,7 @@ from autotest.trials.body_errors import brief_traceback
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
 from autotest.trials.driver import Driver, driven_by
+from autotest.trials.input_features import features_of
 from autotest.trials.judgement import (
     Cleared,
     Diverged,
@@ -151,7 +151,7 @@ class _Tally:
         result.accepted += 1
         if self.counted:
             special = self.context.options.special_values
-            coverage.add(result.covered, features_of(outcome.recorder, outcome.gradients, special_values=special))
+            coverage.add(result.covered, features_of(outcome, self.test.settings, special_values=special))
         _count_calls(outcome.recorder.calls, result)
         if isinstance(judgement, GradientMissing):
             result.forgotten[judgement.complaint] += 1

@@ -28,7 +28,7 @@ from autotest.results.divergence import Divergence
 __tracebackhide__ = is_test_mistake
 
 #: Names of calls, apart from `with` statements, that may switch the recording of gradients on or off.
-_CHANGES_RECORDING = frozenset(("set_grad_enabled", "inference_mode", "no_grad", "enable_grad", "_set_grad_enabled"))
+CHANGES_RECORDING = frozenset(("set_grad_enabled", "inference_mode", "no_grad", "enable_grad", "_set_grad_enabled"))
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -139,7 +139,7 @@ class Recorder(LiveRecord):
         except KnownRefusal as known:
             return known.slot
         slot = self.write(call, expected, actual)
-        if name in _CHANGES_RECORDING:
+        if name in CHANGES_RECORDING:
             self.recording_gradients = self.records_gradients()
         if name in randomness.NAMES:
             positional = given.expected if owner is None else given.expected[1:]

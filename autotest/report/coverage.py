@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from autotest.results.coverage import TRIALS, Coverage, gaps, values_of
+from autotest.results.coverage import GRADIENT, TRIALS, Coverage, gaps, values_of
 
 #: Number of operators listed at the end of a run; the table has all of them.
 SHOWN = 8
-_COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", "broadcast", "gradient")
+_COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", "broadcast", GRADIENT)
 
 
 def closing(coverage: Coverage, more: str = " (see --autotest-coverage)") -> list[str]:

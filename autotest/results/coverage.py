@@ -10,6 +10,9 @@ Coverage = dict[str, dict[str, int]]
 
 #: Features that count the trials with floating inputs, those with integer inputs, and all trials.
 FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
+#: Features that count the trials in which a gradient of the result was compared, and those in which the operator has
+#: one but the test did not let it be compared.
+GRADIENT, HAS_GRADIENT = "gradient", "has a gradient"
 #: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.
 WITHOUT_SPECIAL = "without special"
 #: Number of trials below which no gap is reported.
@@ -87,7 +90,7 @@ def _gaps(features: Mapping[str, int]) -> Iterator[str]:
         return
     yield from (f"never {_SAID[name]}" for name in lacking(features))
     yield from _constant_arguments(features)
-    if features.get("differentiable") and not features.get("gradient"):
+    if features.get(HAS_GRADIENT) and not features.get(GRADIENT):
         yield "never a gradient compared"
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
 from autotest.comparison.rejection import ABSENT
-from autotest.recording.input_features import features_of
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
@@ -20,6 +19,7 @@ from autotest.storage.store_format import to_files
 from autotest.trials.comparing import COMPARED_AT_ONCE, compare_outcomes
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
+from autotest.trials.input_features import features_of
 from autotest.trials.judgement import (
     Accepted,
     Cleared,
@@ -162,7 +162,7 @@ class JudgedTrials:
                 tally.accepted += 1
                 options = self.context.options
                 if options.coverage:
-                    found = features_of(outcome.recorder, outcome.gradients, special_values=options.special_values)
+                    found = features_of(outcome, test.settings, special_values=options.special_values)
                     tally.coverage.append(found)
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1

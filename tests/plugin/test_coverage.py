@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from autotest import autotest, constant, nothing, oneof, random, random_tensor, torch
+from autotest import autotest, constant, nothing, oneof, random, random_tensor, skip_grad_check, torch
 from autotest.campaigns import isolated_runner
 from autotest.campaigns.in_process import InProcess
 from autotest.report.coverage import closing, table
 from autotest.results.coverage import Coverage, gaps, merged
+from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.running.run_hooks import run_hook
+from tests.support.faulty import FaultyTorch
+from tests.support.running import trials
 
 
 @pytest.fixture(autouse=True)
@@ -158,6 +161,73 @@ def test_a_gradient_that_was_never_compared_shows_in_the_table():
     assert "gradient" not in coverage["relu"]
     assert coverage["relu"]["trials"] == 20
     assert any(line.startswith("relu") for line in table(coverage))
+
+
+def _without_grad():
+    with torch.no_grad():
+        return torch.relu(random_tensor(ndim=2))
+
+
+@pytest.mark.parametrize(
+    ("body", "operators"),
+    [
+        (lambda: torch.relu(random_tensor(ndim=2, requires_grad=False)), ["relu"]),
+        (_without_grad, ["relu"]),
+        (lambda: torch.add(random_tensor(ndim=2, requires_grad=False), _without_grad()), ["add", "relu"]),
+        (lambda: torch.nn.ReLU()(random_tensor(ndim=2, requires_grad=False)), ["nn.ReLU"]),
+        (lambda: torch.relu(random_tensor(ndim=2)), []),
+        (lambda: torch.nn.Linear(3, random())(random_tensor(ndim=2, dim1=3, requires_grad=False)), []),
+    ],
+)
+def test_a_gradient_that_a_test_prevents_is_told(body, operators):
+    found = gaps(covered(body))
+    assert [operator for operator, lines in found.items() if "never a gradient compared" in lines] == operators
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: torch.argmax(random_tensor(ndim=2)),
+        lambda: torch.isnan(random_tensor(ndim=2)),
+        lambda: torch.eq(random_tensor(ndim=2, requires_grad=False), random_tensor(ndim=2, requires_grad=False)),
+        lambda: torch.zeros_like(random_tensor(ndim=2)),
+        lambda: torch.sign(random_tensor(ndim=2, requires_grad=False)),
+        lambda: random_tensor(ndim=2).detach(),
+        lambda: random_tensor(ndim=2).new_tensor([1.0]),
+        lambda: torch.bitwise_not(random_tensor(ndim=2, dtype="int64")),
+    ],
+)
+def test_an_operator_that_has_no_gradient_lacks_none(body):
+    assert "never a gradient compared" not in [line for lines in gaps(covered(body)).values() for line in lines]
+
+
+def test_a_test_that_says_that_it_compares_no_gradient_is_believed():
+    def body():
+        return torch.relu(random_tensor(ndim=2))
+
+    assert gaps(covered(skip_grad_check(reason="of the forward only")(body), auto_backward=False)) == {}
+
+
+def test_a_known_divergence_that_ends_a_trial_before_its_backward_is_no_gap(tmp_path):
+    def refusing(*_):
+        raise RuntimeError("not supported")
+
+    entry = LedgerEntry("known", "*", "exception", "relu refuses everything", "relu")
+    tally = trials(
+        lambda: torch.relu(random_tensor(ndim=2)),
+        tmp_path,
+        FaultyTorch({"relu": lambda relu: refusing}),
+        ledger=Ledger((entry,)),
+        options={"coverage": True},
+    )
+    assert tally.expected
+    assert "never a gradient compared" not in gaps(merged(tally.coverage)).get("relu", ())
+
+
+def test_a_gradient_counts_for_the_operators_that_it_flows_through():
+    coverage = covered(lambda: torch.add(random_tensor(ndim=2), _without_grad()))
+    assert coverage["add"]["gradient"] == 18
+    assert "gradient" not in coverage["relu"]
 
 
 def test_nothing_is_counted_where_nobody_asks(monkeypatch):

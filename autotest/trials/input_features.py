@@ -1,20 +1,36 @@
-"""The inputs that operators of one trial had: signs, sizes, dtypes, layouts and plain arguments, by operator."""
+"""The inputs that operators of one trial had: signs, sizes, dtypes, layouts, plain arguments; and their gradients."""
 
 from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from autotest.base.settings import Settings
+from autotest.frameworks.namespace import DIFFERENTIABLE
+from autotest.gradients.differentiable import tensors_in
+from autotest.gradients.nondifferentiable import listed
 from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, leaves, operator_of, refs
 from autotest.program.inputs import layout_of
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
+from autotest.recording.recorder import CHANGES_RECORDING
 from autotest.recording.special_values import has_special_numbers
-from autotest.results.coverage import FLOATING, TRIALS, WHOLE, WITHOUT_SPECIAL, Coverage, argument, valued
+from autotest.results.coverage import (
+    FLOATING,
+    GRADIENT,
+    HAS_GRADIENT,
+    TRIALS,
+    WHOLE,
+    WITHOUT_SPECIAL,
+    Coverage,
+    argument,
+    valued,
+)
+from autotest.trials.outcome import Outcome
 
 #: Sizes (in elements) above which an operator's threaded loop, and its vectorised loop, needs more than one block.
 _LARGE, _BLOCK = 4096, 8
@@ -23,14 +39,15 @@ _LONGEST = 30
 _PLAIN = (bool, int, float, str, type(None))
 
 
-def features_of(record: Record, gradients: int, *, special_values: bool) -> Coverage:
+def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -> Coverage:
     """Return the features of one accepted trial, by operator.
 
     Args:
-        record: the record of the trial.
-        gradients: number of gradients that were compared.
+        outcome: the trial.
+        settings: those of its test.
         special_values: whether the run draws special values; otherwise every test leaves them out.
     """
+    record = outcome.recorder
     inputs = _inputs(record)
     found: dict[str, collections.Counter[str]] = {}
     for call in record.calls:
@@ -46,8 +63,7 @@ def features_of(record: Record, gradients: int, *, special_values: bool) -> Cove
             features |= _of_array(array, layout)
         if len({array.data.shape for array, _ in operands}) > 1:
             features.add("broadcast")
-        if gradients:
-            features.add("gradient")
+        features |= _of_gradient(outcome, settings, call)
         found.setdefault(operator_of(record.calls, call.slot) or call.target, collections.Counter()).update(features)
     return {operator: dict(features) for operator, features in found.items()}
 
@@ -93,6 +109,35 @@ def _of_array(array: Array, layout: str) -> set[str]:
         features |= {"special"} if floating and has_special_numbers(array) else set()
         features |= {"ties"} if 1 < count <= _LARGE and len(np.unique(flat)) < count else set()
     return features
+
+
+def _of_gradient(outcome: Outcome, settings: Settings, call: Call) -> set[str]:
+    """Return whether a gradient of the result of `call` was compared, or else could have been if the test let it."""
+    record, can_backpropagate = outcome.recorder, outcome.recorder.pair.reference.can_backpropagate
+    results = tensors_in(record, call.slot)
+    in_graph = any(map(can_backpropagate, results))
+    if outcome.gradients and in_graph:
+        return {GRADIENT}
+    # A test without `auto_backward`, or with a reason to skip gradients, has already said that it compares none. A
+    # known divergence may have ended the trial before its backward pass.
+    unasked = not settings.auto_backward or settings.skip_grad or outcome.leaves_out_gradients or outcome.mismatches
+    if unasked or listed(call.target) is not None:
+        return set()
+    operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]
+    if not (_any_differentiable(record, results) and _any_differentiable(record, operands)):
+        return set()
+    # If an operand is in a graph and the result is not, either the test prevented it or the operator has no derivative.
+    prevented = in_graph or not any(map(can_backpropagate, operands)) or _changes_recording(record)
+    return {HAS_GRADIENT} if prevented else set()
+
+
+def _any_differentiable(record: Record, tensors: Iterable[Any]) -> bool:
+    return any(record.pair.reference.dtype_of(tensor) in DIFFERENTIABLE for tensor in tensors)
+
+
+def _changes_recording(record: Record) -> bool:
+    """Return whether the trial may have switched off that calls are recorded for gradients, as with `no_grad`."""
+    return any(call.target.rpartition(".")[2] in CHANGES_RECORDING for call in record.calls)
 
 
 def _arguments(record: Record, call: Call) -> Iterator[str]:

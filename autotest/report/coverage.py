@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from autotest.results.coverage import GRADIENT, TRIALS, Coverage, gaps, values_of
+from autotest.report.plural import several
+from autotest.results.coverage import ENOUGH, GRADIENT, TRIALS, Coverage, gaps, hardly_tried, values_of
 
 #: Number of operators listed at the end of a run; the table has all of them.
 SHOWN = 8
@@ -38,4 +39,7 @@ def table(coverage: Coverage) -> list[str]:
         ]
         lines.append(f"{operator:{width}}  {features.get(TRIALS, 0):6}  {counts}  {', '.join(others)}")
         lines += [f"{'':{width}}  {said}" for said in found.get(operator, ())]
+    few = len(hardly_tried(coverage))
+    if few:
+        lines.append(f"{several(few, 'operator')} had fewer than {ENOUGH} trials, too few to tell what was never drawn")
     return lines

@@ -67,8 +67,17 @@ def add(whole: Coverage, part: Coverage) -> None:
 
 def gaps(coverage: Coverage) -> dict[str, list[str]]:
     """Return, for each operator with gaps and at least `ENOUGH` trials, a line for each input it was never given."""
-    lines_by_operator = {operator: [*_gaps(features)] for operator, features in sorted(coverage.items())}
-    return {operator: lines for operator, lines in lines_by_operator.items() if lines}
+    judged = {operator: features for operator, features in sorted(coverage.items()) if _is_judged(features)}
+    return {operator: lines for operator, features in judged.items() if (lines := [*_gaps(features)])}
+
+
+def hardly_tried(coverage: Coverage) -> list[str]:
+    """Return the operators with too few trials for `gaps`, which lack something so far."""
+    return [name for name, features in coverage.items() if not _is_judged(features) and any(_gaps(features))]
+
+
+def _is_judged(features: Mapping[str, int]) -> bool:
+    return features.get(TRIALS, 0) >= ENOUGH
 
 
 def lacking(features: Mapping[str, int]) -> Iterator[str]:
@@ -86,8 +95,6 @@ def lacking(features: Mapping[str, int]) -> Iterator[str]:
 
 
 def _gaps(features: Mapping[str, int]) -> Iterator[str]:
-    if features.get(TRIALS, 0) < ENOUGH:
-        return
     yield from (f"never {_SAID[name]}" for name in lacking(features))
     yield from _constant_arguments(features)
     if features.get(HAS_GRADIENT) and not features.get(GRADIENT):
@@ -106,7 +113,7 @@ def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
         given.setdefault(name, {})[value] = times
     for name, values in sorted(given.items()):
         (value, times), *others = values.items()
-        if not others and times == features[TRIALS]:
+        if not others and times == features.get(TRIALS):
             yield f"{name} always {value}"
         elif not others and value[0] in _OF_NUMBERS:
             # Trials that left it out used its default. For a flag or a word that counts as another value; a number may

@@ -152,8 +152,18 @@ def test_the_table_says_what_its_numbers_are():
     assert "dim=1 20" in lines[1]
 
 
-def test_an_operator_that_was_hardly_tried_is_not_judged():
-    assert gaps(covered(lambda: torch.relu(random_tensor(shape=(2,), low=0, high=1)), n=5)) == {}
+def test_an_operator_that_was_hardly_tried_is_not_judged_and_the_table_says_so():
+    coverage = covered(lambda: torch.relu(random_tensor(shape=(2,), low=0, high=1)), n=5)
+    assert gaps(coverage) == {}
+    assert closing(coverage) == []
+    assert table(coverage)[-1] == "1 operator had fewer than 20 trials, too few to tell what was never drawn"
+
+
+def test_the_table_does_not_speak_of_too_few_trials_where_nothing_is_lacking():
+    coverage = covered(lambda: torch.relu(random_tensor(ndim=2)))
+    assert "fewer" not in table(coverage)[-1]
+    halves = {"relu": {feature: times // 2 + 1 for feature, times in coverage["relu"].items()}}
+    assert "fewer" not in table(halves)[-1]
 
 
 def test_a_gradient_that_was_never_compared_shows_in_the_table():

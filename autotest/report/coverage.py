@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from autotest.report.plural import several
-from autotest.results.coverage import ENOUGH, GRADIENT, TRIALS, Coverage, gaps, hardly_tried, values_of
+from autotest.results.coverage import BROADCAST, ENOUGH, GRADIENT, TRIALS, Coverage, gaps, hardly_tried, values_of
 
 #: Number of operators listed at the end of a run; the table has all of them.
 SHOWN = 8
-_COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", "broadcast", GRADIENT)
+_COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", BROADCAST, GRADIENT)
 
 
 def closing(coverage: Coverage, more: str = " (see --autotest-coverage)") -> list[str]:

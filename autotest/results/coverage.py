@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from autotest.program.semantics import plain_name
+
 #: Operator -> feature -> number of trials. It is plain data that can be written as JSON. A feature is a word such as
 #: `FLOATING` or ``"zero"``, or a kind and a value joined by `valued`.
 Coverage = dict[str, dict[str, int]]
@@ -13,6 +15,8 @@ FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
 #: Features that count the trials in which a gradient of the result was compared, and those in which the operator has
 #: one but the test did not let it be compared.
 GRADIENT, HAS_GRADIENT = "gradient", "has a gradient"
+#: Features that count the trials with two or more input tensors, and those in which their shapes differ.
+SEVERAL, BROADCAST = "several tensors", "broadcast"
 #: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.
 WITHOUT_SPECIAL = "without special"
 #: Number of trials below which no gap is reported.
@@ -31,6 +35,14 @@ _SAID = {
 }
 _OF_FLOATING = ("negative", "positive", "zero", "special")
 _OF_ANY = ("past a block", "large")
+#: Operators that broadcast two tensors, by the last part of their names. Others take two tensors of one shape, such as
+#: a loss, or tensors whose shapes are related in another way.
+_BROADCASTING = frozenset(
+    "add sub subtract mul multiply div divide true_divide truediv floor_divide floordiv fmod remainder mod pow "
+    "float_power atan2 arctan2 maximum minimum fmax fmin hypot copysign logaddexp logaddexp2 xlogy ldexp gcd lcm "
+    "eq ne lt le gt ge not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
+    "bitwise_and bitwise_or bitwise_xor and or xor".split()
+)
 
 
 def valued(kind: str, value: object) -> str:
@@ -67,13 +79,14 @@ def add(whole: Coverage, part: Coverage) -> None:
 
 def gaps(coverage: Coverage) -> dict[str, list[str]]:
     """Return, for each operator with gaps and at least `ENOUGH` trials, a line for each input it was never given."""
-    judged = {operator: features for operator, features in sorted(coverage.items()) if _is_judged(features)}
-    return {operator: lines for operator, features in judged.items() if (lines := [*_gaps(features)])}
+    judged = [(operator, features) for operator, features in sorted(coverage.items()) if _is_judged(features)]
+    return {operator: lines for operator, features in judged if (lines := [*_gaps(operator, features)])}
 
 
 def hardly_tried(coverage: Coverage) -> list[str]:
     """Return the operators with too few trials for `gaps`, which lack something so far."""
-    return [name for name, features in coverage.items() if not _is_judged(features) and any(_gaps(features))]
+    few = [(operator, features) for operator, features in coverage.items() if not _is_judged(features)]
+    return [operator for operator, features in few if any(_gaps(operator, features))]
 
 
 def _is_judged(features: Mapping[str, int]) -> bool:
@@ -94,11 +107,30 @@ def lacking(features: Mapping[str, int]) -> Iterator[str]:
             yield "not contiguous"
 
 
-def _gaps(features: Mapping[str, int]) -> Iterator[str]:
+def _gaps(operator: str, features: Mapping[str, int]) -> Iterator[str]:
     yield from (f"never {_SAID[name]}" for name in lacking(features))
+    yield from _always_unusual(features)
+    if plain_name(operator) in _BROADCASTING and _has_open_shapes(features) and not features.get(BROADCAST):
+        yield "never tensors that broadcast"
     yield from _constant_arguments(features)
     if features.get(HAS_GRADIENT) and not features.get(GRADIENT):
         yield "never a gradient compared"
+
+
+def _always_unusual(features: Mapping[str, int]) -> Iterator[str]:
+    """Yield lines for a floating dtype other than the default, or a layout that is not contiguous, in all trials."""
+    dtypes = [dtype for dtype in values_of(features, "dtype") if "float" in dtype]
+    layouts = [*values_of(features, "layout")]
+    if len(dtypes) == 1 and dtypes != ["float32"]:
+        yield f"always {dtypes[0]}"
+    if len(layouts) == 1 and layouts != ["contiguous"]:
+        yield f"always {layouts[0]} memory"
+
+
+def _has_open_shapes(features: Mapping[str, int]) -> bool:
+    """Return whether every trial had two tensors or more, of sizes that the test left open: those that vary."""
+    trials = features.get(TRIALS, 0)
+    return features.get(SEVERAL, 0) == trials and 0 < features.get("past a block", 0) < trials
 
 
 #: First characters of the text of a number, or of a tuple of numbers.

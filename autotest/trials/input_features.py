@@ -20,9 +20,11 @@ from autotest.recording.record import Record
 from autotest.recording.recorder import CHANGES_RECORDING
 from autotest.recording.special_values import has_special_numbers
 from autotest.results.coverage import (
+    BROADCAST,
     FLOATING,
     GRADIENT,
     HAS_GRADIENT,
+    SEVERAL,
     TRIALS,
     WHOLE,
     WITHOUT_SPECIAL,
@@ -61,8 +63,9 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
             features.update(_arguments(record, record.calls[call.args[0].slot]))
         for array, layout in operands:
             features |= _of_array(array, layout)
-        if len({array.data.shape for array, _ in operands}) > 1:
-            features.add("broadcast")
+        if len(operands) > 1:
+            features.add(SEVERAL)
+            features |= {BROADCAST} if len({array.data.shape for array, _ in operands}) > 1 else set()
         features |= _of_gradient(outcome, settings, call)
         found.setdefault(operator_of(record.calls, call.slot) or call.target, collections.Counter()).update(features)
     return {operator: dict(features) for operator, features in found.items()}

@@ -88,6 +88,35 @@ def test_operands_of_one_shape_do_not_broadcast_whatever_their_layouts_are():
     assert "broadcast" not in coverage["add"]
 
 
+def _summed(**said):
+    return torch.add(random_tensor(ndim=2, **said), random_tensor(ndim=2, **said))
+
+
+def _of_one_open_shape():
+    rows, columns = random(1, 6).value(), random(1, 6).value()
+    return _summed(dim0=rows, dim1=columns)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (lambda: torch.exp(random_tensor(dtype="float64")), ["always float64"]),
+        (lambda: torch.exp(random_tensor(dtype=oneof("float32", "float64"))), []),
+        (lambda: torch.exp(random_tensor(dtype="float32")), []),
+        (lambda: torch.abs(random_tensor(dtype="int32")), []),
+        (lambda: torch.exp(random_tensor(ndim=2, layout="strided")), ["always strided memory"]),
+        (lambda: torch.exp(random_tensor(ndim=2, layout=oneof("strided", "transposed"))), []),
+        (_of_one_open_shape, ["never a few thousand elements", "never tensors that broadcast"]),
+        (lambda: _summed(dim0=2, dim1=3), ["never more than 8 elements", "never a few thousand elements"]),
+        (_summed, []),
+        (lambda: torch.dot(*[random_tensor(ndim=1)] * 2), []),
+    ],
+)
+def test_one_dtype_one_layout_and_one_shape_in_all_trials_are_told_if_they_are_not_the_usual_ones(body, told):
+    (said,) = (gaps(covered(body)) or {"": []}).values()
+    assert said == told
+
+
 def test_an_argument_that_is_always_the_same_is_named():
     coverage = covered(lambda: torch.sum(random_tensor(ndim=2), dim=random(0, 2), keepdim=True))
     assert gaps(coverage)["sum"] == ["never a negative dim", "keepdim always True"]

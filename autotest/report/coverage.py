@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from autotest.report.plural import several
-from autotest.results.coverage import BROADCAST, ENOUGH, GRADIENT, TRIALS, Coverage, gaps, hardly_tried, values_of
+from autotest.results.coverage import (
+    BROADCAST,
+    COMPUTED,
+    ENOUGH,
+    GRADIENT,
+    TRIALS,
+    Coverage,
+    gaps,
+    hardly_tried,
+    values_of,
+)
 
 #: Number of operators listed at the end of a run; the table has all of them.
 SHOWN = 8
@@ -37,6 +47,8 @@ def table(coverage: Coverage) -> list[str]:
             for kind in ("dtype", "layout", "rank", "argument")
             for value, count in values_of(features, kind).items()
         ]
+        if features.get(COMPUTED):
+            others.append(f"{COMPUTED} {features[COMPUTED]}")
         lines.append(f"{operator:{width}}  {features.get(TRIALS, 0):6}  {counts}  {', '.join(others)}")
         lines += [f"{'':{width}}  {said}" for said in found.get(operator, ())]
     few = len(hardly_tried(coverage))

@@ -17,6 +17,9 @@ FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
 GRADIENT, HAS_GRADIENT = "gradient", "has a gradient"
 #: Features that count the trials with two or more input tensors, and those in which their shapes differ.
 SEVERAL, BROADCAST = "several tensors", "broadcast"
+#: Feature that counts calls whose tensors are all results of other calls. These are in the table, and never a gap: what
+#: such tensors contain is not what the test says about its inputs.
+COMPUTED = "computed operands"
 #: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.
 WITHOUT_SPECIAL = "without special"
 #: Number of trials below which no gap is reported.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,13 @@ from autotest.gradients.differentiable import tensors_in
 from autotest.gradients.nondifferentiable import listed
 from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, leaves, operator_of, refs
 from autotest.program.inputs import layout_of
-from autotest.program.semantics import is_module_call
+from autotest.program.semantics import OPERATIONS, is_module_call, pushes_gradients
 from autotest.recording.record import Record
 from autotest.recording.recorder import CHANGES_RECORDING
 from autotest.recording.special_values import has_special_numbers
 from autotest.results.coverage import (
     BROADCAST,
+    COMPUTED,
     FLOATING,
     GRADIENT,
     HAS_GRADIENT,
@@ -53,20 +54,16 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
     inputs = _inputs(record)
     found: dict[str, collections.Counter[str]] = {}
     for call in record.calls:
-        if call.kind not in ("function", "method", "operator") or call.note == LAYOUT or call.target == "backward":
+        if call.kind not in OPERATIONS or call.note == LAYOUT or pushes_gradients(call):
             continue
         operands = [inputs[ref.slot] for ref in dict.fromkeys(refs(call)) if ref.slot in inputs]
-        if not operands:
+        if operands:
+            features = {TRIALS, *([] if special_values else [WITHOUT_SPECIAL]), *_of_call(record, call, operands)}
+            features |= _of_gradient(outcome, settings, call)
+        elif _computes_with_results(record, call):
+            features = {COMPUTED}
+        else:
             continue
-        features = {TRIALS, *([] if special_values else [WITHOUT_SPECIAL]), *_arguments(record, call)}
-        if is_module_call(call) and type(call.args[0]) is Ref:
-            features.update(_arguments(record, record.calls[call.args[0].slot]))
-        for array, layout in operands:
-            features |= _of_array(array, layout)
-        if len(operands) > 1:
-            features.add(SEVERAL)
-            features |= {BROADCAST} if len({array.data.shape for array, _ in operands}) > 1 else set()
-        features |= _of_gradient(outcome, settings, call)
         found.setdefault(operator_of(record.calls, call.slot) or call.target, collections.Counter()).update(features)
     return {operator: dict(features) for operator, features in found.items()}
 
@@ -91,6 +88,26 @@ def _viewed(data: np.ndarray[Any, Any], view: Call) -> np.ndarray[Any, Any]:
     if view.target == "transpose":
         return data.swapaxes(*view.args[1:])
     return np.broadcast_to(data, view.args[1]) if view.target == "expand" else data
+
+
+def _of_call(record: Record, call: Call, operands: Sequence[tuple[Array, str]]) -> set[str]:
+    """Return the features of the input tensors `operands` of `call`, and of its plain arguments."""
+    features = {*_arguments(record, call)}
+    if is_module_call(call) and type(call.args[0]) is Ref:
+        features.update(_arguments(record, record.calls[call.args[0].slot]))
+    for array, layout in operands:
+        features |= _of_array(array, layout)
+    if len(operands) > 1:
+        features.add(SEVERAL)
+        features |= {BROADCAST} if len({array.data.shape for array, _ in operands}) > 1 else set()
+    return features
+
+
+def _computes_with_results(record: Record, call: Call) -> bool:
+    """Return whether the test computes a tensor from results of other calls; this library notes its own calls."""
+    types = record.pair.reference.tensor_types
+    given = (record.expected[ref.slot] for ref in refs(call))
+    return not call.note and any(isinstance(item, types) for item in given) and bool(tensors_in(record, call.slot))
 
 
 def _of_array(array: Array, layout: str) -> set[str]:

@@ -181,6 +181,41 @@ def test_the_table_says_what_its_numbers_are():
     assert "dim=1 20" in lines[1]
 
 
+@pytest.mark.parametrize(
+    ("body", "operator"),
+    [
+        (lambda: torch.log(torch.clamp(random_tensor(ndim=2), 1, 2)), "log"),
+        (lambda: torch.square(torch.ones(2, 2)), "square"),
+        (lambda: torch.nn.ReLU()(torch.abs(random_tensor(ndim=2))), "nn.ReLU"),
+    ],
+)
+def test_an_operator_of_results_alone_is_in_the_table_and_lacks_nothing(body, operator):
+    coverage = covered(body)
+    assert coverage[operator] == {"computed operands": 20}
+    assert operator not in gaps(coverage)
+    assert any(line.startswith(operator) and line.endswith(" computed operands 20") for line in table(coverage))
+
+
+def test_calls_that_compute_nothing_with_tensors_are_no_operators():
+    def body():
+        x = random_tensor(ndim=2, dim0=4)
+        first = torch.sort(x)[0]
+        optimizer = torch.optim.SGD([x], lr=0.1)
+        torch.sum(first).backward()
+        optimizer.step()
+        return first.shape[0]
+
+    assert covered(body, auto_backward=False).keys() == {"sort", "sum", "optim.SGD"}
+
+
+def test_a_call_that_asks_for_gradients_is_no_trial_of_the_operator():
+    def body():
+        x = random_tensor(ndim=2)
+        return torch.autograd.grad(torch.sum(x), (x,))
+
+    assert covered(body)["sum"]["trials"] == 20
+
+
 def test_an_operator_that_was_hardly_tried_is_not_judged_and_the_table_says_so():
     coverage = covered(lambda: torch.relu(random_tensor(shape=(2,), low=0, high=1)), n=5)
     assert gaps(coverage) == {}

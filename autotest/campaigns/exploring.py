@@ -52,7 +52,7 @@ from autotest.trials.body_errors import brief_traceback
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
 from autotest.trials.driver import Driver, driven_by
-from autotest.trials.input_features import features_of
+from autotest.trials.input_features import features_of, refused_features_of
 from autotest.trials.judgement import (
     Cleared,
     Diverged,
@@ -147,6 +147,8 @@ class _Tally:
             else:
                 result.rejections[refusal.reason] += 1
                 result.places.setdefault(refusal.reason, refusal.place)
+                if self.counted:
+                    coverage.add(result.covered, refused_features_of(outcome))
             return
         result.accepted += 1
         if self.counted:

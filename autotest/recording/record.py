@@ -54,6 +54,7 @@ class Record:
         "opaque",
         "pair",
         "random_modules",
+        "refused_call",
         "rejection",
         "scope",
         "steps",
@@ -73,6 +74,8 @@ class Record:
         self.mismatches: list[Mismatch] = []
         #: Why the trial is rejected, such as a refusal by the reference; None if it is not.
         self.rejection: Rejection | None = None
+        #: The call that the reference refused, if that is why; `calls` does not contain it.
+        self.refused_call: Call | None = None
         #: Why the program cannot be replayed without the test body; None if it can.
         self.opaque: str | None = None
         #: ids of the reference's tensors with undefined contents, the slots of values computed from such tensors, and

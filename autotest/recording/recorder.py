@@ -368,6 +368,7 @@ class Recorder(LiveRecord):
         if not expected:
             # A call of a module is reported under the name of its class.
             owner = self.calls[call.args[0].slot] if is_module_call(call) and type(call.args[0]) is Ref else call
+            self.refused_call = call
             operator = owner.target if is_class(owner) else target or operator_of((*self.calls, call), call.slot)
             self.rejection = Rejection(
                 operator, type(error).__name__, str(error), refusals.calling_line(self.pair.packages)

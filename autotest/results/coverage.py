@@ -20,6 +20,8 @@ SEVERAL, BROADCAST = "several tensors", "broadcast"
 #: Feature that counts calls whose tensors are all results of other calls. These are in the table, and never a gap: what
 #: such tensors contain is not what the test says about its inputs.
 COMPUTED = "computed operands"
+#: Kind of the features that count refused calls by the name of each argument that was given.
+REFUSED = "refused"
 #: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.
 WITHOUT_SPECIAL = "without special"
 #: Number of trials below which no gap is reported.
@@ -116,6 +118,8 @@ def _gaps(operator: str, features: Mapping[str, int]) -> Iterator[str]:
     if plain_name(operator) in _BROADCASTING and _has_open_shapes(features) and not features.get(BROADCAST):
         yield "never tensors that broadcast"
     yield from _constant_arguments(features)
+    accepted = {given.partition("=")[0] for given in values_of(features, "argument")}
+    yield from (f"{name} never accepted" for name in values_of(features, REFUSED) if name not in accepted)
     if features.get(HAS_GRADIENT) and not features.get(GRADIENT):
         yield "never a gradient compared"
 
@@ -143,8 +147,8 @@ _OF_NUMBERS = frozenset("-.0123456789(")
 def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
     """Yield lines for arguments that have one value wherever they are given, and for a `dim` that is never negative."""
     given: dict[str, dict[str, int]] = {}
-    for lines_by_operator, times in values_of(features, "argument").items():
-        name, _, value = lines_by_operator.partition("=")
+    for said, times in values_of(features, "argument").items():
+        name, _, value = said.partition("=")
         given.setdefault(name, {})[value] = times
     for name, values in sorted(given.items()):
         (value, times), *others = values.items()

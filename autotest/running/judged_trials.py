@@ -19,7 +19,7 @@ from autotest.storage.store_format import to_files
 from autotest.trials.comparing import COMPARED_AT_ONCE, compare_outcomes
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
-from autotest.trials.input_features import features_of
+from autotest.trials.input_features import features_of, refused_features_of
 from autotest.trials.judgement import (
     Accepted,
     Cleared,
@@ -167,6 +167,8 @@ class JudgedTrials:
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
                 tally.places.setdefault(rejection.reason, rejection.place)
+                if self.context.options.coverage:
+                    tally.coverage.append(refused_features_of(outcome))
                 if rejection.type == ABSENT:
                     tally.absent[rejection.text] += 1
             case Diverged():

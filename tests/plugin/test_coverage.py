@@ -182,6 +182,26 @@ def test_the_table_says_what_its_numbers_are():
 
 
 @pytest.mark.parametrize(
+    ("body", "refused"),
+    [
+        (lambda: torch.nn.functional.max_pool2d(_image(), 1, padding=random(1, 3) | nothing()), ["padding"]),
+        (lambda: torch.nn.functional.max_pool2d(_image(), 3, padding=random(1, 3) | nothing()), []),
+        (lambda: torch.nn.MaxPool2d(1, padding=random(1, 3) | nothing())(_image()), ["padding"]),
+        (lambda: torch.sum(random_tensor(ndim=2), dim=oneof(1, 7)), []),
+        (lambda: torch.sum(random_tensor(ndim=2), dim=constant(7) | nothing()), ["dim"]),
+        (lambda: torch.sum(torch.sum(random_tensor(ndim=2)).reshape(1, 1), dim=oneof(0, 7)), []),
+    ],
+)
+def test_an_argument_that_was_never_accepted_is_told(body, refused):
+    lines = [line for found in gaps(covered(body)).values() for line in found]
+    assert [line for line in lines if "accepted" in line] == [f"{name} never accepted" for name in refused]
+
+
+def _image():
+    return random_tensor(ndim=4, dim2=6, dim3=6)
+
+
+@pytest.mark.parametrize(
     ("body", "operator"),
     [
         (lambda: torch.log(torch.clamp(random_tensor(ndim=2), 1, 2)), "log"),

@@ -266,7 +266,7 @@ def _neighbours(dtype: str) -> Array:
     """
     points = np.array([0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.0, -2.0], numpy_dtype(dtype))
     inf = points.dtype.type(math.inf)
-    found = np.concatenate([np.nextafter(points, inf), np.nextafter(points, -inf)])
+    found: Array = np.concatenate([np.nextafter(points, inf), np.nextafter(points, -inf)])
     found.setflags(write=False)
     return found
 

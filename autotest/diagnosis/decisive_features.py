@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from autotest.diagnosis.decisive_numbers import OnNumbers, ProgramOutcome, number_clauses
-from autotest.emission import cotangents, names
+from autotest.diagnosis.decisive_dtypes import FLOATING, dtype_clauses
+from autotest.diagnosis.decisive_numbers import needs_equal_elements, number_claim
+from autotest.diagnosis.decisive_sizes import size_clauses
+from autotest.diagnosis.outcomes import Numbers, OnNumbers, ProgramOutcome
+from autotest.diagnosis.paired_numbers import holds_beside, needs_equal_inputs, order_needed, whose
+from autotest.emission import cotangent_of, cotangents, names
 from autotest.program import Call, Program, leaves
 from autotest.program.calls import LAYOUT
 from autotest.program.inputs import Input, inputs_of, with_inputs
@@ -28,8 +32,6 @@ Run: TypeAlias = Callable[[Program], ProgramOutcome]
 ValuesOf: TypeAlias = Callable[[Program], Mapping[int, TensorValue]]
 
 _LAYOUTS = tuple(layout for layout in LAYOUTS if layout != "contiguous")
-_FLOATING = ("float32", "float64", "float16", "bfloat16")
-_WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 #: The largest number of inputs that are varied.
 _MOST = 4
 
@@ -43,9 +45,11 @@ def decisive_features(program: Program, values_of: ValuesOf, run: Run) -> tuple[
         run: returns how another program ends; may raise `OutOfTime`.
     """
     own, pushed = names(program), cotangents(program)
-    inputs = [item for item in inputs_of(program, values_of(program)) if item.made_by[0] not in pushed]
-    inputs = [item for item in inputs if item.array.data.dtype.kind in "fiub"][:_MOST]
-    looked = _Features(program, inputs, [own[item.made_by[0]] for item in inputs], values_of, run)
+    found = [item for item in inputs_of(program, values_of(program)) if item.array.data.dtype.kind in "fiub"]
+    inputs = [item for item in found if item.made_by[0] not in pushed][:_MOST]
+    named = [own[item.made_by[0]] for item in inputs]
+    backwards = {cotangent_of(program, item.slot): item for item in found if item.made_by[0] in pushed}
+    looked = _Features(program, inputs, named, backwards, values_of, run)
     clauses: dict[str, None] = {}
     with contextlib.suppress(OutOfTime):
         for clause in looked.clauses():
@@ -57,9 +61,26 @@ class _Features:
     """The search for the features that a failure needs: runs the program without each of them."""
 
     def __init__(
-        self, program: Program, inputs: Sequence[Input], named: Sequence[str], values_of: ValuesOf, run: Run
+        self,
+        program: Program,
+        inputs: Sequence[Input],
+        named: Sequence[str],
+        pushed: Mapping[str, Input],
+        values_of: ValuesOf,
+        run: Run,
     ) -> None:
-        self._program, self._inputs, self._names, self._values_of, self._run = program, inputs, named, values_of, run
+        """Prepare the search.
+
+        Args:
+            program: the failing program.
+            inputs: its inputs without cotangents.
+            named: their names.
+            pushed: its cotangents by name.
+            values_of: returns the reference's results in a program, by slot.
+            run: returns how another program ends.
+        """
+        self._program, self._inputs, self._names, self._pushed = program, inputs, named, pushed
+        self._values_of, self._run = values_of, run
 
     def clauses(self) -> Iterator[str]:
         memory = [*self._memory()]
@@ -72,9 +93,10 @@ class _Features:
         if not memory:
             yield from self._ranks()
         if not broadcast:
-            yield from self._sizes(telling=not (memory or numbers))
+            yield from size_clauses(self._inputs, self._with, telling=not (memory or numbers))
         yield from numbers
-        yield from self._dtypes()
+        yield from self._cotangents(special_only=bool(memory))
+        yield from dtype_clauses(self._inputs, self._with, self._results)
         yield from self._gradients()
         yield from self._negative_arguments()
 
@@ -89,6 +111,13 @@ class _Features:
     def _holding(self, item: Input) -> OnNumbers:
         """Return a function that runs the program on other numbers in `item`."""
         return lambda data: self._with([item.with_data(data)])
+
+    def _results(self, others: Iterable[Input]) -> list[Numbers]:
+        """Return the reference's results with `others`, without inputs and the views that lay them out."""
+        program = with_inputs(self._program, others)
+        values = self._values_of(program)
+        made = [call for call in program.calls if call.kind != "tensor" and call.note != LAYOUT]
+        return [values[call.slot].data for call in made if call.slot in values]
 
     def _of(self, item: Input) -> str:
         """Return `` of x1`` if there are several inputs, else an empty string."""
@@ -126,35 +155,42 @@ class _Features:
 
     def _is_the_same(self, others: Iterable[Input]) -> bool:
         """Whether the reference computes the same with `others`, as an operator does that really broadcasts."""
-        held = [
-            [
-                values[call.slot].data
-                for call in program.calls
-                if call.slot in values and call.kind != "tensor" and call.note != LAYOUT
-            ]
-            for program in (self._program, with_inputs(self._program, others))
-            for values in [self._values_of(program)]
-        ]
-        return len(held[0]) == len(held[1]) and all(
+        held, other_held = self._results(()), self._results(others)
+        return len(held) == len(other_held) and all(
             one.shape == other.shape and np.allclose(one, other, equal_nan=True)
-            for one, other in zip(*held, strict=True)
+            for one, other in zip(held, other_held, strict=True)
         )
 
     def _numbers(self, *, special_only: bool) -> Iterator[str]:
-        if len(self._inputs) == 2 and not special_only and self._equals():
-            yield f"only where elements of {self._names[0]} and {self._names[1]} are equal"
-            return
+        if len(self._inputs) == 2 and not special_only:
+            relation = self._relation(*self._inputs)
+            if relation:
+                yield relation
+                return
         for item, name in zip(self._inputs, self._names, strict=True):
-            own = name if len(self._inputs) > 1 else ""
-            yield from number_clauses(item.array, own, self._holding(item), special_only=special_only)
+            others = [other for other in self._inputs if other is not item]
+            claim = number_claim(item.array, self._holding(item), special_only=special_only)
+            if claim is None:
+                if not special_only and needs_equal_elements(item.array, self._holding(item)):
+                    yield f"only where elements{f' of {name}' if others else ''} are equal"
+                continue
+            concerned = whose(claim, item, others, self._with)
+            if concerned is not None and holds_beside(claim, item, [*self._pushed.values()], self._with):
+                yield f"only where an element{f' of {name}' if others and len(concerned) == 1 else ''} is {claim.text}"
 
-    def _equals(self) -> bool:
-        """Whether the failure needs equal numbers in both inputs, for any numbers."""
-        one, two = self._inputs
-        if one.array.data.dtype.kind == "b" or two.array.data.dtype.kind == "b":
-            return False
-        up = [item.with_data(item.array.data + 1) for item in (one, two)]
-        return self._with(up) == "fails" and self._with(up[:1]) == self._with(up[1:]) == "passes"
+    def _cotangents(self, *, special_only: bool) -> Iterator[str]:
+        for name, item in self._pushed.items():
+            claim = number_claim(item.array, self._holding(item), special_only=special_only)
+            others = [*self._inputs, *(other for other in self._pushed.values() if other is not item)]
+            if claim is not None and holds_beside(claim, item, others, self._with):
+                yield f"only where an element of {name} is {claim.text}"
+
+    def _relation(self, one: Input, two: Input) -> str:
+        """Return the clause on how the numbers of two inputs lie to each other; "" if the failure needs none."""
+        if needs_equal_inputs(one, two, self._with):
+            return f"only where elements of {self._names[0]} and {self._names[1]} are equal"
+        order = order_needed(one, two, self._with)
+        return f"only where an element of {self._names[0]} is {order} that of {self._names[1]}" if order else ""
 
     def _ranks(self) -> Iterator[str]:
         """Yield the clause on the rank, if it can be changed with the same elements.
@@ -180,78 +216,8 @@ class _Features:
         elif lower == "passes" and rank > 1:
             yield f"needs rank {rank} or more"
 
-    def _sizes(self, *, telling: bool) -> Iterator[str]:
-        """Yield clauses on the sizes.
-
-        A size of 2 is only tested if `telling`: other features imply that there are two elements.
-        """
-        shapes = [item.array.data.shape for item in self._inputs]
-        for size in sorted({size for shape in shapes for size in shape}, reverse=True):
-            elements = max((len(shape) for shape in shapes), default=0) == 1
-            if size == 1:
-                grown = [self._lengthened(1, other) for other in (2, 3)]
-                if "passes" in grown and "fails" not in grown:
-                    yield "only with 1 element" if elements else "only with a dimension of 1"
-            elif size == 0:
-                if self._resized(0, 1) == "passes":
-                    yield "only without elements"
-            elif size > 2 or telling:
-                less = [self._resized(size, other) for other in dict.fromkeys((size - 1, size // 2, 1))]
-                more = [self._lengthened(size, other) for other in (size + 1, 2 * size)]
-                if less[0] == "passes" and "fails" not in less:
-                    only = "only with" if more == ["passes", "passes"] else "needs"
-                    beyond = "" if more == ["passes", "passes"] else " or more"
-                    yield f"{only} {size} elements{beyond}" if elements else f"{only} a dimension of {size}{beyond}"
-
-    def _lengthened(self, size: int, other: int) -> ProgramOutcome:
-        """Run the program with every dimension of `size` grown to `other`, with its numbers in several orders.
-
-        It passes only if it does so in each of them: some operators depend on the first or the last number alone.
-        """
-        endings = {self._resized(size, other, mode) for mode in ("wrap", "clip")}
-        return "fails" if "fails" in endings else "neither" if "neither" in endings else "passes"
-
-    def _resized(self, size: int, other: int, mode: Literal["wrap", "clip"] = "wrap") -> ProgramOutcome:
-        """Run the program with every dimension of `size` changed to `other`.
-
-        A dimension is cut, or its numbers are repeated: all of them (`mode` "wrap"), or the last one ("clip").
-        """
-        changed = []
-        for item in self._inputs:
-            data = item.array.data
-            for axis, length in enumerate(data.shape):
-                if length == size:
-                    places = np.arange(other)
-                    data = np.take(data, places, axis=axis, mode=mode) if length else _grown(data, axis)
-            if data.shape != item.array.data.shape:
-                changed.append(item.with_data(data))
-        return self._with(changed)
-
-    def _dtypes(self) -> Iterator[str]:
-        for kinds in (_FLOATING, _WHOLE):
-            found = {item.array.dtype for item in self._inputs if item.array.dtype in kinds}
-            if len(found) != 1:
-                continue
-            own = found.pop()
-            others = [self._as(own, kind) for kind in kinds[: len(kinds) if kinds is _WHOLE else 2] if kind != own]
-            if "passes" in others and "fails" not in others:
-                yield f"only in {own}"
-
-    def _as(self, own: str, other: str) -> ProgramOutcome:
-        changed = []
-        for item in self._inputs:
-            if item.array.dtype == own:
-                carrier = np.dtype("float32" if other == "bfloat16" else other)
-                data = item.array.data
-                if carrier.kind in "iu" and data.size:
-                    limits = np.iinfo(carrier)
-                    if data.min() < limits.min or data.max() > limits.max:
-                        return "neither"
-                changed.append(item.with_data(data.astype(carrier), other))
-        return self._with(changed)
-
     def _gradients(self) -> Iterator[str]:
-        frozen = [item for item in self._inputs if not item.requires_grad and item.array.dtype in _FLOATING]
+        frozen = [item for item in self._inputs if not item.requires_grad and item.array.dtype in FLOATING]
         if frozen and self._with([dataclasses.replace(item, requires_grad=True) for item in frozen]) == "passes":
             names = [self._names[self._inputs.index(item)] for item in frozen]
             alone = len(frozen) == len(self._inputs)
@@ -293,10 +259,6 @@ def _given(program: Program, call: Call, key: str | None, place: int, other: flo
         changed = call._replace(kwargs={**call.kwargs, key: other})
     calls = tuple(changed if old.slot == call.slot else old for old in program.calls)
     return Program(calls, program.arrays, program.undefined)
-
-
-def _grown(data: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
-    return np.ones((*data.shape[:axis], 1, *data.shape[axis + 1 :]), data.dtype)
 
 
 __all__ = ["OutOfTime", "Run", "decisive_features"]

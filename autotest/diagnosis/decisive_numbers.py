@@ -2,195 +2,114 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 
+from autotest.diagnosis.decisive_magnitudes import around_zero, infinite, magnitude, small_numbers
+from autotest.diagnosis.outcomes import NumberClaim, Numbers, OnNumbers, ending_of, holdable
 from autotest.program import Array
 
-Numbers = np.ndarray[Any, Any]
-#: How a program ends: it fails in the same way, the sides agree, or neither, for example if the reference rejects it.
-ProgramOutcome: TypeAlias = Literal["fails", "passes", "neither"]
-#: A function that runs the failing program on other numbers and returns how it ends.
-OnNumbers: TypeAlias = Callable[[Numbers], ProgramOutcome]
-
 #: Ordinary numbers that replace other ones.
-_ORDINARY = (1.0, 0.5, 2.5, -3.0)
-#: The number of steps of a bisection: enough for two digits.
-_STEPS = 8
-#: Factors that numbers are multiplied by to find out whether the failure needs their magnitude.
-_SMALLER, _GREATER = (0.5, 0.1, 1e-2, 1e-4, 1e-8, 1e-16, 1e-24), (2.0, 10.0, 1000.0)
-#: The smallest magnitude that is tried: smaller numbers may pass only because of the tolerance.
-_LEAST = 0.05
-#: A finite number that is tried in the place of an infinity.
-_GREAT = 1e4
-#: The greatest upper bound of a magnitude that is reported: greater numbers may pass only because a function overflows.
-_NEAR = 20.0
+_ORDINARY = (1.0, 0.5, 2.5, -3.0, 8.0)
+#: Whole numbers that do so.
+_WHOLE = (1, 2, 5)
+#: Odd numbers that are added to even ones: the last digit of the sum is lost in half and in single precision.
+_LONG = (2049, 2**24 + 1)
 
 
-def number_clauses(array: Array, name: str, run: OnNumbers, *, special_only: bool) -> Iterator[str]:
-    """Yield the clauses on the numbers in one input that the failure needs.
+def number_claim(array: Array, run: OnNumbers, *, special_only: bool) -> NumberClaim | None:
+    """Return what an element of one input must be for the failure, or None.
 
     Args:
         array: the input's array.
-        name: the name of the input, if there are several; else "".
         run: runs the program on other numbers in this input.
         special_only: whether only NaN and infinities are tested.
     """
     data = array.data
     if not data.size or data.dtype.kind not in "fiu":
-        return
-    element = f"an element of {name}" if name else "an element"
+        return None
     with np.errstate(all="ignore"):
         found = _special(data, run)
         if special_only:
-            found = found if found in ("NaN", "infinite") else ""
-        else:
-            found = found or _extreme(data, run) or _magnitude(data, run) or _ordinary(data, run)
-        if found:
-            yield f"only where {element} is {found}"
-        elif data.size > 1 and not special_only and _equal(data, run):
-            yield f"only where elements{f' of {name}' if name else ''} are equal"
+            return found if found and found.text in ("NaN", "infinite") else None
+        return found or _extreme(data, run) or magnitude(data, run) or _ordinary(data, run)
 
 
-def _passes(variants: Sequence[Numbers], run: OnNumbers) -> bool:
-    """Whether at least one of `variants` passes and none fails; those that cannot be run are ignored."""
-    endings = [run(one) for one in variants]
-    return "passes" in endings and "fails" not in endings
-
-
-def _without(data: Numbers, gone: Numbers, instead: Sequence[float]) -> list[Numbers]:
-    return [np.where(gone, np.asarray(one, data.dtype), data) for one in instead]
-
-
-def _special(data: Numbers, run: OnNumbers) -> str:
-    if data.dtype.kind != "f":
-        return ""
-    tiny = np.finfo(data.dtype).tiny
-    kinds = (
-        ("NaN", np.isnan(data), _ORDINARY),
-        ("infinite", np.isinf(data), _ORDINARY),
-        ("subnormal", (np.abs(data) < tiny) & (data != 0), _ORDINARY),
-        ("-0.0", (data == 0) & np.signbit(data), (0.0,)),
-    )
-    for text, there, instead in kinds:
-        if there.any() and _passes(_without(data, there, instead), run):
-            return _infinite(data, run) if text == "infinite" else text
-    zero = data == 0
-    if not zero.any() or not _passes(_without(data, zero, _ORDINARY), run):
-        return ""
-    return "near zero" if run(_without(data, zero, (1e-3,))[0]) == "fails" else "zero"
-
-
-def _infinite(data: Numbers, run: OnNumbers) -> str:
-    """Return the numbers that a failure at an infinity needs: great ones of its sign, if these fail, too."""
-    infinite = np.isinf(data)
-
-    def at(magnitude: float) -> Numbers:
-        return np.where(infinite, np.copysign(magnitude, data), data).astype(data.dtype)
-
-    if run(at(_GREAT)) != "fails":
-        return "infinite"
-    sign = "-" if (data[infinite] < 0).all() else "+" if (data[infinite] > 0).all() else ""
-    least = _GREAT * _edge(_LEAST / _GREAT, 1.0, lambda factor: at(factor * _GREAT), run)
-    return _between(least, None, sign)
-
-
-def _extreme(data: Numbers, run: OnNumbers) -> str:
-    if data.dtype.kind == "f":
-        return ""
-    limits = np.iinfo(data.dtype)
-    for text, edge in (("the smallest integer", limits.min), ("the largest integer", limits.max)):
-        if (data == edge).any() and edge and _passes(_without(data, data == edge, (1, 2, 5)), run):
-            return f"{text} of {data.dtype}"
-    return "zero" if (data == 0).any() and _passes(_without(data, data == 0, (1, 2, 5)), run) else ""
-
-
-def _magnitude(data: Numbers, run: OnNumbers) -> str:
-    """Return the range of magnitudes that fail, in words; "" if no multiple of the numbers passes."""
-    finite = np.where(np.isfinite(data), data, 0)
-    place = int(np.argmax(np.abs(finite)))
-    greatest = float(finite.reshape(-1)[place])
-    if not greatest or (data.dtype.kind in "iu" and abs(greatest) < 3):
-        return ""
-
-    def scaled(factor: float) -> Numbers:
-        return np.asarray(np.trunc(data * factor) if data.dtype.kind in "iu" else data * factor).astype(data.dtype)
-
-    reaching = [factor for factor in _SMALLER if abs(greatest) * factor >= _LEAST]
-    lower = next((factor for factor in reaching if run(scaled(factor)) == "passes"), None)
-    reaching = [factor for factor in _GREATER if np.isfinite(data * factor).all() and _held(data, factor)]
-    upper = next((factor for factor in reaching if run(scaled(factor)) == "passes"), None)
-    sign = "" if _fails_negated(data, run) else "-" if greatest < 0 else "+"
-    least = None if lower is None else abs(greatest) * _edge(lower, 1.0, scaled, run)
-    most = None if upper is None else abs(greatest) * _edge(upper, 1.0, scaled, run)
-    if least is None and (most is None or most > _NEAR):
-        return ""
-    if least is not None and most is not None and most < 1.02 * least:
-        return f"{greatest:.6g}"
-    return _between(least, most, sign)
-
-
-def _held(data: Numbers, factor: float) -> bool:
-    if data.dtype.kind == "f":
-        return True
-    limits = np.iinfo(data.dtype)
-    return bool(limits.min <= data.min() * factor and data.max() * factor <= limits.max)
-
-
-def _fails_negated(data: Numbers, run: OnNumbers) -> bool:
-    return data.dtype.kind != "u" and run(-data) == "fails"
-
-
-def _edge(passing: float, failing: float, scaled: Callable[[float], Numbers], run: OnNumbers) -> float:
-    """Return the factor between `passing` and `failing` at which the program begins to fail, by bisection."""
-    for _ in range(_STEPS):
-        middle = math.sqrt(passing * failing)
-        if run(scaled(middle)) == "fails":
-            failing = middle
-        else:
-            passing = middle
-    return math.sqrt(passing * failing)
-
-
-def _between(least: float | None, most: float | None, sign: str) -> str:
-    """Return the range of failing numbers in words."""
-    low, high = (None if edge is None else f"{float(f'{edge:.2g}'):g}" for edge in (least, most))
-    if low is None:
-        return f"closer to zero than about {high}"
-    if sign == "":
-        return f"greater than about {low} in magnitude" if high is None else f"of magnitude {low} to {high}"
-    if high is None:
-        return f"above about {low}" if sign == "+" else f"below about -{low}"
-    return f"from about {low} to {high}" if sign == "+" else f"from about -{high} to -{low}"
-
-
-def _ordinary(data: Numbers, run: OnNumbers) -> str:
-    negative = data < 0
-    least = data.min()
-    above = (
-        [data - least + one for one in (1, 2)] if np.isfinite(least) and least <= 0 else []
-    )  # shifted, so that their differences stay the same
-    if negative.any() and _passes([np.abs(data), *_without(data, negative, (1, 2, 5)), *above], run):
-        return "negative"
-    if (data <= 0).any() and _passes([*_without(data, data <= 0, (1, 2, 5)), *above], run):
-        return "zero or negative"
-    fractions = data.dtype.kind == "f" and np.isfinite(data).all() and (data != np.rint(data)).any()
-    if fractions and _passes([np.floor(data), np.ceil(data)], run):
-        return "not a whole number"
-    return ""
-
-
-def _equal(data: Numbers, run: OnNumbers) -> bool:
+def needs_equal_elements(array: Array, run: OnNumbers) -> bool:
     """Whether the failure needs equal numbers: neither rising, nor falling, nor mixed numbers show it."""
-    count = data.size
-    if len(np.unique(data)) == count or count > 1000:
+    data, count = array.data, array.data.size
+    if data.dtype.kind not in "fiu" or not 1 < count <= 1000 or len(np.unique(data)) == count:
         return False
     rising = 1 + np.arange(count)
     mixed = np.argsort(np.cos(rising * 2.3)) + 1
     step = 1 if data.dtype.kind in "iu" else 0.75
-    return _passes(
-        [(order * step).reshape(data.shape).astype(data.dtype) for order in (rising, -rising + count + 1, mixed)], run
+    orders = (rising, -rising + count + 1, mixed)
+    return ending_of([(order * step).reshape(data.shape).astype(data.dtype) for order in orders], run) == "passes"
+
+
+def _claim(text: str, without: Sequence[Numbers], run: OnNumbers) -> NumberClaim | None:
+    """Return the claim `text` if `without` passes."""
+    return NumberClaim(text, without) if ending_of(without, run) == "passes" else None
+
+
+def _without(data: Numbers, gone: Numbers, instead: Sequence[float]) -> list[Numbers]:
+    return [np.where(gone, np.asarray(one, data.dtype), data) for one in holdable(instead, data.dtype)]
+
+
+def _special(data: Numbers, run: OnNumbers) -> NumberClaim | None:
+    if data.dtype.kind != "f":
+        return None
+    tiny = np.finfo(data.dtype).tiny
+    kinds = (
+        ("NaN", np.isnan(data), _ORDINARY),
+        ("infinite", np.isinf(data), _ORDINARY),
+        ("subnormal", (np.abs(data) < tiny) & (data != 0), (*_ORDINARY, *small_numbers(data.dtype))),
+        ("-0.0", (data == 0) & np.signbit(data), (0.0, *_ORDINARY)),
     )
+    for text, there, instead in kinds:
+        found = _claim(text, _without(data, there, instead), run) if there.any() else None
+        if found:
+            told = infinite(data, run) if text == "infinite" else text
+            return NumberClaim(told, found.without, either_sign=told in ("NaN", "infinite", "subnormal"))
+    zero = data == 0
+    found = _claim("zero", _without(data, zero, _ORDINARY), run) if zero.any() else None
+    return found and NumberClaim(around_zero(data, run), found.without, either_sign=True)
+
+
+def _extreme(data: Numbers, run: OnNumbers) -> NumberClaim | None:
+    if data.dtype.kind == "f":
+        return None
+    limits = np.iinfo(data.dtype)
+    ends = (("the smallest integer", limits.min), ("the largest integer", limits.max))
+    edges = [(f"{text} of {data.dtype}", edge) for text, edge in ends if edge]
+    for text, edge in (*edges, ("zero", 0)):
+        there = data == edge
+        found = _claim(text, _without(data, there, (*_WHOLE, -1, -3)), run) if there.any() else None
+        if found:
+            return found
+    return None
+
+
+def _ordinary(data: Numbers, run: OnNumbers) -> NumberClaim | None:
+    negative, least = data < 0, data.min()
+    shifted = np.isfinite(least) and least <= 0  # their differences stay the same, or also what follows the point
+    above = [data + shift for shift in (1 - least, 2 - least, np.ceil(-least), 1 + np.ceil(-least))] if shifted else []
+    above = [one.astype(data.dtype) for one in above if (one > 0).all()]
+    positive = (*_WHOLE, *(small_numbers(data.dtype) if data.dtype.kind == "f" else ()))
+    if negative.any():
+        without = [np.abs(data), *_without(data, negative, (*positive, 0)), *above]
+        found = _claim("negative", without, run)
+        if found:
+            return found
+    if (data <= 0).any():
+        turned = [np.where(data == 0, np.asarray(1, data.dtype), np.abs(data))]
+        found = _claim("zero or negative", [*turned, *_without(data, data <= 0, positive), *above], run)
+        if found:
+            return found
+    fractions = data.dtype.kind == "f" and np.isfinite(data).all() and (data != np.rint(data)).any()
+    whole = [np.floor(data), np.ceil(data), *(2 * np.floor(data) + one for one in holdable(_LONG, data.dtype))]
+    return _claim("not a whole number", whole, run) if fractions else None
+
+
+__all__ = ["needs_equal_elements", "number_claim"]

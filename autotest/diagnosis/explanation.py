@@ -15,8 +15,8 @@ from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, limits
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.decisive_features import OutOfTime, Run
-from autotest.diagnosis.decisive_numbers import ProgramOutcome
-from autotest.emission import cotangents, names, program_text
+from autotest.diagnosis.outcomes import ProgramOutcome
+from autotest.emission import cotangent_of, cotangents, names, program_text
 from autotest.program import LAYOUT, Array, Program, leaves, map_operand
 from autotest.program.reduction import elements
 from autotest.program.rewriting import with_arrays
@@ -62,11 +62,12 @@ def _what_matters(program: Program, run: Run) -> list[str]:
     """
     matter: list[str] = []
     free: list[str] = []
+    held = _held_cotangents(program)
     with contextlib.suppress(OutOfTime):
         for text, variants in [*_contents(program), *_literals(program)][: 2 * _MOST]:
             ending = _ending(variants, run)
             if ending == "passes":
-                matter.append(text)
+                matter.append(f"{text} ({held[text]})" if text in held else text)
             elif ending == "fails":
                 free.append(text)
     lines = []
@@ -75,6 +76,16 @@ def _what_matters(program: Program, run: Run) -> list[str]:
     if free:
         lines.append("Irrelevant: " + ", ".join(free))
     return lines
+
+
+def _held_cotangents(program: Program) -> dict[str, str]:
+    """Return the numbers of the cotangents, by their words: neither the program nor its inputs' lines show them."""
+    pushed = cotangents(program)
+    return {
+        cotangent_of(program, call.slot): _in_words(program.arrays[call.args[0].index].data)
+        for call in program.inputs()
+        if call.slot in pushed
+    }
 
 
 def _ending(variants: Sequence[Program], run: Run) -> ProgramOutcome:
@@ -96,7 +107,7 @@ def _contents(program: Program) -> Iterator[tuple[str, list[Program]]]:
         if not array.data.size or array.data.dtype.kind != "f":
             continue
         name = own[call.slot]
-        what = f"the cotangent {name}" if call.slot in pushed else f"the values of {name}"
+        what = cotangent_of(program, call.slot) if call.slot in pushed else f"the values of {name}"
         others = (np.full(array.data.shape, 0.5), np.full(array.data.shape, -3.0), _uneven(array.data.shape))
         yield what, [_with(program, index, other) for other in others]
         if array.dtype == "float32" and call.slot not in pushed:

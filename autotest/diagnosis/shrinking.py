@@ -15,8 +15,8 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.decisive_features import OutOfTime
-from autotest.diagnosis.decisive_numbers import ProgramOutcome
 from autotest.diagnosis.operands import values_at
+from autotest.diagnosis.outcomes import ProgramOutcome
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
 from autotest.program.randomness import drops_in_a_defined_result

@@ -21,9 +21,16 @@ import itertools
 import re
 
 from autotest.emission import members
-from autotest.program import Call, Captured, Program, captured, refs
+from autotest.program import Call, Captured, Program, Ref, captured, refs
 from autotest.program.paths import gradient_of
-from autotest.program.semantics import assigns_items, is_backward, is_class, makes_optimizer, pushes_gradients
+from autotest.program.semantics import (
+    assigns_items,
+    backward_arguments,
+    is_backward,
+    is_class,
+    makes_optimizer,
+    pushes_gradients,
+)
 
 #: Kinds of calls whose results are not worth observing.
 _WITHOUT_RESULT = frozenset(("setattr", "load_state", "overwrite", "enter", "exit"))
@@ -83,6 +90,19 @@ def cotangents(program: Program) -> set[int]:
     others = [call for call in program.calls if call.slot not in own]
     read_otherwise = {ref.slot for call in (*others, *firsts) for ref in refs(call)}
     return pushed - read_otherwise
+
+
+def cotangent_of(program: Program, slot: int) -> str:
+    """Return the words for the cotangent in `slot`, by the result it is pushed back from: a program shows no name."""
+    own = names(program)
+    for call in program.calls:
+        if not pushes_gradients(call):
+            continue
+        roots, given = (one if isinstance(one, (list, tuple)) else [one] for one in backward_arguments(call))
+        for root, one in zip(roots, given, strict=False):
+            if type(root) is Ref and one == Ref(slot):
+                return f"the cotangent of {own[root.slot]}"
+    return f"the cotangent {own[slot]}"
 
 
 def constants(program: Program) -> dict[int, str]:

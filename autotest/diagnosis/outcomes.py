@@ -1,0 +1,52 @@
+"""How changed programs end, and what is said of the numbers that a failure needs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+Numbers = np.ndarray[Any, Any]
+#: How a program ends: it fails in the same way, the sides agree, or neither, for example if the reference rejects it.
+ProgramOutcome: TypeAlias = Literal["fails", "passes", "neither"]
+#: A function that runs the failing program on other numbers and returns how it ends.
+OnNumbers: TypeAlias = Callable[[Numbers], ProgramOutcome]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NumberClaim:
+    """Something that an element of one input must be, or the failure is gone."""
+
+    text: str
+    #: Other contents of the input, none of whose elements is so.
+    without: Sequence[Numbers]
+    #: Whether the negative of a number is so if the number is.
+    either_sign: bool = False
+
+
+def together(endings: Sequence[ProgramOutcome]) -> ProgramOutcome:
+    """Return "fails" if one of `endings` is that, else "passes" if one of them is; those that cannot run are ignored.
+
+    One variant that fails refutes a claim, no matter how many pass.
+    """
+    return "fails" if "fails" in endings else "passes" if "passes" in endings else "neither"
+
+
+def ending_of(variants: Sequence[Numbers], run: OnNumbers) -> ProgramOutcome:
+    """Return how the program ends on `variants` together; after one that fails, no other one is run."""
+    endings: list[ProgramOutcome] = []
+    for one in variants:
+        endings.append(run(one))
+        if endings[-1] == "fails":
+            break
+    return together(endings)
+
+
+def holdable(values: Sequence[float], dtype: np.dtype[Any]) -> list[float]:
+    """Return those of `values` that `dtype` can hold; for integers, these are whole and not too large."""
+    if dtype.kind == "f":
+        return [one for one in values if abs(one) <= np.finfo(dtype).max]
+    limits = np.iinfo(dtype)
+    return [one for one in values if one == int(one) and limits.min <= one <= limits.max]

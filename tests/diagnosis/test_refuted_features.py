@@ -1,0 +1,257 @@
+"""A feature is not called necessary if other numbers, sizes or dtypes without it fail, too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
+from tests.support.faulty import FaultyTorch, Replacement, with_gradient
+
+
+@pytest.fixture(autouse=True)
+def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the settings of an ordinary run, without verifying scripts."""
+    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+
+
+@pytest.fixture
+def report(against: Callable[..., object]) -> Callable[..., str]:
+    """Return a function that returns the report on the function `path` with a planted fault."""
+
+    def reported(path: str, fault: Replacement, body: Callable[[], Any], **options: Any) -> str:
+        against(FaultyTorch({path: fault}))
+        with pytest.raises(Divergence) as caught:
+            skip_grad_check(reason="planted faults")(autotest(**options)(body))()
+        return str(caught.value)
+
+    return reported
+
+
+@pytest.fixture
+def happens(report: Callable[..., str]) -> Callable[..., str]:
+    """Return a function that returns the line on when such a failure happens; "" if there is none."""
+
+    def told(*args: Any, **options: Any) -> str:
+        found = re.search(r"^Happens: .*(?:\n {12}.*)*", report(*args, **options), re.MULTILINE)
+        return "" if found is None else " ".join(found[0].split()).removeprefix("Happens: ")
+
+    return told
+
+
+def real() -> Any:
+    import torch as module
+
+    return module
+
+
+def off_where(condition: Callable[..., Any]) -> Replacement:
+    """Return an operator whose result is greater by 1 where ``condition(*args)`` is true, of elements or of all."""
+
+    def replacement(original: Any) -> Any:
+        def wrong(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            return real().where(real().as_tensor(condition(*args)), result + 1, result)
+
+        return wrong
+
+    return replacement
+
+
+def tanh() -> Any:
+    return torch.tanh(random_tensor(ndim=2))
+
+
+def two(name: str) -> Callable[[], Any]:
+    return lambda: getattr(torch, name)(random_tensor(ndim=2), random_tensor(ndim=2))
+
+
+# -- sizes --------------------------------------------------------------------------------------------------
+
+
+def test_sizes_that_are_multiples_of_a_block_are_some_sizes(happens) -> None:
+    told = happens("tanh", off_where(lambda x: x.numel() > 0 and x.numel() % 8 == 0), tanh)
+    assert told == "only with some numbers of elements, such as 8 and 16"
+
+
+def test_sizes_one_past_a_block_are_some_sizes(happens) -> None:
+    told = happens("tanh", off_where(lambda x: x.dim() > 0 and x.shape[-1] > 8 and x.shape[-1] % 8 == 1), tanh)
+    assert told == "only with some numbers of elements, such as 9 and 17"
+
+
+def test_one_element_is_not_needed_if_one_past_a_block_shows_it_too(happens) -> None:
+    told = happens("tanh", off_where(lambda x: x.dim() > 0 and x.shape[-1] % 8 == 1), tanh)
+    assert told == "only with some numbers of elements, such as 1 and 9"
+
+
+def test_a_size_that_alone_shows_it_is_the_only_one(happens) -> None:
+    assert happens("tanh", off_where(lambda x: x.numel() == 5), tanh) == "only with 5 elements"
+
+
+# -- numbers of two inputs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("condition", "needed"),
+    [
+        (lambda x, y: y > x, "less than"),
+        (lambda x, y: y >= x, "at most"),
+        (lambda x, y: y < x, "greater than"),
+        (lambda x, y: y <= x, "at least"),
+    ],
+)
+def test_the_order_of_two_inputs_is_named_instead_of_the_sign_of_one(happens, condition, needed) -> None:
+    told = happens("sub", off_where(condition), two("sub"), special_values=False)
+    assert told == f"only where an element of x0 is {needed} that of x1"
+
+
+def test_a_sign_that_either_input_may_have_is_said_of_neither(happens) -> None:
+    told = happens("mul", off_where(lambda x, y: (x < 0) != (y < 0)), two("mul"), special_values=False)
+    assert told == "only where an element is negative"
+
+
+def test_a_number_that_only_one_input_may_have_is_said_of_this_one(happens) -> None:
+    told = happens("mul", off_where(lambda x, y: y < 0), two("mul"), special_values=False)
+    assert told == "only where an element of x1 is negative"
+
+
+def test_a_sum_that_is_great_needs_no_great_number_in_one_input(happens) -> None:
+    told = happens("add", off_where(lambda x, y: x + y > 6), two("add"), special_values=False)
+    assert "of x0" not in told
+    assert "of x1" not in told
+
+
+def test_a_difference_that_is_great_needs_no_great_number_in_one_input(happens) -> None:
+    told = happens("sub", off_where(lambda x, y: (x - y).abs() > 1), two("sub"), special_values=False)
+    assert "magnitude" not in told
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [lambda x, y: x == -y, lambda x, y: x * y > 2, lambda x, y: x > 2 * y],
+    ids=["opposite numbers", "a great product", "more than twice as great"],
+)
+def test_nothing_is_said_of_an_element_if_only_both_together_matter(happens, condition) -> None:
+    assert happens("add", off_where(condition), two("add"), special_values=False) == ""
+
+
+# -- numbers of one input -----------------------------------------------------------------------------------
+
+
+def test_a_tiny_number_is_not_needed_for_its_sign(happens) -> None:
+    def body() -> Any:
+        return torch.hypot(random_tensor(ndim=1), random_tensor(ndim=1))
+
+    told = happens("hypot", lambda _: lambda x, y: (x * x + y * y).sqrt(), body)
+    assert told  # the gradient is NaN where both are close to zero, in any dtype
+    assert "negative" not in told
+    assert "is zero" not in told
+    assert "only in" not in told
+
+
+@pytest.mark.parametrize("least", [0, 0.5])
+def test_zero_and_small_positive_numbers_are_not_negative(happens, least) -> None:
+    told = happens("tanh", off_where(lambda x: x <= least), tanh, special_values=False)
+    assert told == ("" if least else "only where an element is zero or negative")
+
+
+def test_negative_integers_are_not_zero(happens) -> None:
+    def body() -> Any:
+        return torch.neg(random_tensor(ndim=1, dtype="int64"))
+
+    assert happens("neg", off_where(lambda x: x <= 0), body) == "only where an element is zero or negative"
+
+
+def test_how_near_to_zero_a_number_must_be_is_told(happens) -> None:
+    told = happens("tanh", off_where(lambda x: x.abs() < 0.2), tanh, special_values=False)
+    assert told == "only where an element is closer to zero than about 0.2"
+
+
+def test_negative_numbers_near_zero_count_as_well(happens) -> None:
+    told = happens("tanh", off_where(lambda x: (x > -2) & (x <= 0)), tanh, special_values=False)
+    assert told == "only where an element is closer to zero than about 2"
+
+
+def test_other_even_numbers_are_not_zero(happens) -> None:
+    assert happens("tanh", off_where(lambda x: x % 2 == 0), tanh, special_values=False) == ""
+
+
+def test_other_numbers_with_the_same_fraction_are_tried(happens) -> None:
+    def body() -> Any:
+        return torch.round(random_tensor(ndim=1))
+
+    def wrong(original: Any) -> Any:
+        return lambda x: real().where(x - x.floor() == 0.5, x.floor() + 1, original(x))
+
+    assert happens("round", wrong, body, special_values=False) == "only where an element is not a whole number"
+
+
+def test_integers_that_need_many_digits_are_tried(happens) -> None:
+    def body() -> Any:
+        return torch.neg(random_tensor(ndim=2, dtype="int64"))
+
+    told = happens("neg", lambda neg: lambda x: neg(x.float().to(x.dtype)), body)
+    assert told == "only where an element is greater than about 1.7e+07 in magnitude"
+
+
+def test_the_greatest_numbers_of_a_dtype_are_tried_in_the_place_of_an_infinity(happens) -> None:
+    told = happens("tanh", lambda tanh: lambda x: real().where(x.abs() > 1e30, 0.5, tanh(x)), tanh)
+    assert re.fullmatch(r"only where an element is greater than about (9.9e\+29|1e\+30) in magnitude", told)
+
+
+def test_numbers_with_other_mantissas_are_tried(happens) -> None:
+    told = happens("tanh", lambda tanh: lambda x: tanh(x.half().to(x.dtype)), tanh, special_values=False)
+    assert "magnitude" not in told
+    assert "negative" not in told
+
+
+# -- dtypes -------------------------------------------------------------------------------------------------
+
+
+def test_no_dtype_is_needed_if_the_result_of_the_other_one_overflows(happens) -> None:
+    def body() -> Any:
+        return torch.exp(random_tensor())
+
+    told = happens("exp", lambda exp: lambda x: real().where(x > 88, exp(x) * 0, exp(x)), body, special_values=False)
+    assert told == "only where an element is from about 88 to 710"
+
+
+def test_no_dtype_is_needed_if_greater_numbers_of_the_other_one_show_it(happens) -> None:
+    def body() -> Any:
+        return torch.nn.functional.softplus(random_tensor(ndim=1))
+
+    def wrong(_: Any) -> Any:
+        return lambda x: x.exp().log1p()
+
+    assert "only in" not in happens("nn.functional.softplus", wrong, body)
+
+
+def test_whole_numbers_that_lose_digits_in_a_narrower_dtype_are_tried(happens) -> None:
+    def body() -> Any:
+        return torch.neg(random_tensor(ndim=1, dtype="float64"))
+
+    told = happens("neg", lambda neg: lambda x: neg(x.half().to(x.dtype)), body, special_values=False)
+    assert "whole" not in told
+
+
+# -- cotangents ---------------------------------------------------------------------------------------------
+
+
+def test_the_numbers_of_a_cotangent_that_matters_are_shown(report) -> None:
+    def body() -> Any:
+        return torch.neg(random_tensor(ndim=2))
+
+    fault = with_gradient(lambda gradient: real().where(gradient < 0, gradient * 2, gradient))
+    assert "\nMatters:    the cotangent of v1 (1.0)\n" in report("neg", fault, body)
+
+
+def test_the_numbers_that_a_cotangent_needs_are_named(happens) -> None:
+    def body() -> Any:
+        return torch.neg(random_tensor(ndim=2))
+
+    fault = with_gradient(lambda gradient: real().where(gradient.abs() > 1, gradient * 2, gradient))
+    told = happens("neg", fault, body)
+    assert told == "only where an element of the cotangent of v1 is greater than about 1 in magnitude"

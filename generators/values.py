@@ -119,6 +119,8 @@ class LevelContents(Filling):
             if self.level == "infinite" and len(spec.shape) > 1 and count:
                 several = len(spec.shape) > 2 and spec.shape[-2] > FEW_ROWS
                 _mask(values.reshape(-1, spec.shape[-1]), several=several)
+            if self.level == "huge" and len(spec.shape) > 1 and count:
+                _make_sum_overflow(values.reshape(-1, spec.shape[-1])[0], dtype)
             if self.level == "nan" and self.turn % 2 and len(spec.shape) > 1 and spec.shape[0] >= _ROWS_WITH_NAN:
                 values.reshape(spec.shape[0], -1)[1] = math.nan  # one whole row is NaN, and the others are not
                 rows = values.reshape(-1, spec.shape[-1])
@@ -159,6 +161,14 @@ def _mask(rows: Array, *, several: bool) -> None:
         rows[:, -1] = -math.inf
     if rows.size > 1 and not (rows == math.inf).any():  # the mask has overwritten +inf
         rows[0, 0] = math.inf
+
+
+def _make_sum_overflow(row: Array, dtype: str) -> None:
+    """Replace the great numbers of `row`, but not those with a finite exponential, by the greatest number.
+
+    Great numbers of both signs have a finite sum.
+    """
+    row[np.abs(row) > 10.0 ** GREAT_DECADES[0]] = _among("huge", dtype)[0]
 
 
 def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:

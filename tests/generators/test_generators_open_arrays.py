@@ -370,6 +370,13 @@ def test_some_numbers_are_neighbours_of_halves_and_of_whole_numbers() -> None:
         assert {np.nextafter(number, np.float32(-9)), np.nextafter(number, np.float32(9))} <= {*drawn}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_sum_of_some_row_of_finite_numbers_overflows(dtype: str) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(2, dtype=dtype)) if np.isfinite(one.data).all()]
+    with np.errstate(over="ignore"):
+        assert any(np.isinf(one.sum(axis=1)).any() for one in drawn)
+
+
 def test_rows_and_columns_are_masked_in_some_trial() -> None:
     masked = [np.isneginf(one.data) for one in trials(lambda: explored_array(2, (5, 5)))]
     assert any(one.all(axis=1).any() and one.all(axis=0).any() for one in masked)

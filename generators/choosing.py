@@ -56,15 +56,16 @@ _VALUES, _LAYOUT = PLACES["values"], PLACES["layout"]
 _NOT_FINITE = frozenset(LEVELS[_VALUES].index(level) for level in ("nan", "infinite"))
 
 
-def choose(source: Source, count: int, weights: Sequence[float] | None = None) -> int:
+def choose(source: Source, count: int, weights: Sequence[float] | None = None, instead: int | None = None) -> int:
     """Return a position in ``range(count)`` from the plan of `source`'s trial, or at random if the plan has none.
 
     In the first trial of a test, all choices are random. `weights` are the relative chances, None if they are equal.
+    `instead` is taken instead of the position in the plan, if it is given and the plan has one.
     """
     level = _planned(source, count, None if weights is None else (*weights,))
     if level is None:
         return source.index(count, weights)
-    chosen = source.planned(level, count)
+    chosen = source.planned(level if instead is None else instead, count)
     source.features[source.alternatives] = chosen
     return chosen
 

@@ -16,7 +16,7 @@ from generators.code_position import call_site, location
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
-from generators.plan import PLAIN_ROWS
+from generators.plan import PLACES, PLAIN_ROWS, row, turns
 from generators.source import Source, trial_of
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
@@ -40,6 +40,8 @@ _OF_DIMENSIONS = (
     *((17, 18), *((LOW, HIGH),) * 2, (HIGH, 18)),
 )
 _OF_WHOLE = ((LOW, HIGH), *((LOW, HIGH),) * 9, *((HIGH, 18),) * 3, *((-6, 0),) * 4, *((0, 1),) * 2)
+#: The alternative of a whole number that is zero; and the level and turn of values beside which numbers are zero.
+_ZERO, _BESIDE_ZERO = (kinds.INT, 0, 1), ("nan", 1)
 _OF_FLOATS = (
     (1.0, 6.0),
     *(*((1.0, 6.0),) * 5, *((0.0, 1.0),) * 4, *((-6.0, 0.0),) * 4, *((-1e3, 1e3),) * 3, *((-0.01, 0.01),) * 2),
@@ -147,7 +149,7 @@ class random(Generator):
             table = _OF_DIMENSIONS if annotation is kinds.DIMENSION else _OF_SIZES if size else _OF_WHOLE
             low, high = open_bounds(source, table if kind.type is int else _OF_FLOATS)
             if kind.type is float:
-                return _float(source, low, high, _TELLING)
+                return _float(source, low, high, _TELLING, is_zero=not size and _meets_special_numbers(source))
         if kind is kinds.INT and type(low) is int and type(high) is int:
             # Few sizes matter, and tensors have their own plan for them.
             size = annotation is kinds.SIZE or annotation is kinds.DIMENSION
@@ -186,7 +188,8 @@ class random(Generator):
         if self._open and trial_of(source.seed) and all(isinstance(option, kinds.Scalar) for option in options):
             # A number, and not a size: a tuple is not among the options.
             alternatives, shares = _open_numbers(options)
-            option, low, high = alternatives[choose(source, len(alternatives), shares)]
+            zero = alternatives.index(_ZERO) if _ZERO in alternatives and _meets_special_numbers(source) else None
+            option, low, high = alternatives[choose(source, len(alternatives), shares, zero)]
         else:
             option = options[choose(source, len(options))]
         with inside(source):
@@ -228,10 +231,20 @@ def _open_numbers(
     return [*times], tuple(map(float, times.values()))
 
 
-def _float(source: Source, low: float, high: float, points: builtins.tuple[float, ...]) -> float:
+def _meets_special_numbers(source: Source) -> bool:
+    """Return whether it is the trial in which numbers without bounds are zero, beside arrays with NaN and infinities.
+
+    Zero times these is NaN, but an implementation may skip what is multiplied by zero.
+    """
+    return (row(trial_of(source.seed)).level("values"), turns(trial_of(source.seed))[PLACES["values"]]) == _BESIDE_ZERO
+
+
+def _float(
+    source: Source, low: float, high: float, points: builtins.tuple[float, ...], *, is_zero: bool = False
+) -> float:
     """Return one of `points` in a third of the trials, and any other float in [low, high) in the rest."""
     chances = _chances(points)
-    chosen = choose(source, len(chances), chances)
+    chosen = choose(source, len(chances), chances, 1 + points.index(0.0) if is_zero else None)
     return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
 
 

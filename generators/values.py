@@ -164,11 +164,10 @@ def _mask(rows: Array, *, several: bool) -> None:
 
 
 def _make_sum_overflow(row: Array, dtype: str) -> None:
-    """Replace the great numbers of `row`, but not those with a finite exponential, by the greatest number.
-
-    Great numbers of both signs have a finite sum.
-    """
-    row[np.abs(row) > 10.0 ** GREAT_DECADES[0]] = _among("huge", dtype)[0]
+    """Make the greatest numbers of `row`, or two others if it has fewer, positive: of both signs, they sum to less."""
+    least, greatest = (10.0**decade for decade in GREAT_DECADES)
+    places = np.flatnonzero(np.abs(row) > greatest)
+    row[places if places.size > 1 else np.flatnonzero(np.abs(row) > least)[:2]] = _among("huge", dtype)[0]
 
 
 def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from generators import Drawn, explored_array
+from generators import Drawn, explored_array, random
 from generators.plan import has_ordinary_numbers
+from generators.source import current
 from tests.generators.test_generators_open_arrays import trials
 
 NAN, INF = math.nan, math.inf
@@ -243,3 +245,11 @@ def test_neighbours_that_a_float_takes_for_equal_stand_in_descending_order(test:
     assert any(
         ((one[:, :-1] > one[:, 1:]) & (one[:, :-1].astype(float) == one[:, 1:].astype(float))).any() for one in rows
     )
+
+
+@pytest.mark.parametrize("annotation", ["Number", "float"])
+def test_a_number_is_zero_beside_infinities_in_some_trial(annotation: str) -> None:
+    def draw() -> tuple[Any, float]:
+        return explored_array(2).data, random().draw_in(current(), annotation)
+
+    assert any(number == 0 and np.isinf(array).any() and np.isnan(array).any() for array, number in trials(draw))

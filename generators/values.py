@@ -166,8 +166,9 @@ def _mask(rows: Array, *, several: bool) -> None:
 def _make_sum_overflow(row: Array, dtype: str) -> None:
     """Make the greatest numbers of `row`, or two others if it has fewer, positive: of both signs, they sum to less."""
     least, greatest = (10.0**decade for decade in GREAT_DECADES)
-    places = np.flatnonzero(np.abs(row) > greatest)
-    row[places if places.size > 1 else np.flatnonzero(np.abs(row) > least)[:2]] = _among("huge", dtype)[0]
+    size = np.abs(row.astype(np.float64))
+    places = np.flatnonzero(size > greatest)
+    row[places if places.size > 1 else np.flatnonzero(size > least)[:2]] = _among("huge", dtype)[0]
 
 
 def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:

@@ -157,9 +157,10 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
         for factor in [] if bound is None else [one * bound / greatest for one in factors]:
             if np.isfinite(data * factor).all() and _held(data, factor):
                 yield from _scaled(data, factor)
+    wide = data if data.dtype.kind == "f" else data.astype(np.int64)  # an unsigned dtype does not hold -1
     for shift in _SHIFTS:
         if len(holdable([float(data.min()) + shift, float(data.max()) + shift], data.dtype)) == 2:
-            yield (data + np.asarray(shift, data.dtype)).astype(data.dtype)
+            yield (wide + np.asarray(shift, wide.dtype)).astype(data.dtype)
 
 
 def _held(data: Numbers, factor: float) -> bool:

@@ -76,11 +76,12 @@ def order_needed(one: Input, two: Input, run: OnInputs) -> str:
         filled = ([_full(item, value) for item, value in zip((one, two), pair, strict=True)] for pair in pairs)
         return all(run(changed) == ending for changed in filled)
 
-    equal = [(1.0, 1.0), (-2.0, -2.0)]
-    falling = [(high, low) for low, high in _RISING]
+    dtypes = (first.dtype, second.dtype)
+    rising = [pair for pair in _RISING if all(_can_hold(dtype, value) for dtype in dtypes for value in pair)]
+    falling, equal = [(high, low) for low, high in rising], [(low, low) for low, _ in rising]
     for strict, weak, shown, hidden in (
-        ("less than", "at most", _RISING, falling),
-        ("greater than", "at least", falling, _RISING),
+        ("less than", "at most", rising, falling),
+        ("greater than", "at least", falling, rising),
     ):
         if all_end("fails", shown) and all_end("passes", hidden):
             return strict if all_end("passes", equal) else weak if all_end("fails", equal) else ""

@@ -72,11 +72,10 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
 def refused_features_of(outcome: Outcome) -> Coverage:
     """Return the names of the plain arguments that the reference refused together, in a rejected trial, by operator."""
     record, call = outcome.recorder, outcome.recorder.refused_call
-    if call is None or not _is_operator(call) or not _operands(_inputs(record), call):
+    if call is None or record.rejection is None or not _is_operator(call) or not _operands(_inputs(record), call):
         return {}
     names = {name for name, _ in _all_arguments(record, call)}
-    operator = operator_of((*record.calls[: call.slot], call), call.slot) or call.target
-    return {operator: {valued(REFUSED, name): 1 for name in sorted(names)}} if names else {}
+    return {record.rejection.target: {valued(REFUSED, name): 1 for name in sorted(names)}} if names else {}
 
 
 def _is_operator(call: Call) -> bool:

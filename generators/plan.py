@@ -140,10 +140,15 @@ def turns(index: int) -> tuple[int, ...]:
     return _turns(like(block))[place]
 
 
+def values_in(index: int) -> tuple[str, int]:
+    """Return the level of values in trial `index`, and the number of earlier trials of the block that have it."""
+    return row(index).level("values"), turns(index)[PLACES["values"]]
+
+
 def has_ordinary_numbers(index: int) -> bool:
     """Return whether most numbers of trial `index` are neither special nor zero, so that they hide no results."""
-    values = row(index).level("values")
-    return values not in (*SPECIAL, "zeros") and (values, turns(index)[PLACES["values"]]) != ALL_ZERO
+    level, turn = values_in(index)
+    return level not in (*SPECIAL, "zeros") and (level, turn) != ALL_ZERO
 
 
 #: Number of blocks after which the rows repeat. The values drawn in the repeated rows are new.

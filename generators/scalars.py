@@ -16,7 +16,7 @@ from generators.code_position import call_site, location
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
-from generators.plan import PLACES, PLAIN_ROWS, row, turns
+from generators.plan import PLAIN_ROWS, values_in
 from generators.source import Source, trial_of
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
@@ -236,7 +236,7 @@ def _meets_special_numbers(source: Source) -> bool:
 
     Zero times these is NaN, but an implementation may skip what is multiplied by zero.
     """
-    return (row(trial_of(source.seed)).level("values"), turns(trial_of(source.seed))[PLACES["values"]]) == _BESIDE_ZERO
+    return values_in(trial_of(source.seed)) == _BESIDE_ZERO
 
 
 def _float(

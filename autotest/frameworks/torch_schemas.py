@@ -81,7 +81,10 @@ def missing_stubs(stub: str) -> str:
     for name, function in vars(torch.nn.functional).items():
         if not inspect.isbuiltin(function) or f"def {name}(" in stub:
             continue
-        for schema in _schemas().get(name, ()):
+        # Not `_schemas`: reading those of all operators takes long, and every process that draws arguments comes here.
+        for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
+            if any(item.is_out for item in schema.arguments):
+                continue
             parameters = [f"{item.name}: {_annotation(str(item.type))} = ..." for item in schema.arguments[1:]]
             lines.append(f"def {name}({', '.join(['input: Tensor', *parameters])}) -> Any: ...")
     return "\n".join(["", *lines])

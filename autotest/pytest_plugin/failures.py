@@ -12,6 +12,7 @@ import pytest
 
 from autotest.base.errors import AutotestError, FrameworkMissing
 from autotest.base.options import DEFAULT_PAIR
+from autotest.pytest_plugin.examples import given_test
 from autotest.report.colours import LineRole, pieces
 from autotest.trials.body_errors import traceback_of_test
 from generators import GeneratorError
@@ -51,7 +52,7 @@ def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseExcep
 
 def _place(item: pytest.Item) -> tuple[str, int]:
     """Return the file and the line of a test. Hypothesis' function is where the function that it calls is: in here."""
-    inner = getattr(getattr(getattr(item, "function", None), "hypothesis", None), "inner_test", None)
+    inner = given_test(item)
     if inner is None:
         path, line, _ = item.location
         return path, (line or 0) + 1

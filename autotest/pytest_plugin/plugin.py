@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from autotest.pytest_plugin import command_line
+from autotest.pytest_plugin.examples import given_test
 
 if TYPE_CHECKING:
     from autotest.campaigns.isolated_runner import IsolatedRunner
@@ -285,8 +286,7 @@ def is_autotest(item: pytest.Item) -> bool:
 
 def _takes_examples(item: pytest.Item) -> bool:
     """Return whether `item` has Hypothesis' ``@given`` above ``@autotest``."""
-    examples = getattr(getattr(item, "function", None), "hypothesis", None)
-    return hasattr(getattr(examples, "inner_test", None), "__autotest__")
+    return hasattr(given_test(item), "__autotest__")
 
 
 def _import_frameworks() -> None:

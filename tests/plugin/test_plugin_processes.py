@@ -31,7 +31,8 @@ def test_importing_the_plugin_imports_nothing_of_weight(importable_elsewhere):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     foreign = set(done.stdout.split()) - set(sys.stdlib_module_names)
-    assert foreign == {"autotest", *(f"autotest.pytest_plugin{part}" for part in ("", ".command_line", ".plugin"))}
+    parts = ("", ".command_line", ".examples", ".plugin")
+    assert foreign == {"autotest", *(f"autotest.pytest_plugin{part}" for part in parts)}
 
 
 def test_what_diagnoses_failures_is_not_imported_before_there_is_one(importable_elsewhere):

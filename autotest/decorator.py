@@ -61,7 +61,7 @@ def autotest(
     check_allclose: bool | None = None,
     check_dtype: bool = True,
     check_errors: bool = False,
-    special_values: bool = True,
+    special_values: bool | None = None,
     check_grad: Literal["dual", "intermediate", "numeric", "forward"] = "dual",
     grad_order: Literal[1, 2] = 1,
     seed: int | None = None,
@@ -88,7 +88,8 @@ def autotest(
         check_dtype: whether dtypes are compared.
         check_errors: also make calls that the reference rejects on the candidate, which must reject them, too.
         special_values: whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn if the test does not
-            restrict the values, and whether differences count that only these, or the edge of a domain, explain.
+            restrict the values, and whether differences count that only these, or the edge of a domain, explain. If
+            omitted, they are and they do, unless the process or the project says otherwise.
         check_grad: what gradients are compared with. ``"dual"``: the gradients of the other framework.
             ``"intermediate"``: also the gradients of all intermediate results, since errors may cancel before they
             reach an input; only for cotangents of `auto_backward`. ``"numeric"``: as ``"dual"``, and on each side also
@@ -96,8 +97,8 @@ def autotest(
             code runs and no wrong element is missed. ``"forward"``: as ``"numeric"``, and also forward mode if a
             framework has it.
         grad_order: 2 also compares second-order gradients.
-        seed: base seed of the test's trials. For `seed`, `deadline` and `candidate`, the command line and the process's
-            environment variables take precedence over the argument, and the argument over the project's
+        seed: base seed of the test's trials. For `seed`, `deadline`, `candidate` and `special_values`, the command line and
+            the process's environment variables take precedence over the argument, and the argument over the project's
             ``[tool.autotest]``.
         deadline: time that a trial in a worker process may take: seconds, or text such as ``"2m"``.
         candidate: the framework under test: a registered name, or ``"module:factory"``.
@@ -134,7 +135,8 @@ def autotest(
         check_values=check_values,
         check_dtype=check_dtype,
         check_errors=check_errors,
-        special_values=special_values,
+        special_values=True if special_values is None else special_values,
+        gives_special_values=special_values is not None,
         check_grad=check_grad,
         grad_order=grad_order,
         seed=seed,
@@ -192,10 +194,9 @@ def decorate(
     @functools.wraps(written)
     def run(*args: Any, **kwargs: Any) -> None:
         with _plain_subtests(args):
-            asks: Settings = run.__autotest__  # type: ignore[attr-defined]  # skip_grad_check may have added to it
             environment = asked()
-            if asks.special_values and not environment.special_values:
-                asks = dataclasses.replace(asks, special_values=False)
+            # skip_grad_check may have added to the settings
+            asks = environment.for_test(run.__autotest__)  # type: ignore[attr-defined]
             called = current_name(run, written, file, args)
             if (outer := current()) is not None:
                 outer.other_tests.append(called.name)

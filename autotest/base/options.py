@@ -2,8 +2,7 @@
 
 If a variable is not set, the table ``[tool.autotest]`` of the project's ``pyproject.toml`` can set the same option
 under its lower-case name: ``candidate = "oneflow"``. A variable or command-line option takes precedence over the
-arguments of a test's decorator, and these take precedence over the project's table. Special values are drawn only if
-none of them turns them off.
+arguments of a test's decorator, and these take precedence over the project's table.
 
 =========================== ============================================================================
 variable                    meaning
@@ -19,7 +18,8 @@ variable                    meaning
 ``AUTOTEST_COVERAGE``       ``1``: count the arguments that operators are given, as ``pytest`` does for its summary
 ``AUTOTEST_QUICK``          ``1``: neither shrink nor verify, for quick runs while writing a test
 ``AUTOTEST_LEDGER``         a ledger of known divergences, in addition to those stored with the tests
-``AUTOTEST_SPECIAL_VALUES`` ``0``: draw no NaN, infinities and the like, and ignore differences on them
+``AUTOTEST_SPECIAL_VALUES`` ``0``: draw no NaN, infinities and the like, and ignore differences on them; ``1``: draw
+                            them also in tests that exclude them
 ``AUTOTEST_DEADLINE``       how long a trial in a worker process may take before it counts as a hang: ``20s``, ``2m``
 ``AUTOTEST_MEMORY``         memory that a worker process may use in addition to the frameworks' own: ``500M``, ``4G``
 ``AUTOTEST_IMPORT``         comma-separated modules to import before test files when pytest does not import them: in
@@ -136,6 +136,13 @@ class Options:
         changed = {name: value for name, value in own.items() if value is not None and name not in self.explicit}
         return dataclasses.replace(self, **changed) if changed else self
 
+    def for_test(self, settings: Settings) -> Settings:
+        """Return `settings` of a test with special values as the process sets them, or else the test, or the project."""
+        said = settings.gives_special_values or not settings.special_values
+        if settings.special_values == self.special_values or (said and "special_values" not in self.explicit):
+            return settings
+        return dataclasses.replace(settings, special_values=self.special_values)
+
     def trials(self, own: int) -> int:
         """Return the number of trials to run of a test whose own number is `own`."""
         if self.trial is not None:
@@ -201,7 +208,7 @@ def _asked_for(
         shrink=given.seconds("shrink", 0.0 if quick else profile.shrink),
         deadline=given.measured("deadline", duration, DEADLINE),
         memory=given.measured("memory", size, MEMORY),
-        explicit=frozenset(name for name in ("seed", "deadline") if explicit.get(variable_of(name))),
+        explicit=frozenset(name for name in ("seed", "deadline", "special_values") if explicit.get(variable_of(name))),
     )
 
 

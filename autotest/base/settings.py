@@ -103,6 +103,7 @@ class Settings:
     Attributes:
         deadline: seconds that a trial in a worker process may take.
         pinned: base seed and index of each trial that is run before any other.
+        gives_special_values: whether the test itself says whether special values are drawn.
         skip_grad: why the gradient gate accepts trials that compare no gradient; "" if it does not accept them.
         own_assertions: whether a trial may compare nothing, because the body has assertions of its own.
         tolerance_is_final: whether given tolerances are deliberate and final, so that nothing is cleared as rounding.
@@ -130,6 +131,7 @@ class Settings:
     deadline: float | None = None
     candidate: str = ""
     pinned: tuple[tuple[int, int], ...] = ()
+    gives_special_values: bool = False
     skip_grad: str = ""
     own_assertions: bool = False
     tolerance_is_final: bool = True

@@ -162,7 +162,8 @@ class JudgedTrials:
                 tally.accepted += 1
                 options = self.context.options
                 if options.coverage:
-                    found = features_of(outcome, test.settings, special_values=options.special_values)
+                    special = options.special_values or test.settings.special_values
+                    found = features_of(outcome, test.settings, special_values=special)
                     tally.coverage.append(found)
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1

@@ -6,9 +6,10 @@ import os
 import re
 import sys
 
+import numpy
 import pytest
 
-from autotest import cli
+from autotest import autotest, cli, random_tensor, torch
 from autotest.base import project
 from autotest.base.errors import UsageError
 from autotest.base.options import from_environment, from_project
@@ -47,6 +48,36 @@ def test_a_test_goes_before_what_its_project_says_and_not_before_the_same_of_the
     assert from_environment().of_test(Settings(seed=5)).seed == 5
     monkeypatch.setenv("AUTOTEST_SEED", "7")
     assert from_environment().of_test(Settings(seed=5)).seed == 7
+
+
+@pytest.mark.parametrize(
+    ("said", "in_project", "in_process", "drawn"),
+    [
+        ({"special_values": True}, "false", "", True),
+        ({"special_values": False}, "true", "", False),
+        ({}, "false", "", False),
+        ({}, "true", "", True),
+        ({"special_values": True}, "true", "0", False),
+        ({"special_values": False}, "false", "1", True),
+        ({}, "false", "1", True),
+    ],
+)
+def test_special_values_are_drawn_as_the_process_says_or_else_the_test_or_else_the_project(
+    write, monkeypatch, quick, said, in_project, in_process, drawn
+):
+    write(f"special_values = {in_project}")
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    monkeypatch.setenv("AUTOTEST_SPECIAL_VALUES", in_process)
+    met = []
+
+    @autotest(n=20, **said)
+    def test_it():
+        x = random_tensor(ndim=1, dim0=4, dtype="float32")
+        met.append(bool(numpy.isfinite(x.reference.detach().numpy()).all()))
+        return torch.neg(x)
+
+    test_it()
+    assert (not all(met)) == drawn
 
 
 def test_a_value_that_makes_no_sense_is_told_by_its_key_and_file(write, tmp_path, capsys):

@@ -97,9 +97,9 @@ def autotest(
             code runs and no wrong element is missed. ``"forward"``: as ``"numeric"``, and also forward mode if a
             framework has it.
         grad_order: 2 also compares second-order gradients.
-        seed: base seed of the test's trials. For `seed`, `deadline`, `candidate` and `special_values`, the command line and
-            the process's environment variables take precedence over the argument, and the argument over the project's
-            ``[tool.autotest]``.
+        seed: base seed of the test's trials. For `seed`, `deadline`, `candidate` and `special_values`, the command line
+            and the process's environment variables take precedence over the argument, and the argument over the
+            project's ``[tool.autotest]``.
         deadline: time that a trial in a worker process may take: seconds, or text such as ``"2m"``.
         candidate: the framework under test: a registered name, or ``"module:factory"``.
         pair: the two frameworks, or a function that returns them. It takes precedence over everything else.

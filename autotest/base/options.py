@@ -137,7 +137,7 @@ class Options:
         return dataclasses.replace(self, **changed) if changed else self
 
     def for_test(self, settings: Settings) -> Settings:
-        """Return `settings` of a test with special values as the process sets them, or else the test, or the project."""
+        """Return `settings` with special values as the process says, or else the test, or else the project."""
         said = settings.gives_special_values or not settings.special_values
         if settings.special_values == self.special_values or (said and "special_values" not in self.explicit):
             return settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import CodeType, MappingProxyType, TracebackType
 from typing import Any
 
 import pytest
@@ -18,20 +18,43 @@ from autotest.trials.body_errors import traceback_of_test
 from generators import GeneratorError
 
 #: Packages that a test calls and whose frames do not help the reader of its traceback.
-FOREIGN = (*DEFAULT_PAIR, "numpy", "pytest", "_pytest", "pluggy")
+FOREIGN = (*DEFAULT_PAIR, "numpy", "hypothesis", "pytest", "_pytest", "pluggy")
 
 
 def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
     """Remove the frames of this library and of the frameworks from a failure, so that the test's own lines remain."""
     error, entries = excinfo.value, excinfo.traceback
+    # Hypothesis' function for a test claims the place of the function that it calls, which is in this library.
+    claimed = None if given_test(item) is None else item.function.__code__  # type: ignore[attr-defined]
     in_body = any(_module(entry) == "autotest.trials.trial" for entry in entries)
     if isinstance(error, AutotestError) and (not in_body or isinstance(error, FrameworkMissing)):
         _show_as_text(report, item, error)
     elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "is_test_mistake", False):
         # These errors are about a line of the test. Any other error may be caused by this library, so its frames stay.
-        own = traceback_of_test(excinfo.tb, FOREIGN)
+        own = _without(claimed, traceback_of_test(excinfo.tb, FOREIGN))
         if own is not None:
-            report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exc_info((type(error), error, own)))
+            report.longrepr = _shown(item, error, own)
+        elif claimed is not None:  # a strategy is wrong, and no line of the test has run
+            _show_as_text(report, item, error)
+    elif claimed is not None and (rest := _without(claimed, excinfo.tb)) is not None:
+        report.longrepr = _shown(item, error, rest)
+
+
+def _without(code: CodeType | None, entry: TracebackType | None) -> TracebackType | None:
+    """Return the traceback `entry` without the frames that run `code`."""
+    kept = []
+    while entry is not None:
+        if entry.tb_frame.f_code is not code:
+            kept.append(entry)
+        entry = entry.tb_next
+    rest = None
+    for one in reversed(kept):
+        rest = TracebackType(rest, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return rest
+
+
+def _shown(item: pytest.Item, error: BaseException, traceback: TracebackType) -> Any:
+    return item.repr_failure(pytest.ExceptionInfo.from_exc_info((type(error), error, traceback)))
 
 
 def _module(entry: Any) -> str:

@@ -12,10 +12,14 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from numpy.typing import NDArray
 
 import generators
+from generators.code_position import CodePosition, call_site
+from generators.errors import is_test_mistake
 from generators.strategies import ExternalSource
 
 # Generators are built here on behalf of the test, so their errors name the test's line.
 __generators_hide__ = True
+# pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
+__tracebackhide__ = is_test_mistake
 
 
 def strategy(generator: generators.Generator) -> SearchStrategy[Any]:
@@ -51,7 +55,7 @@ def arrays(
     sizes = {f"dim{axis}": size for axis, size in enumerate((dim0, dim1, dim2, dim3, dim4))}
     said = {"ndim": ndim, **sizes, "low": low, "high": high, "dtype": dtype, "shape": shape}
     said |= {"contents": contents, "layout": layout}
-    return _of_arrays(**{name: value for name, value in said.items() if value is not None})
+    return _of_arrays(call_site())(**{name: value for name, value in said.items() if value is not None})
 
 
 def _called(name: str) -> Callable[[Callable[..., Any]], Callable[..., SearchStrategy[Any]]]:
@@ -70,13 +74,19 @@ def _of_generator(draw: DrawFn, generator: generators.Generator) -> Any:
         return generator.value()
 
 
-@_called("arrays")
-def _of_arrays(draw: DrawFn, **said: Any) -> Any:
-    dims = [said.pop(f"dim{axis}", None) for axis in range(5)]
-    with _choices_of(draw):
-        data = generators.explored_array(said.pop("ndim", None), dims, **said).data
-    simple = draw(strategies.integers(0, 15))  # the numbers are drawn from a seed, which Hypothesis cannot shrink
-    return _simplified(data, simple) if "contents" not in said else data
+def _of_arrays(where: CodePosition) -> Callable[..., SearchStrategy[Any]]:
+    """Return the strategy that `arrays` at the line `where` makes; Hypothesis prints only the test's own arguments."""
+
+    @_called("arrays")
+    def drawn(draw: DrawFn, **said: Any) -> Any:
+        __generators_place__ = where  # noqa: F841 - read by `call_site`, as this runs long after the test's line did
+        dims = [said.pop(f"dim{axis}", None) for axis in range(5)]
+        with _choices_of(draw):
+            data = generators.explored_array(said.pop("ndim", None), dims, **said).data
+        simple = draw(strategies.integers(0, 15))  # the numbers are drawn from a seed, which Hypothesis cannot shrink
+        return _simplified(data, simple) if "contents" not in said else data
+
+    return drawn
 
 
 def _simplified(data: NDArray[Any], simple: int) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-import numpy
+import numpy as np
 import pytest
 
 from autotest import autotest, cli, random_tensor, torch
@@ -73,7 +73,7 @@ def test_special_values_are_drawn_as_the_process_says_or_else_the_test_or_else_t
     @autotest(n=20, **said)
     def test_it():
         x = random_tensor(ndim=1, dim0=4, dtype="float32")
-        met.append(bool(numpy.isfinite(x.reference.detach().numpy()).all()))
+        met.append(bool(np.isfinite(x.reference.detach().numpy()).all()))
         return torch.neg(x)
 
     test_it()

@@ -467,3 +467,21 @@ def test_a_divergence_in_an_example_is_told_without_the_frames_of_hypothesis(sui
         ["autotest: 1 test of *", "faulty diverges from torch: relu, *", "Failing test case: test_examples("]
     )
     result.stdout.no_fnmatch_line("*hypothesis/core.py*")
+
+
+def test_a_failure_of_the_test_itself_in_an_example_is_told_without_a_line_of_this_library(suite, run):
+    suite(EXAMPLES.replace("    return", "    assert rank > 3\n    return"))
+    result = run()
+    result.stdout.fnmatch_lines([">       assert rank > 3", "test_inner.py:*: AssertionError"])
+    result.stdout.no_fnmatch_line("*decorator.py*")
+    result.stdout.no_fnmatch_line("*def run*")
+
+
+def test_a_wrong_strategy_of_arrays_is_told_at_the_line_that_wrote_it(suite, run):
+    head = "from autotest.sources.hypothesis_strategies import arrays\n\nONES = arrays(low=3, high=1)\n"
+    suite(head + EXAMPLES.replace("st.integers(1, 3)", "ONES"))
+    result = run()
+    result.stdout.fnmatch_lines(
+        ["random_tensor(low=3, high=1) at *test_inner.py:5: *low < high", "while generating 'rank' from arrays(*"]
+    )
+    result.stdout.no_fnmatch_line("*decorator.py*")

@@ -57,7 +57,7 @@ def autotest(
     grad_rtol: Limit = None,
     grad_atol: Limit = None,
     check_graph: bool = False,
-    check_values: bool = True,
+    check_values: bool | None = None,
     check_allclose: bool | None = None,
     check_dtype: bool = True,
     check_errors: bool = False,
@@ -83,8 +83,8 @@ def autotest(
         grad_rtol, grad_atol: tolerance of gradients; by default that of values.
         check_graph: also run the program in the candidate's graph mode and compare the results. It is an error if the
             candidate has no graph mode.
-        check_values: whether values are compared; if not, only structure, shape, dtype, device and requires_grad are.
-            ``check_allclose`` is another name for it, which OneFlow's tests use.
+        check_values: whether values are compared, which is the default; if not, only structure, shape, dtype, device
+            and requires_grad are. ``check_allclose`` is another name for it, which OneFlow's tests use.
         check_dtype: whether dtypes are compared.
         check_errors: also make calls that the reference rejects on the candidate, which must reject them, too.
         special_values: whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn if the test does not
@@ -118,7 +118,13 @@ def autotest(
             f"autotest(pair=..., candidate={candidate!r}): expected only one of them, because a pair "
             "contains its candidate"
         )
-    check_values = check_values if check_allclose is None else check_allclose
+    if None not in (check_values, check_allclose) and check_values != check_allclose:
+        raise UsageError(
+            f"autotest(check_values={check_values!r}, check_allclose={check_allclose!r}): expected only one of them, "
+            "because they are two names of one argument"
+        )
+    if check_values is None:
+        check_values = True if check_allclose is None else check_allclose
     if check_values is False:
         for name, limit in {"rtol": rtol, "atol": atol, "grad_rtol": grad_rtol, "grad_atol": grad_atol}.items():
             if limit is not None:

@@ -55,6 +55,8 @@ def test_the_old_second_argument_is_told_by_its_name():
         ({"atol": {"float16": -1}}, r"atol\['float16'\]=-1\): expected a finite number >= 0"),
         ({"atol": {}}, "atol={}"),
         ({"grad_rtol": "much"}, "grad_rtol='much'"),
+        ({"check_values": True, "check_allclose": False}, "expected only one of them, because they are two names"),
+        ({"check_values": False, "check_allclose": True}, r"check_values=False, check_allclose=True\): expected only"),
         ({"rtol": 1e-3, "check_values": False}, r"rtol=0.001\): expected check_values=True as well"),
         ({"seed": -1}, "seed=-1"),
         ({"deadline": 0}, "deadline=0"),

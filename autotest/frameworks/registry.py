@@ -225,10 +225,13 @@ def takes_own(candidate: str) -> bool:
 
 
 def candidates_in(asked: str) -> tuple[str, ...]:
-    """Return the names in ``NAME,OTHER`` without duplicates; raise `UsageError` if there is none."""
-    names = tuple(dict.fromkeys(name.strip() for name in asked.split(",") if name.strip()))
+    """Return the names in ``NAME,OTHER``; raise `UsageError` if there is none, or one is named twice."""
+    names = tuple(name.strip() for name in asked.split(",") if name.strip())
     if not names:
         raise UsageError(f"candidate {asked!r}: expected the name of a framework, or several names separated by commas")
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise UsageError(f"candidate {asked!r}: {twice[0]} is named twice; expected each framework once")
     return names
 
 

@@ -155,7 +155,7 @@ def test_each_candidate_has_its_own_ledger(tmp_path):
 
 @pytest.mark.parametrize(
     ("asked", "names"),
-    [("oneflow, paddle", ("oneflow", "paddle")), ("mlx", ("mlx",)), ("mlx,mlx,", ("mlx",)), ("", ("oneflow",))],
+    [("oneflow, paddle", ("oneflow", "paddle")), ("mlx", ("mlx",)), ("mlx,,", ("mlx",)), ("", ("oneflow",))],
 )
 def test_candidates_are_named_with_commas_between(monkeypatch, asked, names):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", asked)
@@ -166,6 +166,9 @@ def test_who_can_take_one_candidate_says_so_of_several(monkeypatch):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "oneflow,paddle")
     with pytest.raises(UsageError, match="expected one candidate here; only pytest and autotest fuzz accept several"):
         registry.chosen_names()
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "mlx,mlx,")
+    with pytest.raises(UsageError, match="candidate 'mlx,mlx,': mlx is named twice; expected each framework once"):
+        registry.all_chosen_names()
     monkeypatch.setenv("AUTOTEST_CANDIDATE", " , ")
     with pytest.raises(UsageError, match="expected the name of a framework"):
         registry.all_chosen_names()

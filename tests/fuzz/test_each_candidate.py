@@ -51,6 +51,7 @@ def test_the_option_goes_before_the_variable_and_lasts_as_long_as_the_command(co
     [
         ("padle", "no framework is named 'padle'. Did you mean 'paddle'?"),
         (" ,", "candidate ' ,': expected the name of a framework, or several names separated by commas"),
+        ("torch,jax,torch", "candidate 'torch,jax,torch': torch is named twice; expected each framework once"),
     ],
 )
 def test_a_name_that_nobody_has_is_refused_before_anything_runs(command, words, asked, says):

@@ -384,6 +384,7 @@ def test_the_candidate_can_be_given(suite, run):
         ("--autotest-n=0", "*--autotest-n='0': expected a number of trials, at least 1"),
         ("--autotest-profile=fast", "*--autotest-profile='fast': expected dev, ci, thorough"),
         ("--autotest-candidate=torch,onefow", "*no framework is named 'onefow'. Did you mean 'oneflow'?*"),
+        ("--autotest-candidate=torch, torch", "*candidate 'torch, torch': torch is named twice; expected each *once"),
         (
             "--autotest-candidate=python:no_such/env",
             "*python:no_such/env: no such file; give the*",

@@ -149,6 +149,7 @@ def autotest(
         deadline=_seconds(deadline),
         candidate=candidate,
         pinned=_pairs(pinned),
+        has_pair=pair is not None,
     )
     sides = (lambda: chosen_pairs(candidate)) if pair is None else maker_of(pair)
     chosen = (lambda: with_graph_mode(sides())) if check_graph else sides

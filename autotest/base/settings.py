@@ -104,6 +104,7 @@ class Settings:
         deadline: seconds that a trial in a worker process may take.
         pinned: base seed and index of each trial that is run before any other.
         gives_special_values: whether the test itself says whether special values are drawn.
+        has_pair: whether the test itself gives both frameworks, by its argument `pair`.
         skip_grad: why the gradient gate accepts trials that compare no gradient; "" if it does not accept them.
         own_assertions: whether a trial may compare nothing, because the body has assertions of its own.
         tolerance_is_final: whether given tolerances are deliberate and final, so that nothing is cleared as rounding.
@@ -132,6 +133,7 @@ class Settings:
     candidate: str = ""
     pinned: tuple[tuple[int, int], ...] = ()
     gives_special_values: bool = False
+    has_pair: bool = False
     skip_grad: str = ""
     own_assertions: bool = False
     tolerance_is_final: bool = True

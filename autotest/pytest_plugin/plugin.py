@@ -23,6 +23,7 @@ from autotest.pytest_plugin import command_line
 from autotest.pytest_plugin.examples import given_test
 
 if TYPE_CHECKING:
+    from autotest.base.settings import Settings
     from autotest.campaigns.isolated_runner import IsolatedRunner
     from autotest.pytest_plugin.summaries import RanTest
     from autotest.report.session import FindingSummary, TestSummary
@@ -76,20 +77,17 @@ class Session:
             self._names = names(tests)
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str] | None:
-        tests = sum(is_autotest(item) or _takes_examples(item) for item in items)
+        tests = [asked for item in items if (asked := _settings(item)) is not None]
         if not tests:
             return None
-        from autotest.base.options import DEFAULT_PAIR, environment_now
+        from autotest.base.options import configured
         from autotest.pytest_plugin.called_items import renamed
+        from autotest.pytest_plugin.header import sides
         from autotest.report import session
 
-        given = environment_now()
-        asked = (given.get("AUTOTEST_REFERENCE"), given.get("AUTOTEST_CANDIDATE"))
-        chosen = [name or usual for name, usual in zip(asked, DEFAULT_PAIR, strict=True)]
-        sides = [", ".join(_with_version(name.strip()) for name in names.split(",")) for names in chosen]
-        seed = given.get("AUTOTEST_SEED") or "0"
+        seed = configured("AUTOTEST_SEED") or "0"
         isolated = self._config.getoption("autotest_isolate")
-        header = session.header(tests, len(items) - tests, sides, seed, isolated)
+        header = session.header(len(tests), len(items) - len(tests), sides(tests), seed, isolated)
         selected = {item.nodeid: self._names[item.nodeid] for item in items if item.nodeid in self._names}
         return [header, *(f"autotest: {line}" for line in renamed(selected))]
 
@@ -289,6 +287,11 @@ def _takes_examples(item: pytest.Item) -> bool:
     return hasattr(given_test(item), "__autotest__")
 
 
+def _settings(item: pytest.Item) -> Settings | None:
+    """Return what ``@autotest`` asks for, on `item` itself or below its ``@given``."""
+    return getattr(getattr(item, "function", None) if is_autotest(item) else given_test(item), "__autotest__", None)
+
+
 def _import_frameworks() -> None:
     """Import both frameworks, which takes seconds: Hypothesis has a deadline for each example, also the first."""
     from autotest.base.errors import AutotestError
@@ -301,13 +304,6 @@ def _import_frameworks() -> None:
 def _variables() -> Iterator[tuple[str, str]]:
     for name in ("seed", "trial", "n", "profile", "reference", "candidate"):
         yield name, f"AUTOTEST_{name.upper()}"
-
-
-def _with_version(name: str) -> str:
-    """Return a framework's name with its installed version; importing the framework would take seconds."""
-    from autotest.base.versions import installed
-
-    return f"{name} {installed(name)}".rstrip()
 
 
 def _plain_name(test: str) -> str:

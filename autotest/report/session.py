@@ -61,11 +61,11 @@ class TestSummary(TypedDict):
     told: bool
 
 
-def header(tests: int, others: int, sides: Sequence[str], base_seed: str, isolated: bool) -> str:
+def header(tests: int, others: int, sides: str, base_seed: str, isolated: bool) -> str:
     """Return the line below the number of collected tests."""
     counted = several(tests, "test") + (f" (and {several(others, 'test')} of other kinds)" if others else "")
     where = ", trials in a worker process" if isolated else ""
-    return f"autotest: {counted} of {' against '.join(reversed(sides))}, base seed {base_seed}{where}"
+    return f"autotest: {counted} of {sides}, base seed {base_seed}{where}"
 
 
 def summary(items: Sequence[TestSummary], width: int = 120) -> list[str]:

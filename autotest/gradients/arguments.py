@@ -54,14 +54,28 @@ def check_numbers(numbers: Mapping[str, Any]) -> None:
             raise UsageError(f"gradcheck({name}={value!r}): expected a finite number, {least}")
 
 
+def check_needs(function: str, needed: str, value: bool, flags: Mapping[str, bool]) -> None:
+    """Check that none of `flags` is True if the flag `needed` of `function`, without which it checks nothing, is not.
+
+    Raises:
+        UsageError: if one is.
+    """
+    for name, asked in flags.items():
+        if asked and not value:
+            raise UsageError(
+                f"{function}({name}=True): expected {needed}=True as well, without which this is not checked; or write "
+                f"{name}=False"
+            )
+
+
 def check_flags(flags: Mapping[str, Any]) -> None:
-    """Check that flags are True or False (or None, for ``masked``).
+    """Check that flags are True or False (or None, for ``masked`` and its other name).
 
     Raises:
         UsageError: if one is not.
     """
     for name, value in flags.items():
-        if not (isinstance(value, bool) or (value is None and name == "masked")):
+        if not (isinstance(value, bool) or (value is None and name in ("masked", "check_sparse_nnz"))):
             raise UsageError(f"gradcheck({name}={value!r}): expected True or False")
 
 

@@ -15,6 +15,7 @@ from autotest.gradients.arguments import (
     as_inputs,
     check_flags,
     check_function,
+    check_needs,
     check_numbers,
     framework_of,
     is_varied,
@@ -38,10 +39,12 @@ def gradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
     masked: bool | None = None,
+    check_sparse_nnz: bool | None = None,
 ) -> bool:
     """Compare the gradients of `fn` with central differences, as ``torch.autograd.gradcheck`` does.
 
@@ -63,8 +66,9 @@ def gradcheck(
         check_undefined_grad: whether backward must accept undefined gradients of outputs. If the framework has no
             ``gradcheck`` of its own, each output is backpropagated without the others, which requires the same.
         check_grad_dtypes: whether a gradient must have the dtype of its input.
-        check_batched_grad, check_forward_ad, masked: as in torch (`masked` is ``check_sparse_nnz`` before torch 2.1);
-            rejected for frameworks that do not support them.
+        check_batched_grad, check_batched_forward_grad, check_forward_ad, masked: as in torch; rejected for frameworks
+            that do not support them.
+        check_sparse_nnz: another name for `masked`, which torch uses before 2.1.
         check_backward_ad: whether to check reverse mode. False requires ``check_forward_ad=True``.
         fast_mode: whether to check one projection of each Jacobian first, and single elements only if that fails.
 
@@ -83,14 +87,25 @@ def gradcheck(
             "check_undefined_grad": check_undefined_grad,
             "check_grad_dtypes": check_grad_dtypes,
             "check_batched_grad": check_batched_grad,
+            "check_batched_forward_grad": check_batched_forward_grad,
             "check_forward_ad": check_forward_ad,
             "check_backward_ad": check_backward_ad,
             "fast_mode": fast_mode,
             "masked": masked,
+            "check_sparse_nnz": check_sparse_nnz,
         }
     )
     if not check_backward_ad and not check_forward_ad:
         raise UsageError("gradcheck: expected check_backward_ad or check_forward_ad, or both, to be True")
+    check_needs("gradcheck", "check_backward_ad", check_backward_ad, {"check_batched_grad": check_batched_grad})
+    batched_forward = {"check_batched_forward_grad": check_batched_forward_grad}
+    check_needs("gradcheck", "check_forward_ad", check_forward_ad, batched_forward)
+    if None not in (masked, check_sparse_nnz) and masked != check_sparse_nnz:
+        raise UsageError(
+            f"gradcheck(masked={masked}, check_sparse_nnz={check_sparse_nnz}): expected only one of them, because they "
+            "are two names of one argument"
+        )
+    masked = check_sparse_nnz if masked is None else masked
     given = as_inputs(inputs)
     framework = framework_of(given)
     check_function(framework, fn, given)
@@ -99,6 +114,7 @@ def gradcheck(
     native = _native(framework, "autograd.gradcheck")
     if native is ABSENT:
         extra = {"check_batched_grad": check_batched_grad, "check_forward_ad": check_forward_ad, "masked": masked}
+        extra |= batched_forward
         for name, value in extra.items():
             if value:
                 raise UsageError(f"gradcheck({name}={value}): {framework.name} does not support this check")
@@ -125,6 +141,7 @@ def gradcheck(
         check_forward_ad=check_forward_ad,
         check_backward_ad=check_backward_ad,
         fast_mode=fast_mode,
+        **(batched_forward if check_batched_forward_grad else {}),
         **_masked(native, masked, framework),
     )
     if complaint is None:
@@ -169,6 +186,7 @@ def gradgradcheck(
             with the shapes of the outputs; generated if omitted.
         gen_non_contig_grad_outputs: whether generated cotangents are not contiguous.
         check_fwd_over_rev, check_rev_over_rev: whether to differentiate the gradients in forward mode, in reverse mode.
+            Without reverse mode, `check_undefined_grad` must be False, as in torch.
         eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
             fast_mode, masked: as in `gradcheck`.
 
@@ -187,6 +205,8 @@ def gradgradcheck(
     )
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise UsageError("gradgradcheck: expected check_fwd_over_rev or check_rev_over_rev, or both, to be True")
+    reverse_only = {"check_undefined_grad": check_undefined_grad, "check_batched_grad": check_batched_grad}
+    check_needs("gradgradcheck", "check_rev_over_rev", check_rev_over_rev, reverse_only)
     given = as_inputs(inputs)
     framework = framework_of(given)
     check_function(framework, fn, given)

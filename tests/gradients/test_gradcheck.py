@@ -224,15 +224,22 @@ def test_elements_that_share_memory_are_refused_as_torch_refuses_them():
         gradcheck(lambda x: x * x, x)
 
 
-def test_gradgradcheck_takes_what_torchs_takes():
+@pytest.mark.parametrize(
+    ("torchs", "ours"), [(torch.autograd.gradcheck, gradcheck), (torch.autograd.gradgradcheck, gradgradcheck)]
+)
+def test_the_checks_take_what_torchs_take(torchs, ours):
     def own(function):
         return [name for name in inspect.signature(function).parameters if name not in ("fn", "func")]
 
-    assert set(own(torch.autograd.gradgradcheck)) <= set(own(gradgradcheck))
+    assert set(own(torchs)) <= set(own(ours))
 
 
 @pytest.mark.parametrize(
-    "order", [{"check_fwd_over_rev": True}, {"check_fwd_over_rev": True, "check_rev_over_rev": False}]
+    "order",
+    [
+        {"check_fwd_over_rev": True},
+        {"check_fwd_over_rev": True, "check_rev_over_rev": False, "check_undefined_grad": False},
+    ],
 )
 def test_gradients_of_gradients_are_checked_in_forward_mode_too(order):
     assert gradgradcheck(lambda x: x**3, leaf(4), **order)
@@ -339,6 +346,8 @@ def test_statistics_beside_the_differentiable_outputs_are_left_out():
 def test_sparse_inputs_batches_and_forward_mode_are_torchs_own():
     x = leaf(3, 3).detach().to_sparse().requires_grad_()
     assert gradcheck(lambda x: x.to_dense() * 2, x, masked=True)
+    assert gradcheck(lambda x: x.to_dense() * 2, x, check_sparse_nnz=True)
+    assert gradcheck(torch.sin, leaf(3), check_batched_forward_grad=True, check_forward_ad=True)
     assert gradcheck(torch.sin, leaf(3), check_batched_grad=True, check_forward_ad=True)
     assert gradcheck(torch.sin, leaf(3), check_backward_ad=False, check_forward_ad=True)
 
@@ -417,3 +426,39 @@ class TestOneFlow:
         x = flow.ones(2, dtype=flow.float64, requires_grad=True)
         with pytest.raises(UsageError, match="oneflow does not support this check"):
             gradcheck(flow.sin, x, check_forward_ad=True)
+
+
+@pytest.mark.parametrize(
+    ("check", "asked", "said"),
+    [
+        (
+            gradcheck,
+            {"masked": True, "check_sparse_nnz": False},
+            "expected only one of them, because they are two names",
+        ),
+        (
+            gradcheck,
+            {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
+            r"gradcheck\(check_batched_grad=True\): expected check_backward_ad=True as well",
+        ),
+        (gradcheck, {"check_batched_forward_grad": True}, "expected check_forward_ad=True as well"),
+        (
+            gradgradcheck,
+            {"check_fwd_over_rev": True, "check_rev_over_rev": False},
+            r"gradgradcheck\(check_undefined_grad=True\): expected check_rev_over_rev=True .*write check_undefined_g",
+        ),
+        (
+            gradgradcheck,
+            {
+                "check_fwd_over_rev": True,
+                "check_rev_over_rev": False,
+                "check_undefined_grad": False,
+                "check_batched_grad": True,
+            },
+            r"gradgradcheck\(check_batched_grad=True\): expected check_rev_over_rev=True as well",
+        ),
+    ],
+)
+def test_checks_that_need_one_another_are_asked_for_together_as_in_torch(check, asked, said):
+    with pytest.raises(UsageError, match=said):
+        check(torch.sin, leaf(3), **asked)

@@ -248,7 +248,7 @@ class choice_array(Generator):
         else:
             possible = pool.size if p is None else int(np.count_nonzero(p))
             if count > possible:
-                raise self._bad(f"expected at least {count} elements to pick from without replacement, got {possible}")
+                raise self._bad(f"expected {count} or more elements to pick from without replacement, got {possible}")
             # Each element gets an exponential waiting time with rate p; the elements with the shortest times are a
             # weighted sample without replacement (Efraimidis and Spirakis 2006).
             waits = -np.log1p(-bits.unit64(pool.size))

@@ -14,7 +14,7 @@ from autotest.campaigns.executor import Observer
 from autotest.cli.pacing import Pacing
 from autotest.report import campaign as report
 from autotest.report.colours import LineRole, pieces
-from autotest.report.plural import several
+from autotest.report.plural import several, thousands
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import FindingRecord
 from autotest.sources.collection import Collection
@@ -55,7 +55,7 @@ class Live:
         self._progress.update(
             self._task,
             completed=completed,
-            trials=f"{progress.trials:,} trials ({rate:,.0f}/s), {progress.rejected:,} rejected, "
+            trials=f"{thousands(progress.trials, 'trial')} ({rate:,.0f}/s), {progress.rejected:,} rejected, "
             f"{several(progress.workers, 'worker')}",
             findings=several(len(progress.found), "finding"),
         )

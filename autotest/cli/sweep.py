@@ -25,7 +25,7 @@ from autotest.clusters.sweeps_and_gradients import SweepOnCluster
 from autotest.frameworks import chosen_names
 from autotest.frameworks.samples import SampleDatabase
 from autotest.report import sweep_calls, sweep_text
-from autotest.report.plural import several
+from autotest.report.plural import several, thousands, were
 from autotest.results import ledger
 from autotest.results.sweep import Cell, CellKey, SweepMap
 from autotest.results.sweep_findings import SweepFinding, findings, known
@@ -175,7 +175,8 @@ def _check_judged(swept: SweepMap) -> None:
         reasons: collections.Counter[str] = sum((cell.left_out for cell in cells), collections.Counter())
         ((reason, count),) = reasons.most_common(1)
         raise AutotestError(
-            f"nothing could be judged: {count:,} of {reasons.total():,} samples were left out for this reason: {reason}"
+            f"nothing could be judged: {count:,} of {thousands(reasons.total(), 'sample')} {were(count)} left out for "
+            f"this reason: {reason}"
         )
 
 
@@ -301,7 +302,7 @@ class _Log:
             return
         rate = progress.samples / progress.seconds if progress.seconds else 0.0
         print(
-            f"{progress.seconds:4.0f} s: {progress.done:,} of {progress.units:,} units, {progress.samples:,} samples "
-            f"({rate:,.0f}/s), {progress.divergences:,} divergences",
+            f"{progress.seconds:4.0f} s: {progress.done:,} of {thousands(progress.units, 'unit')}, "
+            f"{thousands(progress.samples, 'sample')} ({rate:,.0f}/s), {thousands(progress.divergences, 'divergence')}",
             flush=True,
         )

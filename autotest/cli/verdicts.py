@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError
+from autotest.report.plural import are, several
 
 
 def add_to(commands: Any) -> None:
@@ -51,7 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         found = verdict_score.scores(entries, known, arguments.path, sides, print_score)
     right, wrong = (sum(score.right for score in found), sum(not (score.right or score.open) for score in found))
     share = f" ({100 * right / len(found):.0f} %)" if found else ""
-    print(f"{right} of {len(found)} verdicts are right{share}, {wrong} wrong, {len(found) - right - wrong} open")
+    print(
+        f"{right} of {several(len(found), 'verdict')} {are(len(found))} right{share}, {wrong} wrong, "
+        f"{len(found) - right - wrong} open"
+    )
     specified = sum(score.right and score.verdict is not None and score.verdict.weak for score in found)
     print(
         f"{specified} of the right ones rest only on {sides.sides[0]} being the specification, because no "

@@ -18,6 +18,7 @@ from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, fr
 from autotest.gradients.rule import Rule
 from autotest.gradients.sums import summed_rows
 from autotest.program import Array
+from autotest.report.plural import several, were
 from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
 
 #: Maximum number of derivatives that a cautious check looks at one by one; above this, it checks sums.
@@ -263,10 +264,11 @@ def _elementwise(
                 kinks = block.at_a_kink(analytic[i][o], numeric[o], centre[o])
                 exempt |= kinks
                 if kinks.any():
-                    note = f"{int(kinks.sum())} at a kink"
+                    met = int(kinks.sum())
+                    note = f"{met} at a kink"
                     result.warnings.append(
-                        f"input {names[0][i]}, output {names[1][o]}: {int(kinks.sum())} derivatives were taken at a "
-                        "kink, where any value between the two one-sided derivatives is right"
+                        f"input {names[0][i]}, output {names[1][o]}: {several(met, 'derivative')} {were(met)} taken at "
+                        "a kink, where any value between the two one-sided derivatives is right"
                     )
             shapes = real_shape(array.data), real_shape(value.data)
             pair = Jacobians((names[0][i], names[1][o]), analytic[i][o], numeric[o], shapes)

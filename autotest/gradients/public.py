@@ -25,6 +25,7 @@ from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.rule import Rule
 from autotest.program import Array
 from autotest.report import gradients as report
+from autotest.report.plural import several
 
 
 def gradcheck(
@@ -122,8 +123,8 @@ def gradcheck(
         _warn(checked)
         if checked.passed and checked.undefined:
             return _ended(
-                f"{checked.undefined} derivatives cannot be checked, because the function is not finite there. "
-                "Expected inputs at which it is",
+                f"{several(checked.undefined, 'derivative')} cannot be checked, because the function is not finite "
+                "there. Expected inputs at which it is",
                 raise_exception,
             )
         return _ended(_failure(checked, framework), raise_exception)

@@ -24,6 +24,7 @@ from autotest.program.semantics import pushes_gradients
 from autotest.recording.dual import DualObject, Value, torch
 from autotest.recording.recorder import Recorder, current
 from autotest.recording.tensors import from_drawn
+from autotest.report.plural import several
 from autotest.running import run_hooks
 from autotest.running.tally import Tally
 from autotest.trials.backward import run_backward, unused_results
@@ -127,8 +128,9 @@ def summary(tally: Tally) -> str:
     """Return one line about a test that passed: what was compared, and what was left out of the graph."""
     left_out = ", ".join(f"{count} x {reason}" for reason, count in tally.left_out.most_common())
     return (
-        f"{tally.accepted} trials agree (refused by torch: {sum(tally.rejections.values())}); compared in eager mode: "
-        f"{tally.compared} results, {tally.gradients} gradients; in nn.Graph: {tally.graphed}"
+        f"{several(tally.accepted, 'trial')} {'agrees' if tally.accepted == 1 else 'agree'} (refused by torch: "
+        f"{sum(tally.rejections.values())}); compared in eager mode: {several(tally.compared, 'result')}, "
+        f"{several(tally.gradients, 'gradient')}; in nn.Graph: {tally.graphed}"
         + (f"; left out of the graph: {left_out}" if left_out else "")
     )
 

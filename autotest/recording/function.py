@@ -11,6 +11,7 @@ from autotest.recording.dual import Value, torch
 from autotest.recording.gradient_hooks import GradientHook, cut_at, gradient_hooks_of, unhooked
 from autotest.recording.push import Push, PushedGradient
 from autotest.recording.recorder import Recorder, current
+from autotest.report.plural import several
 
 PATH = "autograd.Function"
 
@@ -126,8 +127,8 @@ class _Application(GradientHook):
         gradients = found if isinstance(found, tuple) else (found,)
         if len(gradients) != len(self.inputs):
             raise UsageError(
-                f"{self.function.__name__}.backward: expected {len(self.inputs)} gradients, one for each argument of "
-                f"forward, got {len(gradients)}; return None for an argument without a gradient"
+                f"{self.function.__name__}.backward: expected {several(len(self.inputs), 'gradient')}, one for each "
+                f"argument of forward, got {len(gradients)}; return None for an argument without a gradient"
             )
         rows = zip(self.inputs, gradients, self.context.needs_input_grad, strict=True)
         return [(one, gradient) for one, gradient, needed in rows if needed and gradient is not None]

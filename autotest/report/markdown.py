@@ -52,7 +52,7 @@ def campaign(progress: CampaignProgress) -> str:
         f"## autotest fuzz: {several(len(progress.found), 'distinct finding')}",
         "",
         (
-            f"{progress.trials} trials in {progress.seconds:.0f} s, base seed {progress.base_seed}; "
+            f"{several(progress.trials, 'trial')} in {progress.seconds:.0f} s, base seed {progress.base_seed}; "
             f"{progress.accepted} accepted, {progress.rejected} rejected by the reference, "
             f"{sum(progress.expected.values())} diverged as the ledger expects."
         ),

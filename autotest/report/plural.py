@@ -8,6 +8,16 @@ def several(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
+def thousands(count: int, noun: str) -> str:
+    """Return ``1 cell``, ``12,000 cells``."""
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
+def are(count: int) -> str:
+    """Return ``is`` for one, ``are`` for any other number."""
+    return "is" if count == 1 else "are"
+
+
 def were(count: int) -> str:
     """Return ``was`` for one, ``were`` for any other number."""
     return "was" if count == 1 else "were"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autotest.report.plural import thousands
 from autotest.results.accuracy import WORSE
 from autotest.results.sweep import SweepMap, less_accurate
 from autotest.results.sweep_coverage import of_modules, of_names
@@ -19,12 +20,12 @@ def accuracy(swept: SweepMap) -> list[str]:
         "## Accuracy",
         "",
         (
-            f"Errors in units in the last place (ULPs) of {elements:,} elements of {len(measured):,} cells, on "
-            f"ordinary and on hard inputs, against the result of {reference} in double precision. Cells of float64 "
-            "are compared with NumPy's result in extended precision, if NumPy has the operator and this machine "
-            f"supports that precision; the others are not measured. In {len(worse)} cells all values agree within "
-            f"tolerance, but the greatest error or the 99th percentile of {candidate} is more than {WORSE:g} times "
-            f"that of {reference}."
+            f"Errors in units in the last place (ULPs) of {thousands(elements, 'element')} of "
+            f"{thousands(len(measured), 'cell')}, on ordinary and on hard inputs, against the result of {reference} in "
+            "double precision. Cells of float64 are compared with NumPy's result in extended precision, if NumPy has "
+            "the operator and this machine supports that precision; the others are not measured. In "
+            f"{thousands(len(worse), 'cell')} all values agree within tolerance, but the greatest error or the 99th "
+            f"percentile of {candidate} is more than {WORSE:g} times that of {reference}."
         ),
         "",
     ]

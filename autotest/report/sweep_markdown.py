@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from autotest.report import groups as by_group
+from autotest.report.plural import thousands
 from autotest.report.sweep_accuracy import accuracy, coverage
 from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, STATUSES, Cell, Check, SweepMap, SweepRow, worst
@@ -53,8 +54,8 @@ def _numbers(swept: SweepMap) -> list[str]:
     shared = len(swept.rows) - counts["absent"]
     lines = [
         (
-            f"{samples:,} samples of {len(swept.rows):,} cells; a cell is one operator in one form and dtype. "
-            f"{shared:,} cells exist on both sides."
+            f"{thousands(samples, 'sample')} of {thousands(len(swept.rows), 'cell')}; a cell is one operator in one "
+            f"form and dtype. {thousands(shared, 'cell')} {'exists' if shared == 1 else 'exist'} on both sides."
         ),
         "",
         "| cells | |",

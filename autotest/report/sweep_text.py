@@ -6,7 +6,7 @@ import collections
 from collections.abc import Sequence
 
 from autotest.report import groups as by_group
-from autotest.report.plural import several, were
+from autotest.report.plural import several, thousands, were
 from autotest.results.accuracy import WORSE
 from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, SweepMap, less_accurate
@@ -28,8 +28,9 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     earlier = f", {swept.earlier:,} of them before it was resumed" if swept.earlier else ""
     lines = [
         (
-            f"{candidate} against {reference}: {samples:,} samples of {len(swept.rows):,} cells (operator/form/dtype) "
-            f"of {len(swept.operators()):,} operators in {swept.seconds:.0f} s{rate}, seed {swept.seed}{earlier}"
+            f"{candidate} against {reference}: {thousands(samples, 'sample')} of {thousands(len(swept.rows), 'cell')} "
+            f"(operator/form/dtype) of {thousands(len(swept.operators()), 'operator')} in {swept.seconds:.0f} s{rate}, "
+            f"seed {swept.seed}{earlier}"
         )
     ]
     if swept.incomplete:

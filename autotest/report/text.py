@@ -14,6 +14,7 @@ from autotest.program import Program
 from autotest.report.advice import advice_on, refused_at
 from autotest.report.commands import reproduce
 from autotest.report.layers import layer_lines
+from autotest.report.plural import are, several
 from autotest.results.finding import Finding
 from autotest.results.ledger import LedgerEntry
 from autotest.results.verification import State
@@ -157,7 +158,8 @@ def too_few_accepted(
     """Return why a test gave up: the most frequent reasons for refusals, and their lines of the test."""
     total = sum(rejections.values())
     verdict_lines = rejections.most_common(5)
-    lines = [f"the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:"]
+    tried, verb = several(accepted + total, "trial"), are(needed)
+    lines = [f"the reference accepted {accepted} of {tried}; {needed} {verb} needed. It refused:"]
     lines += [f"  {count:4d} x {refused_at(reason, places.get(reason, ''))}" for reason, count in verdict_lines]
     return "\n".join([*lines, *dict.fromkeys(advice_on(reason) for reason, _ in verdict_lines)])
 

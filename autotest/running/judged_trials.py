@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
 from autotest.comparison.rejection import ABSENT
 from autotest.report import text
+from autotest.report.plural import several
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.running.tally import Tally
@@ -111,7 +112,7 @@ class JudgedTrials:
         tally = self.tally
         if tally.absent and not tally.accepted:
             ((what, times),) = tally.absent.most_common(1)
-            raise unittest.SkipTest(f"{what} ({times} of {sum(tally.rejections.values())} trials)")
+            raise unittest.SkipTest(f"{what} ({times} of {several(tally.rejections.total(), 'trial')})")
         if not self.enough and self.context.options.trial is None:
             said = text.too_few_accepted(tally.accepted, self.needed, tally.rejections, tally.places)
             raise TooFewAccepted(self.test.id, said)

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from autotest.base.errors import UsageError
 from autotest.frameworks.harvester.calls_file import FORMAT, VERSION
 from autotest.frameworks.samples import Form
-from autotest.report.plural import several
+from autotest.report.plural import several, thousands
 
 _FORMS = frozenset(get_args(Form))
 
@@ -67,7 +67,8 @@ class Harvest:
             notes.append(f"{several(len(self.broken), 'line')} of {path} ({first}); the others were used")
         if self.left_out:
             names = ", ".join(sorted(self.left_out)[:5])
-            notes.append(f"{sum(self.left_out.values()):,} calls that `autotest harvest` did not keep, of {names}")
+            number = thousands(sum(self.left_out.values()), "call")
+            notes.append(f"{number} that `autotest harvest` did not keep, of {names}")
         return notes
 
 

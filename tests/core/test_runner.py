@@ -151,6 +151,8 @@ def test_too_few_accepted_trials_fail_with_the_commonest_reasons(tmp_path):
         trials(body, tmp_path, n=2)
     assert len(ran) == 2 * ATTEMPTS_PER_TRIAL
     assert "accepted 0 of 40 trials; 2 are needed" in str(caught.value)
+    with pytest.raises(TooFewAccepted, match="accepted 0 of 20 trials; 1 is needed"):
+        trials(body, tmp_path, n=1)
     # The numbers in the messages differ from trial to trial; they count as the same reason.
     assert "40 x matmul: RuntimeError: mat" in str(caught.value)
 

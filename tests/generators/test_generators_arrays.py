@@ -421,7 +421,7 @@ def test_picks_follow_their_chances() -> None:
         ({"a": 0}, "expected a to be a whole number above 0"),
         ({"a": 2, "p": [0.5, 0.6]}, "expected p to be 2 probabilities with sum 1"),
         ({"a": 2, "p": [1.0]}, "expected p to be 2 probabilities with sum 1"),
-        ({"a": 2, "size": 3, "replace": False}, "expected at least 3 elements to pick from without replacement, got 2"),
+        ({"a": 2, "size": 3, "replace": False}, "expected 3 or more elements to pick from without replacement, got 2"),
         ({"a": 2, "size": 2, "replace": False, "p": [1, 0]}, "got 1"),
         ({"a": [1, 2.5]}, "expected a dtype that holds what is picked, got int64"),
     ],

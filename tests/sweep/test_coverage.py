@@ -56,6 +56,16 @@ def test_the_log_of_a_sweep_names_what_it_found() -> None:
     assert sweep_text.summary(swept, found).splitlines()[-1].startswith("`autotest list` and `autotest show KEY`")
 
 
+def test_one_sample_of_one_cell_is_counted_as_one() -> None:
+    key = CellKey("exp", "function", "float32")
+    swept = SweepMap(("torch", "other"), {}, 0, "", {key: SweepRow(key, "", "operators", Cell(accepted=1))})
+    counted = "1 sample of 1 cell (operator/form/dtype) of 1 operator in "
+    assert f"other against torch: {counted}" in sweep_text.summary(swept, [])
+    page = sweep_markdown.page(swept, [])
+    assert "1 sample of 1 cell; a cell is one operator" in page
+    assert "1 cell exists on both sides" in page
+
+
 def test_what_has_no_accepted_sample_is_named_with_its_reason() -> None:
     cell = Cell(accepted=2, called={"add", "Tensor.add"})
     stuck = Cell()

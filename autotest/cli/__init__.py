@@ -16,6 +16,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -122,9 +123,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Parser)
     first = given[0] if given else ""
-    near = difflib.get_close_matches(first, _MODULES, 1, 0.5) if first.isalpha() else []
-    if near and first not in _MODULES:
-        parser.error(f"there is no command {first!r}. Did you mean {near[0]!r}? `autotest --help` lists them")
+    if first and first not in _MODULES and not first.startswith("-"):
+        parser.error(f"there is no command {first!r}. {_meant(first)}; `autotest --help` lists all commands")
     # The import of all modules takes half a second. Only the list of all commands needs it.
     needed = [_MODULES[first]] if first in _MODULES else [] if first == "--version" else _MODULES.values()
     for module in dict.fromkeys(needed):
@@ -134,6 +134,14 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         part_of = commands.choices[chosen.subcommand]
         part_of.error(f"unrecognized arguments: {' '.join(unknown)}{_suggestion(unknown[0], part_of.format_help())}")
     return chosen
+
+
+def _meant(first: str) -> str:
+    """Return what to write instead of the unknown command `first`."""
+    if Path(first).exists():
+        return f"Write `autotest fuzz {first}` for random trials of tests with new seeds, or `pytest {first}`"
+    near = difflib.get_close_matches(first, _MODULES, 1, 0.65)
+    return f"Did you mean {near[0]!r}?" if near else "`pytest` runs tests, and `autotest fuzz` explores with new seeds"
 
 
 def _suggestion(unknown: str, described: str) -> str:

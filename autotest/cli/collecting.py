@@ -57,5 +57,7 @@ def _not_empty(collected: Collection, paths: Sequence[Path]) -> Collection:
     if not collected.tests:
         places = ", ".join(str(path) for path in paths)
         why = [f"{name}: {reason}" for name, reason in (*collected.broken, *collected.left_out)][:5]
+        if not why:
+            why = ["decorate a function whose name begins with test_, or let `autotest init` write a first test file"]
         raise UsageError("\n  ".join([f"found no explorable test decorated with @autotest(...) in {places}", *why]))
     return collected

@@ -33,13 +33,20 @@ def run(arguments: argparse.Namespace) -> int:
 
     for name in (ledger.FILE, verdict_score.FILE):
         if not (arguments.path / name).is_file():
-            raise UsageError(f"{arguments.path / name}: no such file")
+            said = "expected a folder with a ledger.toml and, beside it, a verdicts.toml that says which side is wrong"
+            raise UsageError(f"{arguments.path / name}: no such file; {said}")
     known = verdict_score.read(arguments.path / verdict_score.FILE)
     every = ledger.read(arguments.path / ledger.FILE)
     entries = [item for item in every if arguments.k in item.key]
     if not entries:
         what = f"-k {arguments.k!r} matches none of" if every else "there are no entries in"
         raise UsageError(f"{what} {arguments.path / ledger.FILE}: no verdict can be measured")
+
+    if not any(item.key in known for item in entries):
+        raise UsageError(
+            f"{arguments.path / verdict_score.FILE} has no label for {several(len(entries), 'entry', 'entries')} of "
+            f"the ledger, such as {entries[0].key!r}: no verdict can be measured"
+        )
 
     def print_score(score: verdict_score.Score) -> None:
         if arguments.verbose or not score.right:

@@ -63,18 +63,38 @@ def read(path: Path) -> dict[str, Label]:
     """Return the labels in one ``verdicts.toml``, by the keys of their ledger entries.
 
     Raises:
-        UsageError: an entry is invalid, or a key has two labels.
+        UsageError: the file cannot be read, an entry is invalid, or a key has two labels.
     """
     found: dict[str, Label] = {}
-    for position, table in enumerate(tomllib.loads(path.read_text(encoding="utf-8")).get("known", []), start=1):
+    for position, table in enumerate(_tables(path), start=1):
         where = f"{path}: known {position}"
         if table.get("wrong") not in _WRONG or not str(table.get("because", "")).strip():
             raise UsageError(f"{where}: expected wrong = one of {', '.join(_WRONG)}, and because = the proof")
-        for key in table.get("keys", ()):
+        keys = table.get("keys")
+        if not isinstance(keys, list) or not keys or not all(isinstance(key, str) for key in keys):
+            raise UsageError(f"{where}: expected keys = a list of keys of the ledger, got {keys!r:.80}")
+        for key in keys:
             if key in found:
                 raise UsageError(f"{where}: {key} has two labels")
             found[key] = Label(table["wrong"], table["because"])
     return found
+
+
+def _tables(path: Path) -> list[dict[str, Any]]:
+    """Return the tables ``[[known]]`` of one file."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: no verdicts can be read there: {error.strerror}") from error
+    except ValueError as error:  # it is no TOML, or not even UTF-8
+        raise UsageError(f"{path}: cannot be read as TOML: {error}") from error
+    for name in content:
+        if name != "known":
+            raise UsageError(f"{path}: unknown {name!r}; expected only [[known]], once for each list of keys")
+    tables = content.get("known", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(f"{path}: expected [[known]] with two brackets: there may be several")
+    return tables
 
 
 def scores(

@@ -178,7 +178,7 @@ class Store:
             raise self._unknown(key)
         entry = self._entry(key)
         if isinstance(entry, Damaged):
-            raise StoreDamaged(f"the failure {key} in {self.failures} is damaged: {entry.why}")
+            raise StoreDamaged(f"the failure {key} in {self.failures} is damaged: {entry.why}; delete its folder")
         return entry
 
     def for_test(self, test: str) -> Sequence[Stored]:

@@ -89,6 +89,8 @@ def brief_traceback(error: BaseException, packages: Collection[str]) -> str:
     """Return `error` formatted with a traceback of the body's own lines."""
     shown = traceback.TracebackException(type(error), error, traceback_of_test(error.__traceback__, packages))
     shown.__context__ = None
+    if isinstance(error, AutotestError):  # its message says what its cause was
+        shown.__cause__ = None
     return "".join(shown.format()).rstrip()
 
 

@@ -83,3 +83,25 @@ def test_a_choice_that_no_entry_matches_is_a_mistake_and_no_success(
     (tmp_path / "ledger.toml").write_text(entry)
     assert main(["verdicts", str(tmp_path), "-k", "rleu"]) == 2
     assert "-k 'rleu' matches none of" in capsys.readouterr().err
+    assert main(["verdicts", str(tmp_path)]) == 2
+    assert "verdicts.toml has no label for 1 entry of the ledger, such as 'relu'" in capsys.readouterr().err
+    assert main(["verdicts", str(tmp_path / "ledger.toml")]) == 2
+    assert "no such file; expected a folder with a ledger.toml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"garbage [", "verdicts.toml: cannot be read as TOML: "),
+        (b"\xff", "verdicts.toml: cannot be read as TOML: "),
+        (b"[[verdict]]\n", r"unknown 'verdict'; expected only \[\[known\]\]"),
+        (b"known = 3", r"expected \[\[known\]\] with two brackets"),
+        (b'[[known]]\nwrong = "both"\nbecause = "b"\n', "known 1: expected keys = a list of keys .*, got None"),
+        (b'[[known]]\nwrong = "both"\nbecause = "b"\nkeys = "relu"\n', "known 1: expected keys = a list .* got 'relu'"),
+    ],
+)
+def test_labels_that_cannot_be_read_are_told_by_their_file(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "verdicts.toml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=said):
+        read(path)

@@ -118,6 +118,17 @@ def test_what_the_ledger_expects_is_no_finding(command, tmp_path):
     assert "5 of them diverged as the ledger expects" in ended.output
 
 
+@pytest.mark.parametrize("content", [b"garbage [", b"\xff"])
+def test_a_ledger_that_cannot_be_read_is_told_without_a_traceback(command, tmp_path, content):
+    suite = tmp_path / "suite.py"
+    suite.write_text(SUITE.read_text())
+    (tmp_path / "ledger.toml").write_bytes(content)
+    ended = command("fuzz", suite, "--jobs", 0, "--trials", 5, "-k", "'relu'")
+    assert ended.status == 2
+    assert "ledger.toml: not a ledger, because it is not " in ended.output
+    assert "Traceback" not in ended.output
+
+
 def test_a_body_that_is_itself_at_fault_is_status_2_and_does_not_hide_the_others(command, tmp_path):
     suite = tmp_path / "suite.py"
     suite.write_text(

@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.cli.status import FAILED, USAGE
@@ -87,6 +87,11 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        if message.endswith("expected one argument"):  # for example, `--time -5s`
+            message += "; a value that begins with - is written with an equals sign, as in --option=-value"
+        super().error(message)
 
 
 #: The commands, and the module of this package in which each stands.

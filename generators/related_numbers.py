@@ -81,6 +81,7 @@ def converted(values: Array, other: Array, numbers: LevelContents, seed: int) ->
     taken = (Bits(seed, _PICKS).order(values.size).reshape(values.shape) % 2 == 0) & np.isfinite(theirs)
     if values.dtype.kind == "f":
         taken &= np.isfinite(values)  # special numbers stay
+        taken &= np.abs(theirs) <= np.finfo(values.dtype).max  # a greater one would become infinite
     else:
         limits = np.iinfo(values.dtype)
         taken &= theirs >= limits.min
@@ -145,13 +146,14 @@ def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
         (theirs == 0, ordinary),
         (theirs == 1, ordinary),
     )
+    found = values.copy().reshape(-1)
     for places, faces in met:
-        if not np.count_nonzero(places):
-            continue
-        turns = (np.cumsum(places.reshape(-1)).reshape(places.shape) - 1) % len(faces)
+        reached = np.flatnonzero(places)
         for number, face in enumerate(faces):
-            values = np.where(places & (turns == number), face, values)
-    return values
+            chosen = reached[number :: len(faces)]
+            if chosen.size and face is not values:
+                found[chosen] = face.reshape(-1)[chosen] if isinstance(face, np.ndarray) else face
+    return found.reshape(values.shape)
 
 
 def _every_second(places: Array) -> Array:

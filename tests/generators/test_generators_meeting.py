@@ -253,3 +253,14 @@ def test_a_number_is_zero_beside_infinities_in_some_trial(annotation: str) -> No
         return explored_array(2).data, random().draw_in(current(), annotation)
 
     assert any(number == 0 and np.isinf(array).any() and np.isnan(array).any() for array, number in trials(draw))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_double_beyond_single_precision_makes_no_number_infinite() -> None:
+    def double_and_singles() -> list[Drawn]:
+        return [explored_array(shape=(4, 6), dtype=dtype) for dtype in ("float64", "float32", "float32")]
+
+    drawn = [[one.data for one in arrays] for arrays in trials(double_and_singles, count=60)]
+    beyond = [arrays for arrays in drawn if np.isfinite(arrays[0]).all() and (abs(arrays[0]) > 1e39).any()]
+    assert beyond
+    assert all(np.isfinite(one).all() for arrays in beyond for one in arrays)

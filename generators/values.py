@@ -349,7 +349,8 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Arra
         # Add magnitudes to the bound that is nearer to zero, and keep the sums that are within both bounds.
         near = low if abs(low) <= abs(high) else high
         steps = _magnitudes(bits, count, "float64") * (1 if near == low else -1)
-        found = cast(near + steps, dtype)
+        with np.errstate(over="ignore"):  # a sum beyond the dtype's greatest number is not within them
+            found = cast(near + steps, dtype)
         return np.where((found >= least) & (found <= greatest), found, values)
     if level == "whole" and math.isfinite(2 * least) and math.isfinite(2 * greatest):
         first, last = math.ceil(2 * least), math.floor(2 * greatest)
@@ -361,7 +362,7 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Arra
         return np.clip(tied, tied.dtype.type(least), tied.dtype.type(greatest))
     edges = [least, greatest]
     if low <= 0 < high and level in ("zeros", "tiny"):
-        edges = [float(one) for one in _among(level, dtype) if low <= one < high]
+        edges = [one for one in _among(level, dtype).tolist() if low <= one < high]
     special = level in ("zeros", "tiny", "huge")
     return mixed(bits, values, cast(np.array(edges), dtype), numbers.turn) if special else values
 

@@ -264,3 +264,14 @@ def test_a_double_beyond_single_precision_makes_no_number_infinite() -> None:
     beyond = [arrays for arrays in drawn if np.isfinite(arrays[0]).all() and (abs(arrays[0]) > 1e39).any()]
     assert beyond
     assert all(np.isfinite(one).all() for arrays in beyond for one in arrays)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("low", "high"), [(None, 2.0**31), (-1e6, None)])
+def test_bounds_beyond_half_precision_are_no_mistake(low: float | None, high: float | None) -> None:
+    def two() -> list[Drawn]:
+        return [explored_array(2, dtype="float16", low=low, high=high) for _ in range(2)]
+
+    for one in (one.data.astype(np.float64) for arrays in trials(two, count=60) for one in arrays):
+        assert low is None or (one >= low).all()
+        assert high is None or (one < high).all()

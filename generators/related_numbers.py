@@ -99,7 +99,7 @@ def converted(values: Array, other: Array, numbers: LevelContents, seed: int) ->
 
 def _inside(values: Array, low: float | None, high: float | None) -> Array:
     if values.dtype.kind == "f":
-        values = values.astype(np.float64)  # in float16, NumPy 2 would compare with an infinity instead of a great bound
+        values = values.astype(np.float64)  # NumPy 2 would make a bound beyond float16 infinite
     inside: Array = (values >= (-math.inf if low is None else low)) & (values < (math.inf if high is None else high))
     return inside
 

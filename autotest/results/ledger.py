@@ -31,6 +31,7 @@ one such death. After it, the run does not make the fatal call again, so a fatal
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import fnmatch
 import re
 import sys
@@ -288,6 +289,9 @@ def _entry(path: Path, position: int, table: dict[str, Any]) -> LedgerEntry:
     unknown = sorted(set(table) - {*_REQUIRED, *_OPTIONAL})
     if unknown:
         raise UsageError(f"{where}: unknown {', '.join(unknown)}; expected {', '.join((*_REQUIRED, *_OPTIONAL))}")
+    for name, value in table.items():
+        if name not in _FLAGS and not isinstance(value, (str, dt.date)):
+            raise UsageError(f"{where}: {name} = {value!r}: expected text in quotes")
     try:
         re.compile(str(table.get("match", "")))
     except re.error as error:

@@ -126,6 +126,7 @@ def test_no_ledger_is_an_empty_one(tmp_path):
         ("[[divergence]\n", "not a ledger, because it is not TOML"),
         ('[[divergence]]\nkey = "k"\n', r"divergence 1 \(k\): test, symptom, reason missing or empty"),
         (WHOLE.replace('reason = "NaN where all elements are -inf"', 'reason = " "'), "reason missing or empty"),
+        (WHOLE.replace('reason = "NaN where all elements are -inf"', "reason = 3"), "reason = 3: expected text"),
         (WHOLE + 'reference_versions = "2"\n', "versions '2': expected a range"),
         (WHOLE + 'reson = "x"\n', "unknown reson; expected key, test"),
         (WHOLE.replace("NaN|nan", "(NaN"), "match is not a regular expression"),

@@ -7,13 +7,13 @@ from typing import Any
 
 from generators.annotations import DIMENSION
 from generators.arrays import Drawn, plain_dtype
+from generators.boundless_numbers import REACH
 from generators.contents import Spec, uniform
 from generators.core import Generator
 from generators.dtypes import FLOATING
 from generators.entropy import Bits
 from generators.errors import GeneratorError
 from generators.source import Source
-from generators.values import REACH
 
 _NUMBERS = (int, float)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from generators.arrays import Drawn
+from generators.boundless_numbers import REACH
 from generators.code_position import call_site, location
 from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Generator
@@ -38,7 +39,7 @@ from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import are_plain, as_generator
 from generators.trial_features import TrialFeatures, is_large
-from generators.values import REACH, LevelContents
+from generators.values import LevelContents
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake

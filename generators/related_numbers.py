@@ -11,7 +11,8 @@ from generators.dtypes import COMPLEX, INTEGRAL, Array, limits_of
 from generators.entropy import Bits
 from generators.open_sizes import VECTOR
 from generators.shapes import Shape
-from generators.values import LevelContents, alone_at_the_end, are_alike
+from generators.truth_values import alone_at_the_end, are_alike
+from generators.values import LevelContents
 
 #: The levels of `values` at which arrays have numbers in common. For integers, these include the extreme levels.
 RELATED = frozenset(("ties", "whole"))

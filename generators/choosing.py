@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
-from generators.plan import BLOCK, LEVELS, NAMES, PLACES, has_ordinary_numbers, like, row
+from generators.levels import BLOCK, LEVELS, NAMES, PLACES
+from generators.plan import has_ordinary_numbers, like, row
 from generators.source import Alternatives, Source, trial_of
 
 #: The choices of a trial up to and including one of them, which identify this one in all trials of a test.

@@ -10,7 +10,7 @@ import numpy as np
 from generators.contents import Spec, array_from
 from generators.dtypes import Array, numpy_dtype
 from generators.layouts import Steps, base_of
-from generators.plan import BLOCK
+from generators.levels import BLOCK
 from generators.shapes import Shape
 from generators.source import current, trial_of
 

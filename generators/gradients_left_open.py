@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final, Literal
 
-from generators.plan import BLOCK
+from generators.levels import BLOCK
 from generators.source import Source, current, trial_of
 
 _Kind = Literal["all", "all but the first", "the first", "none"]

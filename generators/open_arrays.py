@@ -21,10 +21,10 @@ from generators.exploration import Exploration
 from generators.fixed_arrays import fixed_array
 from generators.integer_values import WHOLE_REACH
 from generators.layouts import check_layout, fitting
+from generators.levels import ALL_ZERO
 from generators.open_arguments import are_indices, are_spread, check_bounds, check_consistent
 from generators.open_layouts import open_expanded_dim, open_layout
 from generators.open_sizes import all_open, open_axes
-from generators.plan import ALL_ZERO
 from generators.related_numbers import (
     NOT_FINITE,
     RELATED,

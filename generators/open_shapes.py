@@ -10,8 +10,8 @@ from generators.annotations import SIZE
 from generators.code_position import call_site, location
 from generators.core import Generator
 from generators.errors import GeneratorError, is_test_mistake
+from generators.levels import BLOCK
 from generators.open_sizes import VECTOR, all_open, drawn_size, open_axes, single_number, with_ones_at, with_sizes_of
-from generators.plan import BLOCK
 from generators.planned_sizes import planned_sizes, some_axes
 from generators.shapes import Shape
 from generators.trial_features import HUGE_SIZES, TrialFeatures

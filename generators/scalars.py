@@ -16,7 +16,8 @@ from generators.code_position import call_site, location
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
-from generators.plan import PLAIN_ROWS, values_in
+from generators.levels import PLAIN_ROWS
+from generators.plan import values_in
 from generators.source import Source, trial_of
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from generators.choosing import parent, planned_alternative
-from generators.plan import BLOCK, PLACES, THOROUGH, row
+from generators.levels import BLOCK, PLACES, THOROUGH
+from generators.plan import row
 
 #: Number of pending trials that are compared with each other to select the next one.
 WINDOW = 60

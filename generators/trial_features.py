@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from generators.plan import (
-    BLOCK,
-    LEVELS,
-    NAMES,
-    PLACES,
-    PLAIN_ROWS,
-    SPECIAL,
-    THOROUGH,
-    THOROUGHLY,
-    USUAL,
-    Row,
-    row,
-    turns,
-)
+from generators.levels import BLOCK, LEVELS, NAMES, PLACES, PLAIN_ROWS, SPECIAL, THOROUGH, THOROUGHLY, USUAL, Row
+from generators.plan import row, turns
 from generators.related_numbers import NOT_FINITE, RELATED
 from generators.source import Source, trial_of
 

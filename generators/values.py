@@ -23,9 +23,9 @@ from generators.dtypes import (
 )
 from generators.entropy import Bits
 from generators.integer_values import put_extremes_in_rows, put_in_disorder, whole_numbers
+from generators.levels import ALL_ZERO
 from generators.long_rows import has_long_rows, make_rows_unlike
 from generators.mixing import FEW, mixed
-from generators.plan import ALL_ZERO
 from generators.shapes import Shape
 from generators.truth_values import truth_values
 

@@ -11,7 +11,8 @@ import pytest
 
 from generators import Schedule, Source, explored_array, nothing, oneof, random, random_bool, using
 from generators.combinators import NOTHING
-from generators.plan import BLOCK, NAMES, row
+from generators.levels import BLOCK, NAMES
+from generators.plan import row
 from generators.source import TRIAL_BITS
 
 

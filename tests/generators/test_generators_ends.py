@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from generators import Schedule, Source, explored_array, oneof, random, random_bool, using
-from generators.plan import BLOCK, has_ordinary_numbers, row
+from generators.levels import BLOCK
+from generators.plan import has_ordinary_numbers, row
 from generators.source import TRIAL_BITS
 
 TESTS = range(3)

@@ -8,7 +8,8 @@ import math
 import pytest
 
 from generators import GeneratorError, Schedule, Source, explored_array, using
-from generators.plan import BLOCK, FACTORS, NAMES, THOROUGH, THOROUGH_FACTORS, row
+from generators.levels import BLOCK, FACTORS, NAMES, THOROUGH, THOROUGH_FACTORS
+from generators.plan import row
 from generators.source import TRIAL_BITS
 
 #: Every second trial with NaN is transposed, whatever layout it had.

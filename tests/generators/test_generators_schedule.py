@@ -7,7 +7,7 @@ from typing import Any
 
 from generators import Schedule, Source, current, explored_array, nothing, oneof, random, random_bool, using
 from generators.combinators import NOTHING
-from generators.plan import BLOCK, LEVELS
+from generators.levels import BLOCK, LEVELS
 from generators.source import TRIAL_BITS
 
 Draw = Callable[[], Any]

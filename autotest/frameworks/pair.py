@@ -138,11 +138,15 @@ class Pair:
         """
         known = self._usual_paths.get(path)
         if known is None:
-            expected, actual = self.resolve(path)
-            usual = self.reference.literal(expected)
-            alike = isinstance(usual, Root) and usual.path != path and self.resolve(usual.path).actual is actual
-            known = self._usual_paths[path] = usual.path if alike else path
+            usual = self.reference_path(path)
+            alike = usual != path and self.resolve(usual).actual is self.resolve(path).actual
+            known = self._usual_paths[path] = usual if alike else path
         return known
+
+    def reference_path(self, path: str) -> str:
+        """Return the usual path of the reference's object at `path`, whatever the candidate has there."""
+        usual = self.reference.literal(self.resolve(path).expected)
+        return usual.path if isinstance(usual, Root) else path
 
     def _suggested(self, path: str) -> str:
         """Return a hint at the reference's member whose name resembles the last part of `path`; empty if none does."""

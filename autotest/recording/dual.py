@@ -157,7 +157,8 @@ class Symbol(DualObject):
         if (usual := pair.usual_path(path)) != path:
             return _named(usual)
         child = expected if isinstance(expected, _PLAIN) else PLAIN.get(path) or Symbol(path)
-        return self._children.setdefault(name, child)
+        # For another pair, this other name of a dtype may be the dtype itself: the key is then no attribute's name.
+        return self._children.setdefault(name if pair.reference_path(path) == path else f"{name} itself", child)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise UsageError(
@@ -338,8 +339,7 @@ def wrap(recorder: Recorder, slot: int) -> Any:
     are plain values (they are tuples), and dtypes are symbols.
     """
     expected = recorder.expected[slot]
-    kind = type(expected)
-    reference = recorder.pair.reference
+    kind, reference = type(expected), recorder.pair.reference
     if kind in reference.tensor_types:
         hooks = recorder.modules.gradient_hooks
         return Value(recorder, slot if hooks is None else hooks.continued.get(id(expected), slot))

@@ -249,6 +249,19 @@ def test_another_name_of_a_dtype_that_the_candidate_lacks_or_has_otherwise_is_it
     assert agrees(trial(lambda: torch.ones(2, dtype=torch.long)))
 
 
+def test_another_name_of_a_dtype_is_the_dtype_again_for_the_next_pair():
+    alike = []
+
+    def body():
+        alike.append(torch.short is torch.int16)
+        assert torch.short is torch.short
+        return torch.ones(2, dtype=torch.int16)
+
+    for candidate in (FaultyTorch(missing=["short"]), FaultyTorch()):
+        assert agrees(trial(body, candidate))
+    assert alike == [False, True]
+
+
 def test_the_namespace_of_one_side_is_that_of_the_pair_at_hand():
     seen = []
 

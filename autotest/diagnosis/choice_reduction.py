@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import AutotestError
-from autotest.diagnosis.shrinking import FailureSignature
+from autotest.diagnosis.failure_signature import FailureSignature
 from autotest.frameworks import Pair
 from autotest.replaying.agreement import Agreement
 from autotest.trials.decorated import Test

@@ -9,7 +9,9 @@ from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, ProgramJudge, with_fitting_cotangents
+from autotest.diagnosis.failure_signature import FailureSignature
+from autotest.diagnosis.fitting_cotangents import with_fitting_cotangents
+from autotest.diagnosis.shrinking import AgreementFunction, ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script

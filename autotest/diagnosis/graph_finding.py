@@ -12,7 +12,8 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.double_precision import DoublePrecision
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, ProgramJudge
+from autotest.diagnosis.failure_signature import FailureSignature
+from autotest.diagnosis.shrinking import AgreementFunction, ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs

@@ -10,27 +10,26 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, TensorValue
+from autotest.comparison import TensorValue
 from autotest.diagnosis.decisive_features import OutOfTime
+from autotest.diagnosis.failure_signature import (
+    AMBIGUOUS_SYMPTOMS,
+    FailureSignature,
+    differs_widely,
+)
+from autotest.diagnosis.fitting_cotangents import with_fitting_cotangents
 from autotest.diagnosis.operands import values_at
 from autotest.diagnosis.outcomes import ProgramOutcome
-from autotest.frameworks import Framework, Pair
-from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
+from autotest.frameworks import Pair
+from autotest.program import Program, call_reduction, reduction
 from autotest.program.randomness import drops_in_a_defined_result
-from autotest.program.rewriting import widened, with_arrays
-from autotest.program.semantics import backward_arguments, in_place, pushes_gradients
+from autotest.program.semantics import pushes_gradients
 from autotest.replaying.agreement import Agreement, agree, results
-from autotest.replaying.replay import replay
-from autotest.results.identity import operator_behind
 
 #: A function that runs a program on both sides and returns their agreement.
 AgreementFunction = Callable[[Program, Pair, Settings], Agreement]
 
-#: Symptoms that look the same for different causes.
-AMBIGUOUS_SYMPTOMS = frozenset(("exception", "accepted", "structure"))
 #: The largest number of candidate programs that are run.
 EXECUTIONS = 600
 #: The factor in the budget of calls: all candidates together may have _CALLS * (limit + n * log2(n)) calls, where n is
@@ -43,61 +42,6 @@ _LARGE, _ALWAYS_RUN = 1 << 20, 24
 _PLAIN = 4
 #: The length of the shortest spans of calls that are removed together before single calls are.
 _SHORTEST_SPAN = 4
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FailureSignature:
-    """The way in which a program fails, which a smaller program must have in common with it."""
-
-    symptom: str
-    stage: str
-    side: str
-    #: The operator of the first divergent call; "" if it is unknown.
-    operator: str
-    #: The message of an exception without its numbers.
-    message: str
-    #: Whether the sides differ in double precision, too. A smaller program then must not differ only by rounding.
-    wide: bool = False
-    #: Whether the mismatch may be of special numbers alone, such as NaN. If ordinary numbers differ, a smaller program
-    #: must show that, too.
-    special: bool = True
-    #: Whether the candidate raises an exception, too. If not, a smaller program must not make it raise: then it lacks
-    #: the results after the exception, which looks like a wrong gradient.
-    raises: bool = True
-
-    def shown_by(self, agreement: Agreement) -> bool:
-        """Whether `agreement` shows this failure."""
-        if not agreement.mismatches:
-            return False
-        first = agreement.mismatches[0]
-        if (first.symptom, first.stage, first.side) != (self.symptom, self.stage, self.side):
-            return False
-        if first.special and not self.special:
-            return False
-        if not self.raises and raises(agreement):
-            return False
-        if self.message and message_of(first) != self.message:
-            return False
-        return not self.operator or _operator_fits(agreement.program, first, self.operator)
-
-
-def raises(agreement: Agreement) -> bool:
-    """Return whether the candidate raises an exception where the reference returns a result."""
-    return any(item.symptom == "exception" for item in agreement.mismatches)
-
-
-def message_of(first: Mismatch) -> str:
-    """Return the message of an exception without the parts that vary between programs; "" for other symptoms."""
-    return first.key if first.symptom in ("exception", "accepted", "out of memory") else ""
-
-
-def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
-    call = program.calls[first.slot]
-    if first.stage != "backward" and call.kind != "tensor" and not in_place(call):
-        written = any(in_place(later) and Ref(first.slot) in set(refs(later)) for later in program.calls)
-        if not written:
-            return operator_behind(program.calls, first) == operator
-    return any(operator_of(program.calls, one.slot) == operator for one in program.calls)
 
 
 @dataclasses.dataclass(slots=True)
@@ -326,56 +270,3 @@ class Shrinker:
 
 def _any_empty(values: Mapping[int, TensorValue]) -> bool:
     return any(value.data.size == 0 for value in values.values())
-
-
-def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool:
-    """Return whether the sides differ in double precision, too."""
-    wide = agree(widened(agreement.program)[0], pair, settings)
-    return any(item.symptom == agreement.mismatches[0].symptom for item in wide.mismatches)
-
-
-def with_fitting_cotangents(program: Program, framework: Framework) -> Program | None:
-    """Return `program` with its cotangents resized to its results' shapes; None if it raises before a backward call."""
-    fitting: Program | None = program
-    for call in program.calls:
-        if fitting is not None and pushes_gradients(call):
-            fitting = _push_with_fitting_cotangents(fitting, call, framework)
-    return fitting
-
-
-def _push_with_fitting_cotangents(program: Program, push: Call, framework: Framework) -> Program | None:
-    """Return `program` with fitting cotangents for the call `push`; None if `framework` raises before it."""
-    roots, given = backward_arguments(push)
-    pairs = list(zip(roots, given or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, given)]
-    pairs = [
-        (root, one)
-        for root, one in pairs
-        if type(root) is type(one) is Ref and program.calls[one.slot].kind == "tensor"
-    ]
-    if not pairs:
-        return program
-    replayed = replay(program, framework, upto=push.slot)
-    if replayed.error is not None:
-        return None
-    arrays = list(program.arrays)
-    if not all(isinstance(replayed.values[root.slot], framework.tensor_types) for root, _ in pairs):
-        return None  # a root was an item of a tuple and is no tensor any more
-    for root, one in pairs:
-        shape = tuple(framework.values([replayed.values[root.slot]])[0].data.shape)
-        index = program.calls[one.slot].args[0].index
-        if arrays[index].data.shape != shape:
-            size = int(np.prod(shape))
-            data = np.resize(arrays[index].data, size) if arrays[index].data.size else np.ones(size)
-            arrays[index] = Array(data.reshape(shape).astype(arrays[index].data.dtype), arrays[index].dtype)
-    return with_arrays(program, arrays)
-
-
-__all__ = [
-    "FailureSignature",
-    "ProgramJudge",
-    "Shrinker",
-    "Shrunk",
-    "differs_widely",
-    "message_of",
-    "with_fitting_cotangents",
-]

@@ -7,8 +7,9 @@ import dataclasses
 
 from autotest.diagnosis.decisive_features import OutOfTime, decisive_features
 from autotest.diagnosis.explanation import shrunk_line
+from autotest.diagnosis.failure_signature import FailureSignature
 from autotest.diagnosis.probing import scout
-from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker
+from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
 from autotest.program.inputs import inputs_of, with_inputs
 from autotest.replaying.agreement import Agreement
 from autotest.results.finding import Finding

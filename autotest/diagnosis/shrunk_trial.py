@@ -11,9 +11,10 @@ from autotest.diagnosis.choice_reduction import shrink_choices
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain, shrunk_line
+from autotest.diagnosis.failure_signature import FailureSignature, differs_widely, message_of, raises
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, may_be_rounding
-from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker, differs_widely, message_of, raises
+from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
 from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of

@@ -6,7 +6,8 @@ import dataclasses
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge
+from autotest.diagnosis.failure_signature import FailureSignature
+from autotest.diagnosis.shrinking import ProgramJudge
 from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.frameworks import Pair
 from autotest.program import Program

@@ -13,8 +13,9 @@ from autotest.base.settings import Settings
 from autotest.comparison.elementwise import _AT_ONCE, statistics
 from autotest.diagnosis import shrinking
 from autotest.diagnosis.double_precision import RUNS, DoublePrecision
+from autotest.diagnosis.failure_signature import FailureSignature
 from autotest.diagnosis.referee import cleared
-from autotest.diagnosis.shrinking import FailureSignature, ProgramJudge, Shrinker
+from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref, reduction

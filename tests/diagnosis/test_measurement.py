@@ -12,8 +12,9 @@ import torch
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.double_precision import RUNS, DoublePrecision, perturbed
+from autotest.diagnosis.double_precision import RUNS, DoublePrecision
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
+from autotest.diagnosis.perturbation import perturbed
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework

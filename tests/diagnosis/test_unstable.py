@@ -11,7 +11,7 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.double_precision import perturbed_in_own_dtype
+from autotest.diagnosis.perturbation import perturbed_in_own_dtype
 from autotest.diagnosis.referee import cleared, examine
 from autotest.diagnosis.verdict import Verdict
 from autotest.frameworks import Pair

@@ -1,0 +1,78 @@
+"""What of a failure must stay the same while its program is shrunk."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch
+from autotest.frameworks import Pair
+from autotest.program import Program, Ref, operator_of, refs
+from autotest.program.rewriting import widened
+from autotest.program.semantics import in_place
+from autotest.replaying.agreement import Agreement, agree
+from autotest.results.identity import operator_behind
+
+#: Symptoms that look the same for different causes.
+AMBIGUOUS_SYMPTOMS = frozenset(("exception", "accepted", "structure"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FailureSignature:
+    """The way in which a program fails, which a smaller program must have in common with it."""
+
+    symptom: str
+    stage: str
+    side: str
+    #: The operator of the first divergent call; "" if it is unknown.
+    operator: str
+    #: The message of an exception without its numbers.
+    message: str
+    #: Whether the sides differ in double precision, too. A smaller program then must not differ only by rounding.
+    wide: bool = False
+    #: Whether the mismatch may be of special numbers alone, such as NaN. If ordinary numbers differ, a smaller program
+    #: must show that, too.
+    special: bool = True
+    #: Whether the candidate raises an exception, too. If not, a smaller program must not make it raise: then it lacks
+    #: the results after the exception, which looks like a wrong gradient.
+    raises: bool = True
+
+    def shown_by(self, agreement: Agreement) -> bool:
+        """Whether `agreement` shows this failure."""
+        if not agreement.mismatches:
+            return False
+        first = agreement.mismatches[0]
+        if (first.symptom, first.stage, first.side) != (self.symptom, self.stage, self.side):
+            return False
+        if first.special and not self.special:
+            return False
+        if not self.raises and raises(agreement):
+            return False
+        if self.message and message_of(first) != self.message:
+            return False
+        return not self.operator or _operator_fits(agreement.program, first, self.operator)
+
+
+def raises(agreement: Agreement) -> bool:
+    """Return whether the candidate raises an exception where the reference returns a result."""
+    return any(item.symptom == "exception" for item in agreement.mismatches)
+
+
+def message_of(first: Mismatch) -> str:
+    """Return the message of an exception without the parts that vary between programs; "" for other symptoms."""
+    return first.key if first.symptom in ("exception", "accepted", "out of memory") else ""
+
+
+def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
+    call = program.calls[first.slot]
+    if first.stage != "backward" and call.kind != "tensor" and not in_place(call):
+        written = any(in_place(later) and Ref(first.slot) in set(refs(later)) for later in program.calls)
+        if not written:
+            return operator_behind(program.calls, first) == operator
+    return any(operator_of(program.calls, one.slot) == operator for one in program.calls)
+
+
+def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool:
+    """Return whether the sides differ in double precision, too."""
+    wide = agree(widened(agreement.program)[0], pair, settings)
+    return any(item.symptom == agreement.mismatches[0].symptom for item in wide.mismatches)

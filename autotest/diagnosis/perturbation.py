@@ -1,0 +1,61 @@
+"""Changes the inputs of a program by rounding errors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from autotest.diagnosis.roundoff import ROUNDOFF
+from autotest.program import Array
+
+
+def perturbed_in_own_dtype(arrays: Sequence[Array], run: int) -> list[Array]:
+    """Return `arrays` with about half of the elements changed by up to four roundoffs of each array's dtype.
+
+    A number that would become infinite is not changed, as functions may treat infinity in another way.
+    """
+    moved = []
+    for array in arrays:
+        (other,) = perturbed([array], 4 * ROUNDOFF.get(array.dtype, 0.0), run)
+        with np.errstate(over="ignore"):
+            data = other.data.astype(array.data.dtype)
+        moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
+    return moved
+
+
+@np.errstate(over="ignore")
+def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
+    """Return `arrays` in double precision with about half of the floating elements changed by up to `roundoff`.
+
+    Every odd run changes the elements that the run before it left, so that two runs change each element once.
+
+    If the arrays contain NaN or an infinity, elements of 1 or -1 stay as they are: 1 to the power of NaN is 1, but a
+    number next to 1 gives NaN, and no rounding error of a program leads there.
+
+    Args:
+        arrays: the arrays; those of integers and booleans are returned as they are.
+        roundoff: the largest relative change of an element.
+        run: the seed of the changes.
+    """
+    random, masks = (np.random.Generator(np.random.SFC64(seed)) for seed in ((run, 0), (run // 2, 1)))
+    special = any(array.data.dtype.kind in "fc" and not np.isfinite(array.data).all() for array in arrays)
+    moved = []
+    for array in arrays:
+        if not array.dtype.startswith(("float", "complex")):
+            moved.append(array)
+            continue
+        # Both parts of a complex number are rounded.
+        parts = array.data[..., None].view(array.data.real.dtype) if array.data.dtype.kind == "c" else array.data
+        changed = masks.integers(0, 2, parts.shape) == run % 2
+        step = random.uniform(-roundoff, roundoff, parts.shape) * changed
+        if special:
+            step = np.where(np.abs(parts) == 1, 0.0, step)
+        data = np.asarray(parts * (1 + step))  # in double precision
+        if array.data.dtype.kind == "c":
+            data = np.ascontiguousarray(data).view(np.complex128).reshape(array.data.shape)
+        # The greatest numbers stay as they are: one that became infinite would make any result look ill-conditioned.
+        finite = np.isfinite(data)
+        moved.append(Array(data if finite.all() else np.where(finite, data, array.data), array.dtype))
+    return moved

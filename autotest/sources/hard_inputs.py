@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.program import Program
-from autotest.sources.mutated_inputs import has_single_elements, inputs, resized, with_array
+from autotest.sources.mutated_inputs import has_single_elements, inputs, with_array
+from autotest.sources.mutated_shapes import resized
 
 _Values = np.ndarray[Any, Any]
 #: Changes to the values of every floating input, computed in double precision.

@@ -17,6 +17,8 @@ from autotest.program.reduction import digest
 from autotest.sources import mutated_arguments as arguments
 from autotest.sources import mutated_inputs as inputs
 from autotest.sources import mutated_layouts as layouts
+from autotest.sources import mutated_numbers as numbers
+from autotest.sources import mutated_shapes as shapes
 from autotest.sources.mutated_inputs import Mutation
 
 #: Probability that a mutation is followed by another one, after it has been used once alone.
@@ -69,16 +71,16 @@ def _mutated_again(name: str, program: Program, source: random.Random) -> tuple[
 
 #: Mutations of shapes, memory layouts and indices.
 PLACES: Final[Mapping[str, Mutation]] = {
-    "zero-size": inputs.zero_size,
-    "no rows": inputs.no_rows,
-    "size 1": inputs.size_one,
-    "another size": inputs.another_size,
-    "a large size": inputs.large,
-    "one input empty": inputs.one_empty,
-    "0-dim": inputs.scalar,
-    "0-dim everywhere": inputs.scalars,
-    "one dimension more": inputs.more_dimensions,
-    "one dimension less": inputs.fewer_dimensions,
+    "zero-size": shapes.zero_size,
+    "no rows": shapes.no_rows,
+    "size 1": shapes.size_one,
+    "another size": shapes.another_size,
+    "a large size": shapes.large,
+    "one input empty": shapes.one_empty,
+    "0-dim": shapes.scalar,
+    "0-dim everywhere": shapes.scalars,
+    "one dimension more": shapes.more_dimensions,
+    "one dimension less": shapes.fewer_dimensions,
     "permuted": layouts.permuted,
     "channels last": layouts.channels_last,
     "expanded": layouts.expanded,
@@ -88,9 +90,9 @@ PLACES: Final[Mapping[str, Mutation]] = {
     "in place with gaps": layouts.into_gaps,
     "out= with gaps": layouts.out_with_gaps,
     "out= permuted": layouts.out_permuted,
-    "whole numbers where it is written": inputs.with_output_dtype("int64"),
-    "double precision where it is written": inputs.with_output_dtype("float64"),
-    "a whole number twice": inputs.repeated,
+    "whole numbers where it is written": numbers.with_output_dtype("int64"),
+    "double precision where it is written": numbers.with_output_dtype("float64"),
+    "a whole number twice": numbers.repeated,
     "an index with a new dimension": arguments.index(lambda parts: ((None, *parts), (*parts, None))),
     "an index with an ellipsis": arguments.index(lambda parts: ((Ellipsis, *parts), (*parts, Ellipsis))),
     "another index": arguments.index(arguments.parts_of(arguments.INDICES)),
@@ -98,24 +100,24 @@ PLACES: Final[Mapping[str, Mutation]] = {
 }
 #: Mutations of the values of tensors and of other arguments.
 CONTENTS: Final[Mapping[str, Mutation]] = {
-    "another dtype": inputs.one_dtype,
-    "another dtype everywhere": inputs.all_dtypes,
-    "NaN": inputs.special((float("nan"),)),
-    "infinity": inputs.special((float("inf"), float("-inf"))),
-    "infinities only": inputs.special((float("inf"), float("-inf")), everywhere=True),
-    "special numbers that meet": inputs.meeting,
-    "negative zero and subnormals": inputs.special((-0.0, 1e-40, -1e-40)),
-    "the greatest numbers": inputs.special((3.4e38, -3.4e38, 6.5e4)),
-    "zeros": inputs.computed(np.zeros_like, "fiu"),
-    "negated": inputs.computed(np.negative, "fi"),
-    "whole numbers": inputs.computed(np.rint),
-    "a hundred times greater": inputs.computed(lambda data: data * 100),
-    "tiny numbers": inputs.computed(lambda data: data * 1e-20),
-    "ties": inputs.ties,
-    "extremes of integers": inputs.integers(lambda data: (-(1 << 63), (1 << 63) - 1), most=2),
-    "integers that fractions round": inputs.beyond_fractions,
-    "an index too great": inputs.integers(lambda data: (int(data.max()) + 1, 100, -100)),
-    "an index below zero": inputs.integers(lambda data: (-1,)),
+    "another dtype": numbers.one_dtype,
+    "another dtype everywhere": numbers.all_dtypes,
+    "NaN": numbers.special((float("nan"),)),
+    "infinity": numbers.special((float("inf"), float("-inf"))),
+    "infinities only": numbers.special((float("inf"), float("-inf")), everywhere=True),
+    "special numbers that meet": numbers.meeting,
+    "negative zero and subnormals": numbers.special((-0.0, 1e-40, -1e-40)),
+    "the greatest numbers": numbers.special((3.4e38, -3.4e38, 6.5e4)),
+    "zeros": numbers.computed(np.zeros_like, "fiu"),
+    "negated": numbers.computed(np.negative, "fi"),
+    "whole numbers": numbers.computed(np.rint),
+    "a hundred times greater": numbers.computed(lambda data: data * 100),
+    "tiny numbers": numbers.computed(lambda data: data * 1e-20),
+    "ties": numbers.ties,
+    "extremes of integers": numbers.integers(lambda data: (-(1 << 63), (1 << 63) - 1), most=2),
+    "integers that fractions round": numbers.beyond_fractions,
+    "an index too great": numbers.integers(lambda data: (int(data.max()) + 1, 100, -100)),
+    "an index below zero": numbers.integers(lambda data: (-1,)),
     "no gradient of one input": inputs.no_gradient,
     "no gradients": inputs.no_gradients,
     "another number": arguments.number,

@@ -11,18 +11,9 @@ import numpy as np
 
 from autotest.program import Program, Ref, leaves
 from autotest.sources.mutated_arguments import at_bounds
-from autotest.sources.mutated_inputs import (
-    BEYOND,
-    Mutation,
-    each_large,
-    inputs,
-    last_cut,
-    many_dimensions,
-    no_gradients,
-    no_rows,
-    scalars,
-    with_array,
-)
+from autotest.sources.mutated_inputs import Mutation, inputs, no_gradients, with_array
+from autotest.sources.mutated_numbers import BEYOND
+from autotest.sources.mutated_shapes import each_large, last_cut, many_dimensions, no_rows, scalars
 
 _Values = np.ndarray[Any, Any]
 #: Computes the new values of an input from the old ones and the input's position.

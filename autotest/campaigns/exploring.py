@@ -5,31 +5,23 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from autotest.base.errors import FrameworkMissing, NothingCompared, SkipsItself, TrialEnd
+from autotest.base.errors import FrameworkMissing, SkipsItself
 from autotest.base.options import DEFAULT_PAIR, Options
 from autotest.base.working_folder import working_folder, working_from
-from autotest.campaigns.signatures import signature
-from autotest.comparison import Side
-from autotest.comparison.rejection import Rejection
+from autotest.campaigns.set_aside_calls import observing
+from autotest.campaigns.task_tally import TaskTally
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.scripted_finding import scripted
 from autotest.frameworks import Pair
-from autotest.processes.breadcrumb import Breadcrumb, called
+from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server
 from autotest.processes.endings import room_to_judge
-from autotest.program import Call
-from autotest.recording.call_observer import notifying
-from autotest.recording.recorder import Recorder
 from autotest.replaying import graph_check
-from autotest.report import text
-from autotest.results import coverage
 from autotest.results.finding import Finding
-from autotest.results.identity import DEADLY, Identity
+from autotest.results.identity import DEADLY
 from autotest.results.tasks import (
-    EVERY_CALL,
-    SET_ASIDE,
     Conditions,
     Diagnose,
     ExpectedDeath,
@@ -37,11 +29,9 @@ from autotest.results.tasks import (
     Explored,
     FindingRecord,
     Result,
-    Suspect,
     Task,
     Vanished,
     Where,
-    fatal_call,
 )
 from autotest.results.verification import State, Verification
 from autotest.running import deaths
@@ -52,23 +42,9 @@ from autotest.trials.body_errors import brief_traceback
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
 from autotest.trials.driver import Driver, driven_by
-from autotest.trials.input_features import features_of, refused_features_of
-from autotest.trials.judgement import (
-    Cleared,
-    Diverged,
-    Expected,
-    GradientMissing,
-    Judgement,
-    Vacuous,
-    identity_of_trial,
-)
 from autotest.trials.memory import free, holds_large_arrays
 from autotest.trials.outcome import Outcome
 from autotest.trials.trial import run_trial
-
-_PLAIN = frozenset((type(None), bool, int, str))
-#: Calls that are not counted as operators: they say nothing about what a test covers.
-_MACHINERY = frozenset(("__call__", "backward", "autograd.backward", "requires_grad_"))
 
 
 def run_task(task: Task, conditions: Conditions, crumb: Breadcrumb | None, server: Server) -> Result:
@@ -93,9 +69,9 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
     def drive(test: Test, context: RunContext) -> None:
         result.set_up = result.set_up or time.perf_counter() - start
         test, pair = _strict(test, conditions), context.pair
-        tally = _Tally(test, context, result, task.counted)
+        tally = TaskTally(test, context, result, task.counted)
         agreeing: list[tuple[int, Outcome]] = []
-        with _observing(task.where, crumb, conditions, task.set_aside, task.watched):
+        with observing(task.where, crumb, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, crumb)
                 with _room_to_judge(outcome, conditions):
@@ -121,79 +97,6 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
     return result
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Tally:
-    """Accumulator that adds the results of trials of `test` to the `result` of their task."""
-
-    test: Test
-    context: RunContext
-    result: Explored
-    #: Whether to count the features of the operators' arguments.
-    counted: bool
-
-    def add(self, outcome: Outcome, index: int) -> None:
-        """Add the result of one trial."""
-        result = self.result
-        result.compared += outcome.compared
-        judgement = self._judged(outcome, index)
-        if isinstance(judgement, Vacuous):  # a mistake in the test, as under pytest
-            said = text.nothing_compared(outcome.seed, index, outcome.recorder.other_tests)
-            result.vacuous = index
-            raise NothingCompared(self.test.id, said)
-        refusal = outcome.recorder.rejection
-        if refusal is not None and not isinstance(judgement, Expected):
-            if refusal.type == SET_ASIDE:
-                result.avoided[refusal.target] += 1
-            else:
-                result.rejections[refusal.reason] += 1
-                result.places.setdefault(refusal.reason, refusal.place)
-                if self.counted:
-                    coverage.add(result.covered, refused_features_of(outcome))
-            return
-        result.accepted += 1
-        if self.counted:
-            special = self.context.options.special_values or self.test.settings.special_values
-            coverage.add(result.covered, features_of(outcome, self.test.settings, special_values=special))
-        _count_calls(outcome.recorder.calls, result)
-        if isinstance(judgement, GradientMissing):
-            result.forgotten[judgement.complaint] += 1
-
-    def add_graphs(self, agreeing: Sequence[tuple[int, Outcome]]) -> None:
-        """Run trials that agree, each given with its index, again in the candidate's graph mode, and add mismatches."""
-        candidate = self.context.pair.candidate
-        report = graph_check.check([outcome.recorder for _, outcome in agreeing], self.test.settings)
-        candidate.synchronize()
-        self.result.operators[candidate.graph_mode] += 1  # it returned, see `autotest.campaigns.deadly_calls`
-        self.result.compared += report.compared
-        for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
-            if mismatches:
-                outcome.mismatches = mismatches
-                self._judged(outcome, index)
-
-    def _judged(self, outcome: Outcome, index: int) -> Judgement:
-        """Judge a trial, add its mismatches to the result, and return the judgement."""
-        result, trial = self.result, FailedTrial(self.test, outcome, self.context.pair)
-
-        def is_known(identity: Identity) -> bool:
-            # Judging costs many replays, so it is skipped for a failure that this task has already found.
-            return any(other.identity == identity for other in result.suspects)
-
-        def is_rounding() -> bool:
-            return not is_known(identity_of_trial(outcome)) and trial.cleared() is not None
-
-        judgement = trial.judged(self.context.ledger, is_rounding)
-        match judgement:
-            case Expected():
-                result.expected.update(entry.key for entry in judgement.entries)
-            case Cleared():
-                result.cleared += 1
-            case Diverged(identity):
-                if not is_known(identity):
-                    trial.must_be_of_calls()
-                result.suspects.append(Suspect(index, identity))
-        return judgement
-
-
 def _should_check_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
     """Return whether a trial agreed in eager mode and is to be run again in the candidate's graph mode."""
     agrees = outcome.recorder.rejection is None and not outcome.mismatches
@@ -208,16 +111,6 @@ def _note_graph_trials(
         graphs = (pair.candidate.graph_mode, indices[-1] - indices[0])
         crumb.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors, graph=graphs)
         crumb.trial(indices[-1])
-
-
-def _count_calls(calls: Sequence[Call], result: Explored) -> None:
-    for call in calls:
-        if call.kind not in ("function", "method") or call.target in _MACHINERY:
-            continue
-        result.operators[call.target] += 1
-        for place, value in (*enumerate(call.args), *call.kwargs.items()):
-            if type(value) in _PLAIN:
-                result.arguments[f"{call.target} {place}={value!r:.40}"] += 1
 
 
 def _diagnose(
@@ -235,7 +128,7 @@ def _diagnose(
     def drive(test: Test, context: RunContext) -> None:
         test, pair = _strict(test, conditions), context.pair
         context = dataclasses.replace(context, options=options)
-        with _observing(task.where, crumb, conditions):
+        with observing(task.where, crumb, conditions):
             outcome = _trial(test, pair, task.where, task.index, crumb)
             if _should_check_graph(outcome, test, pair):
                 _note_graph_trials(crumb, task.where, conditions, pair, [task.index])
@@ -310,49 +203,6 @@ def _trial(test: Test, pair: Pair, where: Where, index: int, crumb: Breadcrumb |
     if crumb is not None:
         crumb.judging()
     return outcome
-
-
-@contextlib.contextmanager
-def _observing(
-    where: Where,
-    crumb: Breadcrumb | None,
-    conditions: Conditions,
-    set_aside: frozenset[str] = frozenset(),
-    watched_calls: frozenset[str] = frozenset(),
-) -> Iterator[None]:
-    if crumb is None:
-        yield
-        return
-    crumb.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
-    with notifying(Guard(crumb, set_aside, watched_calls) if set_aside or watched_calls else crumb):
-        yield
-    crumb.idle()
-
-
-class Guard:
-    """A `CallObserver` that ends a trial before a call that is set aside, and notes the arguments of watched calls."""
-
-    def __init__(self, crumb: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
-        self._crumb, self._set_aside, self._watched = crumb, set_aside, watched_calls
-        self._all = EVERY_CALL in watched_calls
-
-    def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
-        self._check_set_aside(recorder, call, refused=side == "candidate" and recorder.rejection is not None)
-        self._crumb.before_call(recorder, side, call)
-
-    def _check_set_aside(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
-        operator = called(recorder, call)
-        fatal = fatal_call(operator, refused)
-        if self._all or fatal in self._watched:
-            known = signature(recorder, call, refused=refused)
-            self._crumb.note(operator, known)
-        else:
-            known = ""
-        if fatal not in self._set_aside and known not in self._set_aside:
-            return
-        if not refused:  # the reference has already rejected a refused trial
-            recorder.rejection = Rejection(operator, SET_ASIDE, "kills the process")
-        raise TrialEnd
 
 
 def _call(where: Where, drive: Driver) -> str:

@@ -18,7 +18,7 @@ from autotest.diagnosis.inputs import as_inputs
 from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Captured, Program, Ref, map_operand, refs
-from autotest.program.calls import first_use
+from autotest.program.operator_names import first_use
 from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class

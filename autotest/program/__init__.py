@@ -16,10 +16,10 @@ from autotest.program.calls import (
     captured,
     leaves,
     map_operand,
-    operator_of,
     plain_container,
     refs,
 )
+from autotest.program.operator_names import operator_of
 
 __all__ = [
     "COTANGENT",

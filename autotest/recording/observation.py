@@ -19,8 +19,8 @@ from autotest.frameworks.failures import CandidateDied
 from autotest.frameworks.freezing import begin_freezing, freeze
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
-from autotest.program.calls import first_use
 from autotest.program.exact_conversions import exact_conversions
+from autotest.program.operator_names import first_use
 from autotest.program.semantics import give_gradients, gives_gradients, is_backward, is_step
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up

@@ -1,0 +1,123 @@
+"""Finds the operator to which a result or a gradient of a program belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autotest.program.calls import LAYOUT, PROPERTY, Call, Ref, leaves, refs
+
+#: Kinds of calls that change or read their first operand, and for which a finding names the operator behind it.
+_ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
+#: Functions that differentiate their first operand; a finding names the operator behind that.
+_DIFFERENTIATING = frozenset(("autograd.grad", "autograd.backward"))
+
+
+def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> str:
+    """Return the name of the operator that a finding about the value in `slot`, or about its gradient, should have.
+
+    - A module's call and an optimizer's step have the name of their class.
+    - An input, a view that gives it its memory layout, and the gradient of a leaf made by a function have the name of
+      the first call that computes with it.
+    - A property of a random result has the name of the call that drew it.
+    - An attribute of an input has the name of the attribute.
+    - The result of `autograd.grad`, or of a backward pass through it, has the name of the differentiated operator.
+    - Any other value has the name of its own call.
+
+    Args:
+        calls: the calls of the program.
+        slot: the slot of the value.
+        gradient: whether the finding is about the gradient of the value.
+    """
+    if slot >= len(calls):
+        return ""
+    call = calls[slot]
+    if call.kind == "tensor" or call.note == LAYOUT or (gradient and _makes_leaf(call)):
+        own = "tensor" if call.kind == "tensor" else call.target
+        known_by = next(_readers(calls, slot), _pushed_through(calls, slot))
+        return own if known_by is None else operator_of(calls, known_by)
+    if call.note == PROPERTY and type(call.args[0]) is Ref:
+        return operator_of(calls, call.args[0].slot)
+    if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
+        return operator_of(calls, call.args[0].slot)
+    if call.kind == "function" and call.target in _DIFFERENTIATING:
+        return next((operator_of(calls, made) for made in _differentiated(calls, call)), call.target)
+    if call.target == "getitem" and type(call.args[0]) is Ref and calls[call.args[0].slot].target in _DIFFERENTIATING:
+        return operator_of(calls, call.args[0].slot)
+    if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
+        owner = calls[call.args[0].slot]
+        # An input is named after a later call, which may be this one; therefore use this call's own name.
+        return (call.target or call.kind) if owner.kind == "tensor" else operator_of(calls, owner.slot)
+    return call.target
+
+
+def first_use(calls: Sequence[Call], slot: int) -> tuple[int, str] | None:
+    """Return the call that the gradient of the leaf in `slot` is named after, and the operand that is the leaf.
+
+    The operand is ``"1"`` for the second argument, ``"0[1]"`` for the second item of a list that is the first argument,
+    ``"weight"`` for a keyword argument. Return None if `slot` has no leaf, or if no call computes with it.
+    """
+    if slot >= len(calls) or not (
+        calls[slot].kind == "tensor" or calls[slot].note == LAYOUT or _makes_leaf(calls[slot])
+    ):
+        return None
+    reader = next(_readers(calls, slot), None)
+    if reader is None:
+        return None
+    call = calls[reader]
+    if call.note == LAYOUT:
+        return first_use(calls, reader)
+    called = call.args[1:] if call.kind == "method" and call.target == "__call__" else call.args
+    named = [*((str(at), item) for at, item in enumerate(called)), *call.kwargs.items()]
+    parts = [
+        *named,
+        *((f"{at}[{own}]", part) for at, item in named if type(item) in (tuple, list) for own, part in enumerate(item)),
+    ]
+    names = {
+        Ref(slot),
+        *(Ref(one.slot) for one in calls if one.target == "requires_grad_" and one.args[0] == Ref(slot)),
+    }
+    return next(((reader, at) for at, item in parts if type(item) is Ref and item in names), None)
+
+
+def _pushed_through(calls: Sequence[Call], slot: int) -> int | None:
+    """Return the slot of the call through which the cotangent in `slot` is propagated back; None if there is none."""
+    for later in calls[slot + 1 :]:
+        if later.target == "backward" and Ref(slot) in set(refs(later)) and type(later.args[0]) is Ref:
+            made = calls[later.args[0].slot]
+            return made.slot if made.kind != "tensor" and made.slot != slot else None
+    return None
+
+
+def _differentiated(calls: Sequence[Call], call: Call) -> Iterator[int]:
+    """Yield the slots of the calls whose results `call` differentiates.
+
+    For an item of a tuple of results, this is the call that returned the tuple.
+    """
+    for output in leaves(call.args[:1]):
+        made = calls[output.slot] if type(output) is Ref else call
+        if made.target == "getitem" and type(made.args[0]) is Ref and type(made.args[1]) is int:
+            made = calls[made.args[0].slot]
+        if made.kind != "tensor" and made is not call:
+            yield made.slot
+
+
+def _makes_leaf(call: Call) -> bool:
+    """Whether the result of `call` may be a leaf: a factory function such as ``torch.ones(2)``, or a parameter."""
+    made_of_nothing = call.target.rpartition(".")[2][:1].islower() and not [*refs(call)]
+    return call.kind == "function" and (made_of_nothing or call.target == "nn.Parameter")
+
+
+def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
+    """Yield the slots of the calls that compute with the value in `slot`, also after `requires_grad_` returned it."""
+    names = [Ref(slot)]
+    for later in calls[slot + 1 :]:
+        if later.target == "requires_grad_" and later.args[0] in names:
+            names.append(Ref(later.slot))
+        elif later.target != "backward" and any(_computes_of(later, name) for name in names):
+            yield later.slot
+
+
+def _computes_of(call: Call, operand: Ref) -> bool:
+    if call.kind in _ABOUT_THEIR_OWNER and call.args[0] == operand:
+        return False
+    return operand in set(refs(call))

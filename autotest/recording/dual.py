@@ -153,12 +153,13 @@ class Symbol(DualObject):
         path = f"{self._path}.{name}" if self._path else name
         if (wrong := mistakes.unrecordable(path)) is not None:
             raise wrong
-        expected = pair.resolve(path).expected
+        if isinstance(expected := pair.resolve(path).expected, _PLAIN):
+            return expected
         if (usual := pair.usual_path(path)) != path:
             return _named(usual)
-        child = expected if isinstance(expected, _PLAIN) else PLAIN.get(path) or Symbol(path)
         # For another pair, this other name of a dtype may be the dtype itself: the key is then no attribute's name.
-        return self._children.setdefault(name if pair.reference_path(path) == path else f"{name} itself", child)
+        key = name if pair.reference_path(path) == path else f"{name} itself"
+        return self._children.setdefault(key, PLAIN.get(path) or Symbol(path))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise UsageError(
@@ -389,11 +390,8 @@ def _items(recorder: Recorder, value: DualObject) -> list[Any]:
 
 def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
     """Return the recorder of the first dual argument, or a new one. Used outside of trials."""
-    for value in (*args, *kwargs.values()):
-        if isinstance(value, Value):
-            recorder: Recorder = value._recorder
-            return recorder
-    return Recorder(pair_outside_trials())
+    found = next((value._recorder for value in (*args, *kwargs.values()) if isinstance(value, Value)), None)
+    return Recorder(pair_outside_trials()) if found is None else found
 
 
 #: The dual of the reference's namespace, under the name that test bodies use.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import pickle
 
@@ -260,6 +261,18 @@ def test_another_name_of_a_dtype_is_the_dtype_again_for_the_next_pair():
     for candidate in (FaultyTorch(missing=["short"]), FaultyTorch()):
         assert agrees(trial(body, candidate))
     assert alike == [False, True]
+
+
+def test_a_number_of_the_namespace_is_that_of_the_reference_at_hand():
+    seen = []
+
+    def body():
+        seen.append(torch.pi)
+        return torch.ones(2)
+
+    for reference in (FaultyTorch({"pi": lambda _: 3.0}), FaultyTorch()):
+        assert agrees(trial(body, FaultyTorch(), reference=reference))
+    assert seen == [3.0, math.pi]
 
 
 def test_the_namespace_of_one_side_is_that_of_the_pair_at_hand():

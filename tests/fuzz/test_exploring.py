@@ -8,7 +8,7 @@ import resource
 import pytest
 import torch
 
-from autotest.campaigns import exploring
+from autotest.campaigns import exploring, task_tally
 from autotest.campaigns.worker_breadcrumbs import current_activity
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes import breadcrumb
@@ -66,12 +66,12 @@ def test_while_a_trial_is_judged_its_trail_says_so(tmp_path, monkeypatch, agains
     crumb = Breadcrumb(tmp_path / "1.trail")
     seen = []
 
-    class Noting(exploring.FailedTrial):
+    class Noting(task_tally.FailedTrial):
         def judged(self, *arguments):
             seen.append(current_activity(crumb.path))
             return super().judged(*arguments)
 
-    monkeypatch.setattr(exploring, "FailedTrial", Noting)
+    monkeypatch.setattr(task_tally, "FailedTrial", Noting)
     task = Explore(Where(file, "test_relu.py::test_relu", 0), range(3), seconds=60.0)
     exploring.run_task(task, Conditions(tmp_path / "kept"), crumb, Server())
     assert seen == ["judging"] * 3

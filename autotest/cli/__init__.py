@@ -129,7 +129,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Parser)
     first = given[0] if given else ""
     if first and first not in _MODULES and not first.startswith("-"):
-        parser.error(f"there is no command {first!r}. {_meant(first)}; `autotest --help` lists all commands")
+        parser.error(f"there is no command {first!r}. {_meant(first)} `autotest --help` lists all commands")
     # The import of all modules takes half a second. Only the list of all commands needs it.
     needed = [_MODULES[first]] if first in _MODULES else [] if first == "--version" else _MODULES.values()
     for module in dict.fromkeys(needed):
@@ -144,9 +144,9 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _meant(first: str) -> str:
     """Return what to write instead of the unknown command `first`."""
     if Path(first).exists():
-        return f"Write `autotest fuzz {first}` for random trials of tests with new seeds, or `pytest {first}`"
+        return f"Write `autotest fuzz {first}` for random trials of tests with new seeds, or `pytest {first}`."
     near = difflib.get_close_matches(first, _MODULES, 1, 0.65)
-    return f"Did you mean {near[0]!r}?" if near else "`pytest` runs tests, and `autotest fuzz` explores with new seeds"
+    return f"Did you mean {near[0]!r}?" if near else "`pytest` runs tests, and `autotest fuzz` explores with new seeds."
 
 
 def _suggestion(unknown: str, described: str) -> str:

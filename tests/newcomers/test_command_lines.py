@@ -25,11 +25,11 @@ from autotest.cli import main
         (["fuz", "tests"], "autotest: error: there is no command 'fuz'. Did you mean 'fuzz'?"),
         (
             ["run", "tests"],
-            "there is no command 'run'. `pytest` runs tests, and `autotest fuzz` explores with new seeds; ",
+            "there is no command 'run'. `pytest` runs tests, and `autotest fuzz` explores with new seeds. ",
         ),
         (["fuzz", "tests", "--time", "-5s"], "argument --time: expected one argument; a value that begins with - is "),
         (["fuzz", "tests", "--time=-5s"], "argument --time: '-5s': expected a time such as 60s"),
-        (["test"], "there is no command 'test'. `pytest` runs tests, and `autotest fuzz` explores with new seeds; "),
+        (["test"], "there is no command 'test'. `pytest` runs tests, and `autotest fuzz` explores with new seeds. "),
         ([str(Path(__file__).parent)], "newcomers'. Write `autotest fuzz "),
         (["replay", "--quux"], "autotest replay: error: unrecognized arguments: --quux\n"),
     ],

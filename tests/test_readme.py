@@ -1,7 +1,8 @@
 """The README is executed: its snippets run, its commands work, and the reproducers that it shows are stored ones.
 
 The language of a block decides: ``python`` is run (by pytest if it contains tests), ``py`` is a reproducer and exits 1,
-``console`` lists commands, of which those of this library run for a few seconds, and ``text`` is output.
+``console`` lists commands, of which those of this library run for a few seconds, and ``text`` is output. ``python3``
+are tests that fail, with the report and the reproducers that follow.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ def run(command: list[str], folder: Path, **environment: str) -> subprocess.Comp
         timeout=280,
         check=False,
     )
+
+
+def plain(text: str) -> str:
+    """Return `text` without what differs between machines: the build of torch, and the digits of rounding errors."""
+    return re.sub(r"\d\.\d+e-1\d", "ROUNDING", re.sub(r"(\d\.\d\.\d)\+\w+", r"\1", text))
 
 
 def test_there_is_something_to_execute() -> None:
@@ -107,6 +113,22 @@ def test_commands_of_this_library_run(command: str, tmp_path: Path) -> None:
     done = run([sys.executable, "-m", *words], tmp_path, AUTOTEST_VERIFY="0", AUTOTEST_SHRINK="0")
 
     assert done.returncode in (0, 1), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.oneflow
+def test_the_report_and_the_reproducers_that_it_shows_are_those_of_its_tests(tmp_path: Path) -> None:
+    (tests,) = blocks("python3")
+    (tmp_path / "test_findings.py").write_text(tests, encoding="utf-8")
+    kept = tmp_path / ".autotest"
+    (command,) = re.findall(r"`AUTOTEST_SEED=1 (pytest .*?)`", README)
+    environment = {"AUTOTEST_DIR": str(kept), "AUTOTEST_SEED": "1", "AUTOTEST_VERIFY": "", "AUTOTEST_SHRINK": ""}
+    done = run([sys.executable, "-m", *shlex.split(command)], tmp_path, **environment)
+
+    (report,) = [block for block in blocks("text") if block.startswith("oneflow diverges from torch: lgamma")]
+    assert plain(report) in plain(done.stdout)
+    scripts = [path.read_text(encoding="utf-8") for path in kept.glob("failures/*/repro.py")]
+    assert {*map(plain, scripts)} == {*map(plain, blocks("py"))}
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from autotest.base.calling import raises_at_caller
+from autotest.base.calling import joined, raises_at_caller
 from autotest.base.errors import (
     GradientNotCompared,
     NotDual,
@@ -118,13 +118,9 @@ def autotest(
             f"autotest(pair=..., candidate={candidate!r}): expected only one of them, because a pair "
             "contains its candidate"
         )
-    if None not in (check_values, check_allclose) and check_values != check_allclose:
-        raise UsageError(
-            f"autotest(check_values={check_values!r}, check_allclose={check_allclose!r}): expected only one of them, "
-            "because they are two names of one argument"
-        )
+    check_values = joined("autotest", check_values=check_values, check_allclose=check_allclose)
     if check_values is None:
-        check_values = True if check_allclose is None else check_allclose
+        check_values = True
     if check_values is False:
         for name, limit in {"rtol": rtol, "atol": atol, "grad_rtol": grad_rtol, "grad_atol": grad_atol}.items():
             if limit is not None:

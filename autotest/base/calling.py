@@ -81,3 +81,16 @@ def _expected(signature: inspect.Signature) -> str:
 
 
 __all__ = ["misspelt_argument", "misused_function", "raises_at_caller", "unknown_argument"]
+
+
+def joined(function: str, **given: bool | None) -> bool | None:
+    """Return what the arguments `given` of `function` say, two names of one argument; None if neither is given.
+
+    Raises:
+        UsageError: if they contradict one another.
+    """
+    said = [value for value in given.values() if value is not None]
+    if any(value != said[0] for value in said):
+        listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        raise UsageError(f"{function}({listed}): expected only one of them, because they are two names of one argument")
+    return said[0] if said else None

@@ -63,7 +63,7 @@ class TaskTally:
             return
         result.accepted += 1
         if self.counted:
-            special = self.context.options.special_values or self.test.settings.special_values
+            special = self.context.options.special_values
             coverage.add(result.covered, features_of(outcome, self.test.settings, special_values=special))
         _count_calls(outcome.recorder.calls, result)
         if isinstance(judgement, GradientMissing):

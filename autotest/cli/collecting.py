@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autotest.base.errors import UsageError
+from autotest.base.plural import several
 from autotest.frameworks.registry import takes_own
-from autotest.report.plural import several
 from autotest.results.tasks import LeftOut
 from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from autotest.base.plural import several, thousands
 from autotest.campaigns.campaign import Plan
 from autotest.campaigns.executor import Observer
 from autotest.cli.pacing import Pacing
 from autotest.report import campaign as report
 from autotest.report.colours import LineRole, pieces
-from autotest.report.plural import several, thousands
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import FindingRecord
 from autotest.sources.collection import Collection

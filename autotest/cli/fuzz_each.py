@@ -11,8 +11,8 @@ from pathlib import Path
 
 from autotest.base.environment import variables
 from autotest.base.errors import UsageError
+from autotest.base.plural import several
 from autotest.cli.status import NOTHING_NEW
-from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress
 
 #: Default duration of a campaign in seconds.

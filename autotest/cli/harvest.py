@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from autotest.base.errors import UsageError
+from autotest.base.plural import several
 from autotest.cli.argument_types import positive
 from autotest.frameworks import harvesting
-from autotest.report.plural import several
 from autotest.sources import calls_file
 
 #: Default path of the file for the calls.

@@ -11,6 +11,7 @@ from typing import Any
 
 from autotest.base import options
 from autotest.base.errors import UsageError
+from autotest.base.plural import several
 from autotest.campaigns.history import History
 from autotest.cli import candidates
 from autotest.cli.argument_types import write
@@ -20,7 +21,6 @@ from autotest.frameworks import chosen_pair
 from autotest.frameworks.registry import candidates_in, must_be_known
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
-from autotest.report.plural import several
 from autotest.results.identity import without_interpreter
 from autotest.results.verification import State, Verification
 from autotest.running import deaths

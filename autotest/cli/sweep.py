@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from autotest.base import options
 from autotest.base.errors import AutotestError, UsageError
+from autotest.base.plural import several, thousands, were
 from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors, sweep_files
@@ -25,7 +26,6 @@ from autotest.clusters.sweeps_and_gradients import SweepOnCluster
 from autotest.frameworks import chosen_names
 from autotest.frameworks.samples import SampleDatabase
 from autotest.report import sweep_calls, sweep_text
-from autotest.report.plural import several, thousands, were
 from autotest.results import ledger
 from autotest.results.sweep import Cell, CellKey, SweepMap
 from autotest.results.sweep_findings import SweepFinding, findings, known

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError
-from autotest.report.plural import are, several
+from autotest.base.plural import are, several
 
 
 def add_to(commands: Any) -> None:

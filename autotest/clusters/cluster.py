@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import AutotestError
+from autotest.base.plural import several
 from autotest.campaigns.executor import is_of_hang
 from autotest.clusters.engine import Engine, Lost
 from autotest.clusters.machines import Machines
@@ -18,7 +19,6 @@ from autotest.clusters.messages import Facts, Package, Report, SentTask, Shutdow
 from autotest.clusters.packing import packed, unpacked
 from autotest.clusters.remote_agents import Job, RemoteAgent
 from autotest.processes.client import START_UP
-from autotest.report.plural import several
 
 #: Seconds that an agent waits for a result before it answers and can get further tasks.
 POLL = 0.25

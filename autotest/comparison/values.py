@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.plural import several
 from autotest.base.settings import Tolerance
 from autotest.comparison.elementwise import (
     Statistics,
@@ -183,7 +184,7 @@ class Comparison:
     def _items(self, name: str, expected: Sequence[Any], actual: Sequence[Any]) -> list[Mismatch]:
         """Return the mismatches of the items of two tuples or lists."""
         if len(expected) != len(actual):
-            text = f"expected {len(expected)} {'item' if len(expected) == 1 else 'items'}, actual {len(actual)}"
+            text = f"expected {several(len(expected), 'item')}, actual {len(actual)}"
             return [self._mismatch(name, "structure", "another number of items", text, detail="length")]
         pairs = enumerate(zip(expected, actual, strict=True))
         return [found for at, (one, other) in pairs for found in self._inside(f"[{at}]").compare(name, one, other)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.plural import several
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, limits
 from autotest.comparison.elementwise import distance
@@ -22,7 +23,6 @@ from autotest.program.reduction import elements
 from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
 from autotest.replaying.agreement import Agreement, place_of
-from autotest.report.plural import several
 
 #: The largest number of inputs that are varied. In total, at most twice as many features are tried.
 _MOST = 8

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.plural import several, were
 from autotest.comparison.elementwise import distance
 from autotest.gradients.evidence import Line, has_ties, magnitude_of, refuted
 from autotest.gradients.exemptions import LOWER, JacobianBlock
@@ -18,7 +19,6 @@ from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, fr
 from autotest.gradients.rule import Rule
 from autotest.gradients.sums import summed_rows
 from autotest.program import Array
-from autotest.report.plural import several, were
 from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
 
 #: Maximum number of derivatives that a cautious check looks at one by one; above this, it checks sums.

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.calling import joined
 from autotest.base.errors import GradcheckError, OverlappingMemory, UsageError
+from autotest.base.plural import several
 from autotest.frameworks import ABSENT, Framework
 from autotest.gradients.arguments import (
     as_inputs,
@@ -25,7 +27,6 @@ from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.rule import Rule
 from autotest.program import Array
 from autotest.report import gradients as report
-from autotest.report.plural import several
 
 
 def gradcheck(
@@ -101,12 +102,7 @@ def gradcheck(
     check_needs("gradcheck", "check_backward_ad", check_backward_ad, {"check_batched_grad": check_batched_grad})
     batched_forward = {"check_batched_forward_grad": check_batched_forward_grad}
     check_needs("gradcheck", "check_forward_ad", check_forward_ad, batched_forward)
-    if None not in (masked, check_sparse_nnz) and masked != check_sparse_nnz:
-        raise UsageError(
-            f"gradcheck(masked={masked}, check_sparse_nnz={check_sparse_nnz}): expected only one of them, because they "
-            "are two names of one argument"
-        )
-    masked = check_sparse_nnz if masked is None else masked
+    masked = joined("gradcheck", masked=masked, check_sparse_nnz=check_sparse_nnz)
     given = as_inputs(inputs)
     framework = framework_of(given)
     check_function(framework, fn, given)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 from autotest.base.options import Options, from_environment
+from autotest.base.plural import several
 from autotest.base.settings import Settings
 from autotest.decorator import decorate
 from autotest.gradients.differentiable import carrying_calls
@@ -24,7 +25,6 @@ from autotest.program.semantics import pushes_gradients
 from autotest.recording.dual import DualObject, Value, torch
 from autotest.recording.recorder import Recorder, current
 from autotest.recording.tensors import from_drawn
-from autotest.report.plural import several
 from autotest.running import run_hooks
 from autotest.running.tally import Tally
 from autotest.trials.backward import run_backward, unused_results

@@ -120,7 +120,7 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
         """Fail a test that returns dual tensors but is not decorated: it compared nothing."""
-        if not is_autotest(pyfuncitem) and not _takes_examples(pyfuncitem):
+        if _settings(pyfuncitem) is None:
             from autotest.pytest_plugin.undecorated import fail_if_dual_returned
 
             pyfuncitem.obj = fail_if_dual_returned(pyfuncitem.obj)
@@ -198,7 +198,7 @@ class Session:
             report.autotest = summary  # type: ignore[attr-defined]
             if summary["found"]:
                 _add_section(report, summary["found"], self._config)
-        judged = is_autotest(item) or _takes_examples(item) or hasattr(item, "summary")
+        judged = _settings(item) is not None or hasattr(item, "summary")
         if excinfo is not None and judged and not self._config.getoption("fulltrace"):
             from autotest.pytest_plugin.failures import show_briefly
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from autotest.base.errors import UsageError
+from autotest.base.plural import several
 from autotest.recording.dual import Value, torch
 from autotest.recording.gradient_hooks import GradientHook, cut_at, gradient_hooks_of, unhooked
 from autotest.recording.push import Push, PushedGradient
 from autotest.recording.recorder import Recorder, current
-from autotest.report.plural import several
 
 PATH = "autograd.Function"
 

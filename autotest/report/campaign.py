@@ -6,12 +6,13 @@ import collections
 import textwrap
 from collections.abc import Sequence
 
+from autotest.base.plural import several, were
 from autotest.base.settings import ATTEMPTS_PER_TRIAL
 from autotest.report import coverage
 from autotest.report import groups as by_group
 from autotest.report.advice import refused_at
+from autotest.report.cleared import rounding
 from autotest.report.commands import reproduce
-from autotest.report.plural import rounding, several, were
 from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import FindingRecord

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from autotest.base.plural import several
 from autotest.report.commands import reproduce
-from autotest.report.plural import several
 
 #: Maximum columns for the text about one candidate.
 _WIDTH = 160

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotest.report.plural import several
+from autotest.base.plural import several
 from autotest.results.coverage import (
     BROADCAST,
     COMPUTED,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from autotest.base.plural import several
 from autotest.report.columns import columns
 from autotest.report.groups import letters
-from autotest.report.plural import several
 from autotest.results.gradient_account import GRADIENT_STATES, GradientAccount, OperatorAccount
 from autotest.results.gradient_rows import GradientRow
 from autotest.results.groups import Group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autotest.report.plural import several
+from autotest.base.plural import several
 
 
 def hidden(behind: Mapping[str, Mapping[str, int]], expected: Mapping[str, int]) -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from autotest.base.plural import several
 from autotest.emission import program_text
 from autotest.report import groups as by_group
 from autotest.report.campaign import mistakes, seen_by_groups
-from autotest.report.plural import several
 from autotest.results.finding import Finding
 from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress

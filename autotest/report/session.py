@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
+from autotest.base.plural import several
 from autotest.report import coverage
-from autotest.report.plural import rounding, several
+from autotest.report.cleared import rounding
 from autotest.results.coverage import Coverage, merged
 
 #: Maximum number of reasons and findings that are listed; the rest is counted.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotest.report.plural import thousands
+from autotest.base.plural import thousands
 from autotest.results.accuracy import WORSE
 from autotest.results.sweep import SweepMap, less_accurate
 from autotest.results.sweep_coverage import of_modules, of_names

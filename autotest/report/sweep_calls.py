@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from autotest.base.plural import several
 from autotest.report.commands import reproduce
-from autotest.report.plural import several
 from autotest.results.sweep import Status, SweepMap, SweepRow
 from autotest.results.sweep_findings import SweepFinding
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from autotest.base.plural import several
 from autotest.report.commands import reproduce
-from autotest.report.plural import several
 from autotest.results.sweep_findings import SweepFinding
 
 #: Number of findings reported in full, and of those reported in one line each.

@@ -6,8 +6,8 @@ import collections
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from autotest.base.plural import thousands
 from autotest.report import groups as by_group
-from autotest.report.plural import thousands
 from autotest.report.sweep_accuracy import accuracy, coverage
 from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, STATUSES, Cell, Check, SweepMap, SweepRow, worst

@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from collections.abc import Sequence
 
+from autotest.base.plural import several, thousands, were
 from autotest.report import groups as by_group
-from autotest.report.plural import several, thousands, were
 from autotest.results.accuracy import WORSE
 from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, SweepMap, less_accurate

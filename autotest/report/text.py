@@ -9,12 +9,12 @@ from types import MappingProxyType
 
 import numpy as np
 
+from autotest.base.plural import are, several
 from autotest.emission import cotangents, names, program_text
 from autotest.program import Program
 from autotest.report.advice import advice_on, refused_at
 from autotest.report.commands import reproduce
 from autotest.report.layers import layer_lines
-from autotest.report.plural import are, several
 from autotest.results.finding import Finding
 from autotest.results.ledger import LedgerEntry
 from autotest.results.verification import State

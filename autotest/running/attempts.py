@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from autotest.report.plural import several
+from autotest.base.plural import several
 from autotest.results.tasks import DiagnoseDeath, RanTrials, Where
 
 #: TIMES: how often a fresh process runs a trial that survived one run. BEFORE: numbers of earlier trials of the test to

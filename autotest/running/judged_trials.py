@@ -8,9 +8,9 @@ import unittest
 from typing import TYPE_CHECKING, NamedTuple
 
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
+from autotest.base.plural import several
 from autotest.comparison.rejection import ABSENT
 from autotest.report import text
-from autotest.report.plural import several
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.running.tally import Tally
@@ -163,8 +163,7 @@ class JudgedTrials:
                 tally.accepted += 1
                 options = self.context.options
                 if options.coverage:
-                    special = options.special_values or test.settings.special_values
-                    found = features_of(outcome, test.settings, special_values=special)
+                    found = features_of(outcome, test.settings, special_values=options.special_values)
                     tally.coverage.append(found)
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1

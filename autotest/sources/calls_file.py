@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from autotest.base.errors import UsageError
+from autotest.base.plural import several, thousands
 from autotest.frameworks.harvester.calls_file import FORMAT, VERSION
 from autotest.frameworks.samples import Form
-from autotest.report.plural import several, thousands
 
 _FORMS = frozenset(get_args(Form))
 

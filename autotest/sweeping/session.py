@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from autotest.base.errors import UsageError
+from autotest.base.plural import several, were
 from autotest.frameworks.samples import DatabaseEntry
-from autotest.report.plural import several, were
 from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.sources.selection import selection
 from autotest.sweeping.engine import NO_TIME, NOT_BEGUN, SweepEngine

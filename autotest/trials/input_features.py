@@ -49,17 +49,18 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
     Args:
         outcome: the trial.
         settings: those of its test.
-        special_values: whether the run draws special values; otherwise every test leaves them out.
+        special_values: whether the run draws special values; otherwise only tests that ask for them do.
     """
     record = outcome.recorder
     inputs = _inputs(record)
+    left_out = [] if special_values or settings.special_values else [WITHOUT_SPECIAL]
     found: dict[str, collections.Counter[str]] = {}
     for call in record.calls:
         if not _is_operator(call):
             continue
         operands = _operands(inputs, call)
         if operands:
-            features = {TRIALS, *([] if special_values else [WITHOUT_SPECIAL]), *_of_call(record, call, operands)}
+            features = {TRIALS, *left_out, *_of_call(record, call, operands)}
             features |= _of_gradient(outcome, settings, call)
         elif _computes_with_results(record, call):
             features = {COMPUTED}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from autotest.base.plural import several
 from autotest.report import campaign, session
 from autotest.report.commands import reproduce
-from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Where
 

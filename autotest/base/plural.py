@@ -5,12 +5,12 @@ from __future__ import annotations
 
 def several(count: int, noun: str, plural: str = "") -> str:
     """Return ``1 test``, ``2 tests``; `plural` is needed if it is not the noun with an s."""
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count} {_counted(count, noun, plural)}"
 
 
 def thousands(count: int, noun: str) -> str:
     """Return ``1 cell``, ``12,000 cells``."""
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
+    return f"{count:,} {_counted(count, noun)}"
 
 
 def are(count: int) -> str:
@@ -23,7 +23,5 @@ def were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def rounding(cleared: int) -> str:
-    """Return the sentence about the number of mismatches that the referee cleared."""
-    mismatches = several(cleared, "mismatch", "mismatches")
-    return f"{mismatches} {were(cleared)} only rounding according to the float64 referee"
+def _counted(count: int, noun: str, plural: str = "") -> str:
+    return noun if count == 1 else plural or f"{noun}s"

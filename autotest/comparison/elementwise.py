@@ -221,16 +221,11 @@ def passing_tolerance(expected: Values, actual: Values, atol: float) -> float:
     return needed
 
 
-@np.errstate(all="ignore")
 def ulps_apart(expected: Values, actual: Values, dtype: str) -> Values | None:
     """Return the distance between the two sides in representable values of `dtype`, as uint64.
 
     An infinity counts as the next value after the greatest finite one. Return None if `dtype` is not real floating.
     """
-    return _ulps_apart(expected, actual, dtype)
-
-
-def _ulps_apart(expected: Values, actual: Values, dtype: str) -> Values | None:
     kind = _FLOATS.get(dtype)
     if kind is None:
         return None
@@ -259,7 +254,7 @@ def _ulps(expected: Values, actual: Values, dtype: str) -> int | None:
     for start in range(0, expected.size, _AT_ONCE):  # ranks take many times the memory of the values
         one, other = expected[start : start + _AT_ONCE], actual[start : start + _AT_ONCE]
         finite = np.isfinite(one) & np.isfinite(other)
-        apart = _ulps_apart(one[finite], other[finite], dtype) if finite.any() else None
+        apart = ulps_apart(one[finite], other[finite], dtype) if finite.any() else None
         if apart is not None:
             greatest = max(greatest or 0, int(apart.max()))
     return greatest

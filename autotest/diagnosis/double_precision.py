@@ -21,6 +21,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Ref, leaves, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.exact_conversions import exact_conversions
+from autotest.program.paths import is_gradient
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, plain_name
 from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
@@ -196,7 +197,9 @@ class DoublePrecision:
 
         Rounding before the call then does not explain its result.
         """
-        calls, call = self.program.calls, self._last_writer(place[0])
+        calls, call = self.program.calls, self._computing(place)
+        if call is None:
+            return False
         writing = calls if call.slot > place[0] else calls[: place[0]]
         if call.kind not in OPERATIONS or any(_writes(other) for other in writing if other is not call):
             return False
@@ -206,6 +209,17 @@ class DoublePrecision:
         # A captured array is the same in both precisions.
         computed = [slot for slot in given if calls[slot].kind != "tensor" and calls[slot].note != LAYOUT]
         return bool(given) and all(self._is_same(slot) for slot in computed)
+
+    def _computing(self, place: Place) -> Call | None:
+        """Return the call that gave `place` its value, or None if several did.
+
+        For a gradient, that is the only operation: with several, the cotangent of one is a rounded result of another.
+        """
+        if not is_gradient(place[1]):
+            return self._last_writer(place[0])
+        operations = [call for call in self.program.calls if call.kind in OPERATIONS and call.note != LAYOUT]
+        differentiated = [call for call in operations if call.target != "backward"]
+        return differentiated[0] if len(differentiated) == 1 else None
 
     def _last_writer(self, slot: int) -> Call:
         """Return the last call that wrote into the tensor in `slot`, or else the call that made it."""

@@ -93,8 +93,8 @@ class Rounding:
     #: The rounding error in the dtype of the greatest intermediate values, which may have cancelled. It is used in
     #: double precision, where too large a value hides nothing.
     cancellation: float = 0.0
-    #: Whether the operands of the result are the same on both sides and in both precisions. Then rounding in double
-    #: precision neither changes an integer nor moves an operand away from a pole.
+    #: Whether the operands of the result are the same on both sides and in both precisions. Then rounding neither
+    #: moves an operand away from a pole, nor changes an integer in double precision.
     exact: bool = False
 
     def allowed(self, truth: Values, spread: Values, few: Values) -> Values:
@@ -112,6 +112,7 @@ class Rounding:
         with np.errstate(all="ignore"):
             own = ROUNDOFF[self.dtype] * (4 + 2 * root) * np.abs(truth)
             bound = np.where(np.isfinite(own), own, 0.0) + 6 * root * spread
+        bound = np.where(self._certain(truth, few), 0.0, bound)
         return np.asarray(bound + 4 * TINY.get(self.dtype, 2.0**-149))
 
     def allowed_in_double(self, allowed: Values, truth: Values, few: Values) -> Values:
@@ -125,10 +126,12 @@ class Rounding:
         finite = np.isfinite(allowed)
         bound = self.ratio(truth) * np.maximum(64 * np.where(finite, allowed, 0.0), self.cancellation)
         bound = np.where(finite, bound, np.inf)
-        if self.exact:
-            certain = np.isinf(truth) & few if self.dtype in ROUNDOFF else np.ones(truth.shape, bool)
-            bound = np.where(certain, 0.0, bound)
-        return bound
+        certain = self._certain(truth, few) if self.dtype in ROUNDOFF else self.exact
+        return np.where(certain, 0.0, bound)
+
+    def _certain(self, truth: Values, few: Values) -> Values:
+        """Return a mask of the elements that are at a pole or outside the domain, as their operands are exact."""
+        return np.asarray(self.exact & few & ~np.isfinite(truth))
 
     def ratio(self, truth: Values) -> float:
         """Return the roundoff of double precision divided by that of the result; 0 for integers and booleans."""

@@ -47,12 +47,13 @@ HELD_AT_MOST = 1 << 18
 
 
 class PlannedTrial(NamedTuple):
-    """A trial to run: its base seed, its index, its seed, and whether it is a stored failure."""
+    """A trial to run: its base seed, its index and its seed."""
 
     base: int
     trial: int
     seed: int
-    stored: bool
+    #: Whether it is a pinned trial or a stored failure. These run in addition to the trials that the test asks for.
+    additional: bool
     #: Whether all tensors require grad. If a body is always refused with gradients, for instance because it writes into
     #: a leaf, the test has a mistake, which a few accepted trials without gradients would hide.
     all_require_grad: bool = False
@@ -136,7 +137,7 @@ class JudgedTrials:
             self.held += latest.pending.elements
         recorder = latest.recorder
         return (
-            planned.stored
+            planned.additional
             or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.accepted)
             or self.held > HELD_AT_MOST
             or bool(recorder.mismatches)
@@ -150,7 +151,7 @@ class JudgedTrials:
         for planned, outcome in waiting:
             if outcome.pending is not None:  # it follows a trial in which the candidate hangs
                 compare_outcomes([outcome], self.test.settings, self._masks)
-            if outcome.mismatches or not planned.stored:
+            if outcome.mismatches or not planned.additional:
                 self._judge(planned, outcome)
             if holds_large_arrays(outcome.recorder):
                 self._held_much = True
@@ -158,6 +159,8 @@ class JudgedTrials:
     def _judge(self, planned: PlannedTrial, outcome: Outcome) -> None:
         test, tally = self.test, self.tally
         judgement = self._judged(outcome)
+        if planned.additional and not isinstance(judgement, Diverged):
+            return
         match judgement:
             case Accepted() | Expected() | Cleared():
                 tally.accepted += 1

@@ -121,7 +121,7 @@ def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | 
     schedule = schedule_of(judged)
     for planned in not_lethal(crumb, test, plan(test, context.options, judged.store, schedule), lethal):
         outcome = run_planned(test, planned, context, judged.judge_waiting)
-        if not planned.stored:
+        if not planned.additional:
             schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
         judged.add(planned, outcome)
         if judged.enough:
@@ -174,13 +174,18 @@ def plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iter
     """
     base = options.seed
     if options.trial is not None:
-        yield PlannedTrial(base, options.trial, trial_seed(base, test.id, options.trial), stored=False)
+        yield PlannedTrial(base, options.trial, trial_seed(base, test.id, options.trial), additional=False)
         return
-    for pinned, index in test.settings.pinned:
-        yield PlannedTrial(pinned, index, trial_seed(pinned, test.id, index), stored=True)
-    for record in store.for_test(test.id) if options.replays_failures else ():
-        if record.finding.first.symptom not in DEADLY:
-            yield PlannedTrial(record.finding.base_seed, record.index, record.seed, stored=True)
+    yield from dict.fromkeys(_additional(test, options, store))  # one trial may have several stored failures
     for index in schedule:
         seed = trial_seed(base, test.id, index)
-        yield PlannedTrial(base, index, seed, stored=False, all_require_grad=not schedule.has_accepted)
+        yield PlannedTrial(base, index, seed, additional=False, all_require_grad=not schedule.has_accepted)
+
+
+def _additional(test: Test, options: Options, store: Store) -> Iterator[PlannedTrial]:
+    """Yield the pinned trials of `test`, and those of its stored failures."""
+    for pinned, index in test.settings.pinned:
+        yield PlannedTrial(pinned, index, trial_seed(pinned, test.id, index), additional=True)
+    for record in store.for_test(test.id) if options.replays_failures else ():
+        if record.finding.first.symptom not in DEADLY:
+            yield PlannedTrial(record.finding.base_seed, record.index, record.seed, additional=True)

@@ -108,7 +108,7 @@ def _one_trial(test: Test, planned: PlannedTrial, candidates: list[_Candidate], 
     first, *others = [candidate for candidate in candidates if not candidate.done]
     context = first.judged.context
     outcome = runner.run_planned(test, planned, context, lambda: _judge_waiting(candidates))
-    if not planned.stored:
+    if not planned.additional:
         schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
     replayed = [(candidate, outcome_on(outcome, candidate.judged.context.pair)) for candidate in others]
     first.take(planned, outcome)

@@ -16,7 +16,7 @@ from autotest.sources.test_names import trial_seed
 from generators import source
 from tests.support import faults
 from tests.support.bodies import relu
-from tests.support.faulty import FaultyTorch
+from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import trials
 
 #: The seed of trial 0 of "test_it.py::test_it". It must be the same in every version and on every machine.
@@ -115,6 +115,32 @@ def test_a_stored_failure_that_is_repaired_does_not_count_as_a_trial(tmp_path):
     with pytest.raises(Divergence):
         trials(relu, tmp_path, faults.wrong_relu(), n=4)
     assert trials(relu, tmp_path, n=4).accepted == 4
+
+
+@pytest.mark.parametrize("additional", ["stored", "pinned"])
+def test_an_additional_trial_that_the_ledger_expects_does_not_count_as_a_trial(tmp_path, additional):
+    if additional == "stored":
+        with pytest.raises(Divergence):
+            trials(relu, tmp_path, faults.wrong_relu(), n=4)
+    pinned = ((3, 7),) if additional == "pinned" else ()
+    tally = trials(relu, tmp_path, faults.wrong_relu(), n=4, pinned=pinned, ledger=entry(operator="relu"))
+    assert tally.accepted == 4
+    assert tally.expected == {"known": 5}
+
+
+def test_a_trial_with_several_stored_failures_runs_once(tmp_path):
+    drawn = []
+
+    def body():
+        drawn.append(random(0, 1 << 40).value())
+        return torch.relu(torch.exp(torch.ones(1)))
+
+    for wrong in ("relu", "exp"):
+        with pytest.raises(Divergence):
+            trials(body, tmp_path, FaultyTorch({wrong: plus(1.0)}), options={"trial": 2})
+    drawn.clear()
+    trials(body, tmp_path, n=3)
+    assert len(drawn) == 4
 
 
 def test_a_trial_that_compares_nothing_fails(tmp_path):

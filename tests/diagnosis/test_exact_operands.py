@@ -22,7 +22,7 @@ from tests.support.faulty import FaultyTorch
 SETTINGS = Settings(skip_grad="planted")
 
 
-def holding(*numbers: float) -> Any:
+def holding(*numbers: float, requires_grad: bool = False) -> Any:
     """Return a tensor of these numbers."""
     values = np.array(numbers, np.float32)
     return at.random_tensor(
@@ -30,7 +30,7 @@ def holding(*numbers: float) -> Any:
         dtype="float32",
         contents=lambda bits, spec: values,
         layout="contiguous",
-        requires_grad=False,
+        requires_grad=requires_grad,
     )
 
 
@@ -105,6 +105,40 @@ def where_single(original: Callable[..., Any], wrong: Callable[..., Any]) -> Cal
 
 def one_more_at(number: float, original: Callable[..., Any]) -> Callable[..., Any]:
     return where_single(original, lambda x: original(x) + 1.0 * (x == number))
+
+
+@pytest.mark.parametrize(
+    ("name", "pole", "finite"),
+    [("atanh", 1.0, 10.0), ("log1p", -1.0, -17.0), ("lgamma", -1.0, 16.0), ("digamma", -2.0, 1e7)],
+)
+def test_a_finite_number_at_a_pole_is_no_rounding_in_single_precision_either(name: str, pole: float, finite: float):
+    def body() -> Any:
+        return getattr(dual, name)(holding(pole, 0.5))
+
+    original = getattr(torch, name)
+    assert not is_cleared(body, name, where_single(original, lambda x: original(x).where(x != pole, finite)))
+
+
+class FiniteSlope(torch.autograd.Function):
+    """The arcsine, with a finite gradient at 1 in single precision."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return torch.asin(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        finite = (x == 1) & (x.dtype == torch.float32)
+        return gradient * torch.rsqrt(1 - x * x).where(~finite, 4000.0)
+
+
+def test_a_finite_gradient_at_a_pole_is_no_rounding():
+    def body() -> Any:
+        return dual.asin(holding(1.0, 0.5, requires_grad=True))
+
+    assert not is_cleared(body, "asin", FiniteSlope.apply)
 
 
 @pytest.mark.parametrize("name", ["ceil", "floor", "trunc", "frac"])

@@ -12,7 +12,8 @@ from generators.dtypes import Array, cast
 UNLIKE_ROWS: Final = 3
 #: Least length of a long row.
 _LONG: Final = 1024
-#: Added to the numbers of a row: their exponentials are infinite, and their spread is small beside their mean.
+#: The distance of a row's numbers from zero: the exponentials of great ones are infinite, those of the others are zero
+#: even as subnormal numbers, and their spread is small beside their mean.
 _FAR: Final = 300.0
 
 
@@ -22,10 +23,10 @@ def has_long_rows(shape: tuple[int, ...]) -> bool:
 
 
 def make_rows_unlike(rows: Array, dtype: str) -> None:
-    """Change every second of three `rows` of `dtype` to numbers below zero, and every third to numbers far from zero.
+    """Change every second of three `rows` of `dtype` to numbers far below zero, and every third to numbers far above.
 
-    Small numbers of both signs hide a maximum that starts at zero, an exponential that overflows, and a variance that
-    is computed from a mean of squares.
+    Small numbers of both signs hide a maximum that starts at zero, an exponential that overflows or underflows, and a
+    variance that is computed from a mean of squares.
     """
-    rows[1::UNLIKE_ROWS] = cast(-1 - np.abs(rows[1::UNLIKE_ROWS]), dtype)
+    rows[1::UNLIKE_ROWS] = cast(-_FAR - np.abs(rows[1::UNLIKE_ROWS]), dtype)
     rows[2::UNLIKE_ROWS] = cast(rows[2::UNLIKE_ROWS] + _FAR, dtype)

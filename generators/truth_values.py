@@ -15,7 +15,7 @@ _LAST = MappingProxyType({"whole 0": True, "whole 1": False, "signed 1": True, "
 _SHARES = MappingProxyType(
     {
         "zeros": 0.1,
-        "tiny": 0.1,
+        "tiny": 0.0,
         "wide": 0.1,
         "unit 1": 0.1,
         "nan 1": 0.2,
@@ -30,10 +30,13 @@ _SHARES = MappingProxyType(
 
 def truth_values(bits: Bits, count: int, level: str, turn: int) -> Array:
     """Return `count` truth values of the trial that is number `turn` of its block at `level`."""
-    values: Array = bits.unit64(count) < _share(level, turn)
+    share = _share(level, turn)
+    values: Array = bits.unit64(count) < share
     if alone_at_the_end(level, turn):
         last = _LAST[f"{level} {turn}"]
         values[:-1], values[-1:] = not last, last
+    elif count > 1 and 0 < share < 1 and values.all() == values.any():
+        values[bits.one_below(count)] ^= True  # the rarer value is likely to be absent from a small array
     return values
 
 

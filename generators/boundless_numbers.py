@@ -76,6 +76,9 @@ def boundless_numbers(bits: Bits, count: int, dtype: str, level: str, turn: int)
             values[-1] = math.nan  # also among the elements after the last whole block
         return values
     found = mixed(bits, values, edges, turn)
+    if level == "nan" and count >= FEW:
+        # A window may not reach the last number. The first numbers stay ordinary, or become infinite.
+        found[count // 4 + bits.one_below(count // 2)] = math.nan
     if level == "huge" and dtype in _NEAR_ZERO:
         _make_great(bits, found)
     return found

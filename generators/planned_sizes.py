@@ -27,6 +27,8 @@ __tracebackhide__ = is_test_mistake
 
 #: The size of level ``seventeen`` that the first open dimension gets, and not the last one.
 _MANY_ROWS = 33
+#: Number of elements in each of many rows.
+_SHORT = 4
 #: By number of open dimensions, the least size of each that leaves room for the special numbers of a trial.
 _ROOM = MappingProxyType({1: 20, 2: 5, 3: 3})
 
@@ -75,11 +77,14 @@ def _make_one_long(features: TrialFeatures, sizes: list[Any], free: Sequence[int
 
 
 def _make_all_large(features: TrialFeatures, sizes: list[Any], free: Sequence[int]) -> None:
-    source = features.source
-    taken = math.prod(size for size in sizes if size is not None)
-    each = (source.integer(*LARGE) / max(taken, 1)) ** (1 / len(free))
+    source, turn = features.source, features.turn("sizes")
+    count = source.integer(*LARGE) / max(math.prod(size for size in sizes if size is not None), 1)
+    if turn % 2 and len(free) == 2:  # a matrix of many rows, which at level ``long`` are doubles
+        sizes[free[0]], sizes[free[1]] = at_blocks(max(2, math.ceil(count / _SHORT)), turn), _SHORT
+        return
+    each = count ** (1 / len(free))
     for axis in free:
-        sizes[axis] = at_blocks(max(2, math.ceil(each) + source.integer(0, 2)), features.turn("sizes"))
+        sizes[axis] = at_blocks(max(2, math.ceil(each) + source.integer(0, 2)), turn)
 
 
 def _make_one_longer_than_blocks(features: TrialFeatures, sizes: list[Any], free: Sequence[int], level: str) -> None:

@@ -138,8 +138,8 @@ def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
 
 def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
     """Return `values` with special numbers, in turn, where the other array has NaN, infinities, zeros and ones."""
-    if level == "nan" and not turn % 2:  # `values` has one NaN, which meets a number; the added one meets a NaN
-        return np.where(np.isnan(theirs), theirs, values)
+    if level == "nan" and not turn % 2:  # each array has a NaN that meets a number, and one at its end
+        return values
     same, opposite, inf, nan = theirs, -theirs, math.inf, math.nan
     ordinary = (inf, -inf, values) if level == "infinite" else (nan, inf, values, -inf)
     met: tuple[tuple[Array, tuple[Any, ...]], ...] = (

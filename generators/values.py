@@ -85,8 +85,9 @@ class LevelContents(Filling):
             _mask(rows, several=len(shape) > 2 and shape[-2] > FEW_ROWS)
         elif level == "huge" and has_rows:
             _make_sum_overflow(rows[0], dtype)
-        elif level == "nan" and turn % 2 and has_rows and shape[0] >= _ROWS_WITH_NAN:
-            values.reshape(shape[0], -1)[1] = math.nan  # one whole row is NaN, and the others are not
+        elif level == "nan" and has_rows:
+            if turn % 2 and shape[0] >= _ROWS_WITH_NAN:
+                values.reshape(shape[0], -1)[1] = math.nan  # one whole row is NaN, and the others are not
             if len(rows) >= _ROWS_WITH_INFINITY:  # a minimum that starts at a great number is wrong there
                 rows[0] = math.inf
         elif level == "zeros" and turn % 2:

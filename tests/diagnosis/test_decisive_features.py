@@ -13,7 +13,7 @@ from autotest.report.text import WIDTH
 from tests.wrong_operators.inference import INFERENCE
 from tests.wrong_operators.memory import MEMORY
 from tests.wrong_operators.numbers import NUMBERS
-from tests.wrong_operators.wrong import Wrong, gradient_where, off, when
+from tests.wrong_operators.wrong import Wrong, fills, gradient_where, off, when
 
 WRONG = {wrong.name: wrong for wrong in [*NUMBERS, *MEMORY, *INFERENCE]}
 
@@ -102,7 +102,7 @@ def test_an_infinity_that_is_as_wrong_as_great_numbers_is_not_what_matters(again
     wrong = Wrong(
         "relu of great negative numbers",
         "relu",
-        lambda relu: lambda x: relu(x) + x * (x < -1000) / 100,
+        lambda relu: lambda x: relu(x) + (x / 100).where(x < -1000, 0.0),
         lambda: torch.relu(random_tensor(ndim=2)),
     )
     assert happens(against, wrong) == "only where an element is below about -1000"
@@ -142,7 +142,7 @@ def test_memory_is_named_where_numbers_stand_in_it(against) -> None:
     both = Wrong(
         "cos of transposed memory that holds NaN",
         "cos",
-        lambda cos: lambda x: cos(x).nan_to_num(nan=0.0) if x.dim() == 2 and x.stride(0) < x.stride(1) else cos(x),
+        lambda cos: lambda x: cos(fills(x) if x.dim() == 2 and x.stride(0) < x.stride(1) else x),
         lambda: torch.cos(random_tensor(ndim=2, layout="transposed")),
     )
     told = happens(against, both)

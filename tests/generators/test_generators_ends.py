@@ -124,10 +124,29 @@ def test_positions_are_many_where_what_they_point_at_is_given() -> None:
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_nan_is_alone_past_a_block_in_some_trial_and_fills_a_row_in_another(test: int) -> None:
+def test_nan_is_past_a_block_and_elsewhere_in_some_trial_and_fills_a_row_in_another(test: int) -> None:
     drawn = [np.isnan(array.data) for array in trials(lambda: explored_array(2, dtype="float32"), test)]
-    assert any(found.sum() == 1 and found[-1, -1] and found.shape[1] > 16 for found in drawn)
+    assert any(found.sum() == 2 and found[-1, -1] and found.shape[1] > 16 for found in drawn)
     assert any(found.all(axis=1).any() and not found.all() and found.shape[1] > 1 for found in drawn)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_single_precision_has_a_row_of_infinities_and_nan_on_either_side_alone(test: int) -> None:
+    pairs = [
+        (one.data, other.data)
+        for one, other in trials(lambda: (explored_array(2), explored_array(2)), test)
+        if one.data.dtype == other.data.dtype == np.float32 and one.data.shape == other.data.shape
+    ]
+    assert any((one == np.inf).all(axis=1).any() for one, _ in pairs)
+    for first, second in ((True, True), (True, False), (False, True)):
+        assert any(((np.isnan(one) == first) & (np.isnan(other) == second)).any() for one, other in pairs)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_single_precision_has_long_rows_many_rows_and_both(test: int) -> None:
+    shapes = [one.data.shape for one in trials(lambda: explored_array(2), test) if one.data.dtype == np.float32]
+    for rows, columns in ((1, 2000), (1000, 1), (60, 60)):
+        assert any(shape[0] >= rows and shape[1] >= columns for shape in shapes)
 
 
 @pytest.mark.parametrize("test", TESTS)

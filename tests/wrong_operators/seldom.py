@@ -8,7 +8,7 @@ from typing import Any
 from autotest import nothing, oneof, random, random_bool, random_tensor, torch
 from tests.wrong_operators.numbers import two
 from tests.wrong_operators.reported import INF, functional, places, plain
-from tests.wrong_operators.wrong import Replacement, Wrong, both_given, given, of_first, off, where
+from tests.wrong_operators.wrong import Replacement, Wrong, both_given, fills, given, of_first, off, where
 from tests.wrong_operators.wrong import torch as real
 
 
@@ -23,10 +23,6 @@ def called(condition: Callable[..., bool], change: Callable[[Any], Any] = off) -
         return wrong
 
     return replacement
-
-
-def without_nan(x: Any, instead: float) -> Any:
-    return x.nan_to_num(nan=instead, posinf=INF, neginf=-INF)
 
 
 def signal() -> Any:
@@ -159,7 +155,7 @@ NUMBERS = [
     Wrong(
         "amax loses NaN past a block",
         "amax",
-        lambda f: lambda x, dim: f(real().cat([x[:, :8], without_nan(x[:, 8:], -INF)], 1), dim),
+        lambda f: lambda x, dim: f(real().cat([x[:, :8], fills(x[:, 8:], -INF)], 1), dim),
         lambda: torch.amax(plain(), dim=1),
     ),
     Wrong(
@@ -231,7 +227,7 @@ SIZES = [
     Wrong(
         "amax of doubles loses NaN",
         "amax",
-        lambda f: lambda x, dim: f(without_nan(x, -INF) if x.dtype == real().float64 else x, dim),
+        lambda f: lambda x, dim: f(fills(x, -INF) if x.dtype == real().float64 else x, dim),
         lambda: torch.amax(random_tensor(ndim=2), dim=random(0, 2)),
     ),
     Wrong(

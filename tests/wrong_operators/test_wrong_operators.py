@@ -15,6 +15,7 @@ from tests.wrong_operators.numbers import NUMBERS
 from tests.wrong_operators.rare_pairs import RARE_PAIRS
 from tests.wrong_operators.reported import REPORTED
 from tests.wrong_operators.seldom import SELDOM
+from tests.wrong_operators.single_precision import SINGLE_PRECISION
 from tests.wrong_operators.wrong import Wrong
 
 #: torch's warnings about broadcasting in a loss, and about a division by zero degrees of freedom.
@@ -31,6 +32,7 @@ WRONG = [
     *BACKWARDS,
     *INFERENCE,
     *MEETING,
+    *SINGLE_PRECISION,
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -83,8 +84,8 @@ def both_given(prepare: Change) -> Replacement:
     return lambda original: lambda x, y, *args, **kwargs: original(prepare(x), prepare(y), *args, **kwargs)
 
 
-def fills(x: Any) -> Any:
-    return x.nan_to_num(nan=0.0)
+def fills(x: Any, number: float = 0.0) -> Any:
+    return x.nan_to_num(nan=number, posinf=math.inf, neginf=-math.inf)
 
 
 def in_single(original: Any) -> Any:

@@ -10,6 +10,7 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
+from autotest.diagnosis.gradient_oracle import _Element
 from autotest.diagnosis.referee import cleared, examine
 from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
@@ -17,7 +18,8 @@ from autotest.program import operator_of
 from autotest.replaying.agreement import agree
 from autotest.trials.trial import run_trial
 from tests.diagnosis.planted import gradient_when, when
-from tests.support.faulty import FaultyTorch
+from tests.support.faulty import FaultyTorch, Replacement
+from tests.wrong_operators.wrong import through
 
 SETTINGS = Settings()
 
@@ -52,6 +54,11 @@ def test_a_gradient_that_is_zero_in_the_middle_of_a_chain_is_found() -> None:
 @pytest.mark.oneflow
 def test_the_gradient_of_lgamma_is_found_in_the_middle_of_a_chain() -> None:
     assert found_in(chosen_pair()) == ("lgamma", "candidate")
+
+
+def of_input(change: Callable[[Any, Any], Any]) -> Replacement:
+    """Return an operator whose first argument gets the gradient ``change(gradient, argument)``."""
+    return lambda original: lambda x, *more: original(through(change)(x), *more)
 
 
 def in_single_precision(change: Callable[[Any], Any]) -> FaultyTorch:
@@ -108,3 +115,21 @@ def test_a_small_plain_number_that_is_what_is_left_of_a_sum_in_another_order_is_
     verdict = cleared(agree(outcome.program, pair, settings), pair, settings)
     assert verdict is not None
     assert verdict.wrong == "nobody"
+
+
+def test_differences_that_separate_two_gradients_by_chance_accuse_neither_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of normalised numbers has no gradient, and what is left of it is rounding."""
+
+    def body() -> Any:
+        x = at.random_tensor(shape=(3, 4, 4), dtype="float64", low=-2, high=2)
+        return dual.sum(dual.nn.functional.group_norm(x, 2))
+
+    def noisy(gradient: Any, _: Any) -> Any:
+        return gradient + 3e-16
+
+    pair = Pair(TorchFramework(), FaultyTorch({"nn.functional.group_norm": of_input(noisy)}))
+    outcome = run_trial(body, 3, SETTINGS, pair)
+    assert outcome.mismatches
+    # An error of 1e-13 is allowed: the candidate has slightly less, and the reference slightly more.
+    monkeypatch.setattr(_Element, "extrapolated", lambda self: (1.0015e-13, 0.0))
+    assert cleared(agree(outcome.program, pair, SETTINGS), pair, SETTINGS) is not None

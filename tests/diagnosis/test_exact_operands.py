@@ -18,6 +18,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support.faulty import FaultyTorch
+from tests.wrong_operators.wrong import gradient_where
 
 SETTINGS = Settings(skip_grad="planted")
 
@@ -119,26 +120,12 @@ def test_a_finite_number_at_a_pole_is_no_rounding_in_single_precision_either(nam
     assert not is_cleared(body, name, where_single(original, lambda x: original(x).where(x != pole, finite)))
 
 
-class FiniteSlope(torch.autograd.Function):
-    """The arcsine, with a finite gradient at 1 in single precision."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return torch.asin(x)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        finite = (x == 1) & (x.dtype == torch.float32)
-        return gradient * torch.rsqrt(1 - x * x).where(~finite, 4000.0)
-
-
 def test_a_finite_gradient_at_a_pole_is_no_rounding():
     def body() -> Any:
         return dual.asin(holding(1.0, 0.5, requires_grad=True))
 
-    assert not is_cleared(body, "asin", FiniteSlope.apply)
+    at_one = gradient_where(lambda x: (x == 1) & (x.dtype == torch.float32), change=lambda g: torch.full_like(g, 4e3))
+    assert not is_cleared(body, "asin", at_one(torch.asin))
 
 
 @pytest.mark.parametrize("name", ["ceil", "floor", "trunc", "frac"])

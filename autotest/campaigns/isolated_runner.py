@@ -135,10 +135,7 @@ class _Trials:
         """
         test, options = self.test, self.context.options
         if options.trial is None:
-            for base, index in test.settings.pinned:
-                self._explore(base, range(index, index + 1), Tally())
-            for record in Store(options.directory).for_test(test.id):
-                self._explore(record.finding.base_seed, range(record.index, record.index + 1), Tally())
+            tally.expected += self._run_additional()
         needed = options.trials(test.settings.n)
         at, end = options.trial or 0, needed * ATTEMPTS_PER_TRIAL
         while tally.accepted < needed and at < end:
@@ -153,6 +150,18 @@ class _Trials:
         stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True, special_values=special)
         if options.runs_all_default_trials and stale:
             raise StaleLedgerEntry(test.id, text.stale_entries(stale))
+
+    def _run_additional(self) -> collections.Counter[str]:
+        """Run the pinned trials and stored failures, and return how often the ledger expects one, by entry.
+
+        They do not count as trials of the test, but a ledger entry that only one of them matches is not stale.
+        """
+        stored = Store(self.context.options.directory).for_test(self.test.id)
+        trials = [*self.test.settings.pinned, *((one.finding.base_seed, one.index) for one in stored)]
+        tally = Tally()
+        for base, index in dict.fromkeys(trials):
+            self._explore(base, range(index, index + 1), tally)
+        return tally.expected
 
     def _explore(self, base: int, indices: range, tally: Tally) -> int:
         """Run the trials `indices` and add their results to `tally`. Raises the finding, if there is one.

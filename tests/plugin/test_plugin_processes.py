@@ -14,6 +14,7 @@ from autotest.campaigns.in_process import InProcess
 from autotest.pytest_plugin.plugin import _plain_name
 from tests.plugin.conftest import INSTALLED, PLUGIN
 from tests.plugin.test_plugin import AGREES, DIVERGES
+from tests.support import faults
 from tests.support.faulty import FaultyTorch
 
 FATAL = """
@@ -188,6 +189,36 @@ def test_isolated_trials_are_those_that_would_run_here(suite, run_outside, run, 
     assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=3")) == here
     # Stored failures run first.
     assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=5")) == here
+
+
+PINNED = """
+from autotest.sources.test_names import trial_seed
+from generators.source import current
+
+
+@autotest(n=4, pinned=(7, 1))
+def test_it():
+    x = random_tensor(ndim=2)
+    return torch.relu(x) if current().seed == trial_seed(7, "test_inner.py::test_it", 1) else torch.exp(x)
+"""
+KNOWN = """
+[[divergence]]
+key = "known"
+test = "test_inner.py::test_it"
+symptom = "value"
+reason = "planted"
+"""
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_a_ledger_entry_for_a_pinned_trial_alone_is_not_stale(suite, run, quick, against, monkeypatch, isolated):
+    against(faults.wrong_relu()).names = ("torch", "torch")
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    file = suite(PINNED)
+    (file.parent / "ledger.toml").write_text(KNOWN)
+    result = run(*(["--autotest-isolate"] if isolated else []))
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["1 test ran 4 trials: 4 accepted, *", "*1 x known"])
 
 
 def test_the_isolated_trials_before_a_finding_are_counted(suite, run, quick, against, monkeypatch):

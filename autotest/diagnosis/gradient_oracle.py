@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,17 +63,17 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     at = _worst(one, other)
     if at is None:
         return None, False
-    found: list[float] = []
-    kinks: list[bool] = []
+    differences: list[_Difference] = []
     elements = [_Element(wide, leaf, at, side, pushing) for side in sides]
     for element in elements:
-        derivative, kink = element.derivative()
-        if derivative is None:
+        difference = element.difference()
+        if difference is None:
             return None, False
-        found.append(derivative)
-        kinks.append(kink)
+        differences.append(difference)
+    found = [difference.derivative for difference in differences]
+    kinks = [difference.kink for difference in differences]
     scale = max(abs(found[0]), abs(found[1]), 1e-3)
-    allowed = 1e-4 * scale
+    allowed = 1e-4 * scale + 2 * max(difference.uncertainty for difference in differences)
     # At a kink the sides may choose different gradients; if the gradients are nearly equal, they chose the same.
     kink = any(kinks) and abs(float(one[at]) - float(other[at])) > allowed
     if max(abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1])) <= allowed:
@@ -86,10 +86,10 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     errors = (abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1]))
     agreed = abs(found[0] - found[1]) <= allowed
     # If the gradients differ by less than the differences' own error, it is chance which one is within that error.
-    distinct = abs(float(one[at]) - float(other[at])) > allowed
+    near = abs(float(one[at]) - float(other[at])) <= allowed  # false if one of them is NaN
     shown = f"{found[0]:.9g}" + (f" at {at}" if at else "")
     oracle = OracleResult("finite difference of its own forward", shown, errors, allowed)
-    return (oracle if agreed and distinct and not any(kinks) else None), kink
+    return (oracle if agreed and not near and not any(kinks) else None), kink
 
 
 def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None:
@@ -143,6 +143,14 @@ def _leaf(program: Program, place: Place) -> int | None:
     return None
 
 
+class _Difference(NamedTuple):
+    """A central difference, its change with a smaller step, and whether the slopes on either side of it differ."""
+
+    derivative: float
+    uncertainty: float
+    kink: bool
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Element:
     """Element `at` of the captured array `leaf`, with respect to which differences are taken.
@@ -160,20 +168,22 @@ class _Element:
     def centre(self) -> float:
         return float(self.program.arrays[self.leaf].data[self.at])
 
-    def derivative(self) -> tuple[float | None, bool]:
-        """Return the central difference, and whether there is a kink.
+    def difference(self) -> _Difference | None:
+        """Return the central difference, or None if a smaller step gives a different one.
 
-        The difference is None if a smaller step gives a different one: the forward then is too steep for differences.
+        The forward then is too steep for differences.
         """
         step = 1e-5 * max(1.0, abs(self.centre))
         wide, narrow = self.slopes(step), self.slopes(step / 8)
         if wide is None or narrow is None:
-            return None, False
+            return None
         (left, right), (inner_left, inner_right) = wide, narrow
         derivative, inner = (left + right) / 2, (inner_left + inner_right) / 2
         if abs(derivative - inner) > 1e-2 * max(abs(derivative), abs(inner), 1e-3):
-            return None, False
-        return derivative, abs(right - left) > 1e-2 * max(abs(left), abs(right), 1e-3)
+            return None
+        # The slopes beside a kink differ however small the step is; those of a steep smooth function do not.
+        kink = _bends(left, right) and _bends(inner_left, inner_right)
+        return _Difference(derivative, abs(derivative - inner), kink)
 
     def extrapolated(self) -> tuple[float, float] | None:
         """Return the derivative to many more digits, and its uncertainty, by Richardson extrapolation of differences.
@@ -204,6 +214,11 @@ class _Element:
         arrays = [Array(data, one.dtype) if i == self.leaf else one for i, one in enumerate(self.program.arrays)]
         pushed = _pushed(with_arrays(self.program, arrays), self.side, self.pushing)
         return None if pushed is None or not np.isfinite(pushed) else pushed
+
+
+def _bends(left: float, right: float) -> bool:
+    """Whether the slopes to the left and to the right of a point differ clearly."""
+    return abs(right - left) > 1e-2 * max(abs(left), abs(right), 1e-3)
 
 
 def _limit(values: Sequence[float], ratio: float) -> tuple[float, float]:

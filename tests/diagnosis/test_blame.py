@@ -273,6 +273,17 @@ def test_two_gradients_at_a_kink_are_a_semantic_difference() -> None:
     assert blamed(body, faulty, TorchFramework()) == "semantic difference"
 
 
+@pytest.mark.parametrize("distance", [0.01, 0.003, 0.001])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_wrong_gradient_near_a_pole_is_not_taken_for_a_kink(distance: float, flipped: bool) -> None:
+    def body() -> Any:
+        return dual.lgamma(at.random_tensor(1, 3, low=distance - 3, high=1.1 * distance - 3))
+
+    nothing = gradient_when(lambda t: True, lambda gradient: gradient * 0)
+    sides: list[Framework] = [FaultyTorch({"lgamma": nothing}), TorchFramework()]
+    assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
+
+
 def test_an_operator_that_draws_is_nondeterministic() -> None:
     import torch
 

@@ -45,9 +45,11 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
     level, low, high = numbers.level, numbers.low, numbers.high
     if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
         return values
+    # In every second trial of NaN, each array already has one that meets a number, and one at its end.
+    faces = level in NOT_FINITE and (level != "nan" or numbers.turn % 2 == 1)
     if dtype in INTEGRAL:
         low, high = numbers.whole_bounds(dtype)
-    elif level not in RELATED and level not in NOT_FINITE:
+    elif level not in RELATED and not faces:
         return values
     bits, theirs = Bits(seed, _STREAM), _aligned(first, values.shape, seed)
     # Kinds 0 and 1 stay, kind 2 is in common, kind 3 is a neighbour. The order starts at kind 2, so that even a few
@@ -60,8 +62,8 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
         mixed = np.where(next_to, _next(theirs, dtype), np.where(kind == 2, theirs, values))
     if dtype in INTEGRAL:
         mixed = _rounded_alike(mixed, theirs)
-    elif level in NOT_FINITE:
-        mixed = _facing(mixed, theirs, level, numbers.turn)
+    elif faces:
+        mixed = _facing(mixed, theirs, level)
     if low is not None or high is not None:
         mixed = np.where(_inside(mixed, low, high), mixed, values)
     chosen: Array = mixed.astype(values.dtype)
@@ -136,10 +138,8 @@ def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
     return picked
 
 
-def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
+def _facing(values: Array, theirs: Array, level: str) -> Array:
     """Return `values` with special numbers, in turn, where the other array has NaN, infinities, zeros and ones."""
-    if level == "nan" and not turn % 2:  # each array has a NaN that meets a number, and one at its end
-        return values
     same, opposite, inf, nan = theirs, -theirs, math.inf, math.nan
     ordinary = (inf, -inf, values) if level == "infinite" else (nan, inf, values, -inf)
     met: tuple[tuple[Array, tuple[Any, ...]], ...] = (

@@ -80,9 +80,6 @@ def _expected(signature: inspect.Signature) -> str:
     return f"expected some of {', '.join(signature.parameters)}"
 
 
-__all__ = ["misspelt_argument", "misused_function", "raises_at_caller", "unknown_argument"]
-
-
 def joined(function: str, **given: bool | None) -> bool | None:
     """Return what the arguments `given` of `function` say, two names of one argument; None if neither is given.
 
@@ -94,3 +91,6 @@ def joined(function: str, **given: bool | None) -> bool | None:
         listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
         raise UsageError(f"{function}({listed}): expected only one of them, because they are two names of one argument")
     return said[0] if said else None
+
+
+__all__ = ["joined", "misspelt_argument", "misused_function", "raises_at_caller", "unknown_argument"]

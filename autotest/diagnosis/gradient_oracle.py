@@ -75,7 +75,8 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     scale = max(abs(found[0]), abs(found[1]), 1e-3)
     allowed = 1e-4 * scale + 2 * max(difference.uncertainty for difference in differences)
     # At a kink the sides may choose different gradients; if the gradients are nearly equal, they chose the same.
-    kink = any(kinks) and abs(float(one[at]) - float(other[at])) > allowed
+    gap = abs(float(one[at]) - float(other[at]))
+    kink = any(kinks) and gap > allowed
     if max(abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1])) <= allowed:
         # Both gradients are too near to a plain difference to tell which one is wrong.
         closer = [element.extrapolated() for element in elements]
@@ -86,7 +87,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     errors = (abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1]))
     agreed = abs(found[0] - found[1]) <= allowed
     # If the gradients differ by less than the differences' own error, it is chance which one is within that error.
-    near = abs(float(one[at]) - float(other[at])) <= allowed  # false if one of them is NaN
+    near = gap <= allowed  # false if one of them is NaN
     shown = f"{found[0]:.9g}" + (f" at {at}" if at else "")
     oracle = OracleResult("finite difference of its own forward", shown, errors, allowed)
     return (oracle if agreed and not near and not any(kinks) else None), kink

@@ -123,13 +123,24 @@ def _check_variables(config: pytest.Config, environment: Mapping[str, str]) -> N
 
 def _check(wanted: Mapping[str, str]) -> None:
     """Raise `pytest.UsageError` for invalid values of the options."""
-    from autotest.base.errors import FrameworkMissing, UsageError
+    from autotest.base.errors import UsageError
     from autotest.base.options import from_environment
-    from autotest.frameworks.registry import candidates_in, must_be_known
 
     try:
         from_environment(wanted, lambda name: f"--autotest-{name}")
-        for name in candidates_in(wanted["AUTOTEST_CANDIDATE"]) if "AUTOTEST_CANDIDATE" in wanted else ():
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    if "AUTOTEST_CANDIDATE" in wanted:
+        check_candidates(wanted["AUTOTEST_CANDIDATE"])
+
+
+def check_candidates(asked: str) -> None:
+    """Raise `pytest.UsageError` if a name in ``NAME,OTHER`` is not that of a framework, or stands there twice."""
+    from autotest.base.errors import FrameworkMissing, UsageError
+    from autotest.frameworks.registry import candidates_in, must_be_known
+
+    try:
+        for name in candidates_in(asked):
             must_be_known(name)
     except (FrameworkMissing, UsageError) as error:
         raise pytest.UsageError(str(error)) from None

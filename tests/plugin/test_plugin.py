@@ -398,6 +398,21 @@ def test_a_bad_option_is_a_usage_error_that_names_it(argument, said, suite, run)
     result.stderr.fnmatch_lines([said])
 
 
+@pytest.mark.parametrize(
+    ("candidate", "said"),
+    [
+        ("tosh", "*no framework is named 'tosh'. Did you mean 'torch'?*"),
+        ("torch,torch", "*candidate 'torch,torch': torch is named twice; expected each framework once"),
+    ],
+)
+def test_a_bad_candidate_in_the_environment_is_told_once_and_not_by_each_test(candidate, said, suite, run, monkeypatch):
+    suite(AGREES)
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", candidate)
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+
+
 def test_options_leave_no_trace_in_the_environment(suite, run):
     suite(AGREES)
     before = autotest_variables()

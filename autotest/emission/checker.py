@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from autotest.base.plural import several
 from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance
 from autotest.emission.closeness import CLOSE
 
@@ -325,7 +326,6 @@ def running(sides: dict[str, str], check: str) -> str:
 
 def often(runs: Runs) -> str:
     """Return the line at the top of a script for a program that does not die every time."""
-    return (
-        f"It does not die in every run: the script starts {runs.processes} processes, and each runs the program "
-        f"{runs.calls} times."
-    )
+    told = "once" if runs.calls == 1 else f"{runs.calls} times"
+    started = several(runs.processes, "process", "processes")
+    return f"It does not die in every run: the script starts {started}, and each runs the program {told}."

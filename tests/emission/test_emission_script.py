@@ -13,7 +13,7 @@ import pytest
 
 from autotest.base.settings import Tolerance
 from autotest.emission import Script, reproducer
-from autotest.emission.checker import Criterion, Runs
+from autotest.emission.checker import Criterion, Runs, often
 from autotest.emission.script_subject import ScriptSubject
 from autotest.program import Program
 from tests.emission.toys import run, toys
@@ -150,6 +150,17 @@ def test_a_candidate_that_does_not_die_every_time_is_tried_often(
     found = run(tmp_path, text)
     assert found[0] == status
     assert one_line(found[1], output)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (Runs(10, 1), "the script starts 10 processes, and each runs the program once."),
+        (Runs(1, 50), "the script starts 1 process, and each runs the program 50 times."),
+    ],
+)
+def test_a_script_says_how_often_it_runs_a_program_that_dies_now_and_then(runs, said):
+    assert often(runs) == f"It does not die in every run: {said}"
 
 
 @pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("late", 1)])

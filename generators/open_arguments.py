@@ -1,10 +1,10 @@
-"""Checks that the given arguments of an array whose other arguments are open do not contradict each other."""
+"""The arguments of an array, some of which a test leaves open: draws the given ones, and refuses contradictions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,57 @@ from generators.core import Generator
 from generators.dtypes import dtype_name
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.layouts import LEAST_RANK
+from generators.source import Source
+from generators.strategies import are_plain, as_generator
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
+
+
+class ArrayArguments(NamedTuple):
+    """The arguments of an array; one that is None is open. Sizes may be generators. The last of `dims` is not None."""
+
+    ndim: Any
+    dims: Sequence[Any]
+    shape: Any
+    dtype: Any
+    low: Any
+    high: Any
+    contents: Any
+    layout: Any
+
+
+def drawn_arguments(
+    source: Source,
+    ndim: Any,
+    dims: Sequence[Any],
+    shape: Any,
+    dtype: Any,
+    low: Any,
+    high: Any,
+    contents: Any,
+    layout: Any,
+) -> ArrayArguments:
+    """Return the arguments with the values of generators and of Hypothesis strategies, except for the sizes.
+
+    Raises:
+        GeneratorError: if one argument contradicts another. The message has the line of the caller.
+    """
+    plain = are_plain((ndim, shape, dtype, low, high, contents, layout, *dims))
+    if not plain:
+        ndim, shape, dtype, low, high, contents, layout, *dims = [
+            as_generator(item) for item in (ndim, shape, dtype, low, high, contents, layout, *dims)
+        ]
+    given = [axis for axis, size in enumerate(dims) if size is not None]
+    dims = dims[: given[-1] + 1] if given else ()
+    if given or not (shape is dtype is contents is layout is None):  # open arguments contradict nothing
+        check_consistent(ndim, dims, shape, dtype, low, high, contents, layout)
+    if not plain:
+        low, high, dtype, contents, layout = [
+            item.draw_in(source) if isinstance(item, Generator) else item
+            for item in (low, high, dtype, contents, layout)
+        ]
+    return ArrayArguments(ndim, dims, shape, dtype, low, high, contents, layout)
 
 
 def are_indices(contents: Any) -> bool:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from autotest.aligning.matching import Match
 from autotest.aligning.port import Port
 from autotest.aligning.running import ModuleCall, TrainingStep
 from autotest.base.settings import Tolerance
@@ -41,82 +40,143 @@ class StepComparison:
 
 def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: Tolerance) -> StepComparison:
     """Compare one step of the reference with the same step of the candidate."""
-    matches, paths = port.matches.pairs, port.paths
-    pairs = [*_paired(own.calls, other.calls, paths)]
-
-    differing: dict[NumberedName, tuple[Any, Any]] = {}
-    times: Counter[str] = Counter()
-
-    def unlike(name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
-        found = compare_values(name, expected, actual, Comparison(stage, tolerance, sides=port.pair.sides))
-        times[name] += 1
-        if found:
-            differing[name, times[name]] = expected, actual
-        return found
-
-    def outputs_differ(mine: ModuleCall, theirs: ModuleCall) -> list[Mismatch]:
-        if len(mine.outputs) != len(theirs.outputs):
-            return [*unlike(_output_name(mine), "forward", mine.outputs, theirs.outputs)]
-        pairs = zip(_outputs(mine), theirs.outputs, strict=True)
-        return [item for (name, one), other in pairs for item in unlike(name, "forward", one, other)]
-
-    forward: list[Mismatch] = []
-    begins: tuple[str, int | None] | None = None
-    rows: dict[str, tuple[str, list[float], list[float]]] = {}
-    for number, (mine, theirs) in enumerate(pairs):
-        found = outputs_differ(mine, theirs)
-        forward += found
-        if found and begins is None:
-            begins = (mine.path, number)
-        _, given, pushed = rows.setdefault(mine.path, (mine.kind, [], []))
-        given += [over_tolerance(*both, tolerance) for both in zip(mine.outputs, theirs.outputs, strict=False)]
-        pushed += [
-            over_tolerance(*both, tolerance) for both in zip(mine.input_gradients, theirs.input_gradients, strict=False)
-        ]
-    if own.returned.replace("list", "tuple") != other.returned.replace("list", "tuple"):
-        sides = "expected={} actual={}".format(*port.pair.sides)
-        message = f"the model: expected {own.returned}, actual {other.returned}. {sides}"
-        forward.append(Mismatch("the model", 0, "structure", "forward", "candidate", message))
-        begins = begins or ("", len(pairs) - 1)
-    for place, value in own.plain.items():
-        if place in other.plain:
-            unequal = unlike(_plain_name(place), "forward", value, other.plain[place])
-            forward += unequal
-            begins = begins or (("", len(pairs) - 1) if unequal else None)
-    losses = unlike(_LOSS, "forward", _scalar(own.loss), _scalar(other.loss))
-    forward += losses
-    begins = begins or (("", len(pairs) - 1) if losses else None)
-    backward: list[Mismatch] = []
-    for match in matches:
-        if match.reference in own.gradients and match.candidate in other.gradients:
-            pair = own.gradients[match.reference], match.to_reference(other.gradients[match.candidate])
-            backward += unlike(gradient_of(match.reference), "backward", *pair)
-            row = rows.get(match.reference.rpartition(".")[0])
-            if row is not None:
-                row[2].append(over_tolerance(*pair, tolerance))
-    for number, pair in enumerate(zip(own.input_gradients, other.input_gradients, strict=True)):
-        backward += unlike(gradient_of(f"input {number}"), "backward", *pair)
-    state: list[Mismatch] = []
-    for match in matches:
-        left = own.state[match.reference], match.to_reference(other.state[match.candidate])
-        state += unlike(match.reference, "forward", *left)
-    layers = tuple(
-        Layer(path, kind, max(one, default=None), max(two, default=None)) for path, (kind, one, two) in rows.items()
-    )
-    mismatches = (*forward, *backward, *state)
+    both = _BothSteps(own, other, port, tolerance)
+    forward = [(path, call, found) for path, call, found in both.forward() if found]
+    backward, state = both.backward(), both.state()
+    mismatches = (*(one for _, _, found in forward for one in found), *backward, *state)
+    layers = both.layers()
     if not mismatches:
-        return StepComparison((), layers, differing)
-    if begins is not None:
-        return StepComparison(mismatches, layers, differing, *begins)
+        return StepComparison((), layers, both.differing)
+    if forward:
+        path, call, _ = forward[0]
+        return StepComparison(mismatches, layers, both.differing, path, call)
     if backward:
-        suspects = tuple(_suspects(pairs, own, other, matches, Comparison("backward", tolerance)))
+        suspects = tuple(both.suspects())
         path = suspects[0].path if suspects else ""
-        return StepComparison(mismatches, layers, differing, path, None, "backward", suspects)
+        return StepComparison(mismatches, layers, both.differing, path, None, "backward", suspects)
     # A differing parameter is the optimizer's doing, so no module is named.
     name = state[0].name
-    owner = name.rpartition(".")[0]
-    path = owner if name not in own.gradients and owner in paths else ""
-    return StepComparison(mismatches, layers, differing, path, None)
+    owner = _owner(name)
+    path = owner if name not in own.gradients and owner in port.paths else ""
+    return StepComparison(mismatches, layers, both.differing, path, None)
+
+
+class _BothSteps:
+    """One step of the reference's model and the same step of the candidate's.
+
+    Attributes:
+        differing: the values that differ among those compared so far.
+    """
+
+    def __init__(self, own: TrainingStep, other: TrainingStep, port: Port, tolerance: Tolerance) -> None:
+        self._own, self._other, self._tolerance = own, other, tolerance
+        self._matches, self._sides = port.matches.pairs, port.pair.sides
+        self._calls = [*_paired(own.calls, other.calls, port.paths)]
+        self._times: Counter[str] = Counter()
+        self.differing: dict[NumberedName, tuple[Any, Any]] = {}
+
+    def forward(self) -> Iterator[tuple[str, int, Sequence[Mismatch]]]:
+        """Yield the path, the index and the mismatches of each pair of calls, in order, and then of the whole model."""
+        for number, (mine, theirs) in enumerate(self._calls):
+            yield mine.path, number, self._outputs(mine, theirs)
+        yield "", len(self._calls) - 1, [*self._structure(), *self._plain_values(), *self._loss()]
+
+    def backward(self) -> list[Mismatch]:
+        """Return the mismatches of the gradients of parameters and of inputs."""
+        found: list[Mismatch] = []
+        for name, one, two in self._gradients():
+            found += self._unlike(gradient_of(name), "backward", one, two)
+        for number, pair in enumerate(self._input_gradients()):
+            found += self._unlike(gradient_of(f"input {number}"), "backward", *pair)
+        return found
+
+    def state(self) -> list[Mismatch]:
+        """Return the mismatches of parameters and buffers after the step."""
+        found: list[Mismatch] = []
+        for match in self._matches:
+            pair = self._own.state[match.reference], match.to_reference(self._other.state[match.candidate])
+            found += self._unlike(match.reference, "forward", *pair)
+        return found
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Return the differences of each called module, as multiples of the tolerance: of outputs, and of gradients."""
+        rows: dict[str, tuple[str, list[float], list[float]]] = {}
+        for mine, theirs in self._calls:
+            _, given, pushed = rows.setdefault(mine.path, (mine.kind, [], []))
+            given += self._over_tolerance(mine.outputs, theirs.outputs)
+            pushed += self._over_tolerance(mine.input_gradients, theirs.input_gradients)
+        for name, one, two in self._gradients():
+            if _owner(name) in rows:
+                rows[_owner(name)][2].append(over_tolerance(one, two, self._tolerance))
+        return tuple(
+            Layer(path, kind, max(given, default=None), max(pushed, default=None))
+            for path, (kind, given, pushed) in rows.items()
+        )
+
+    def suspects(self) -> Iterator[ModuleCall]:
+        """Yield the calls whose incoming gradients agree and whose outgoing gradients differ, in backward order.
+
+        Modules without called submodules come first; of the others, the inner modules come before the outer.
+        """
+        how = Comparison("backward", self._tolerance)
+
+        def differ(one: Any, two: Any) -> bool:
+            return bool(compare_values("", one, two, how))
+
+        held: dict[str, list[tuple[Any, Any]]] = {}
+        for name, one, two in self._gradients():
+            held.setdefault(_owner(name), []).append((one, two))
+        inner = [pair for pair in self._calls if not _contains_called(pair[0].path, self._calls)]
+        outer = [pair for pair in reversed(self._calls) if _contains_called(pair[0].path, self._calls)]
+        outer.sort(key=lambda pair: pair[0].path.count(".") + bool(pair[0].path), reverse=True)
+        for mine, theirs in [*reversed(inner), *outer]:
+            if differ(mine.output_gradients, theirs.output_gradients):
+                continue
+            pushed = mine.input_gradients, theirs.input_gradients
+            if any(differ(*pair) for pair in (pushed, *held.get(mine.path, ()))):
+                yield mine
+
+    def _outputs(self, mine: ModuleCall, theirs: ModuleCall) -> Sequence[Mismatch]:
+        if len(mine.outputs) != len(theirs.outputs):
+            return self._unlike(_output_name(mine), "forward", mine.outputs, theirs.outputs)
+        pairs = zip(_outputs(mine), theirs.outputs, strict=True)
+        return [item for (name, one), two in pairs for item in self._unlike(name, "forward", one, two)]
+
+    def _structure(self) -> Iterator[Mismatch]:
+        expected, actual = self._own.returned, self._other.returned
+        if expected.replace("list", "tuple") != actual.replace("list", "tuple"):
+            sides = "expected={} actual={}".format(*self._sides)
+            message = f"the model: expected {expected}, actual {actual}. {sides}"
+            yield Mismatch("the model", 0, "structure", "forward", "candidate", message)
+
+    def _plain_values(self) -> Iterator[Mismatch]:
+        for place, value in self._own.plain.items():
+            if place in self._other.plain:
+                yield from self._unlike(_plain_name(place), "forward", value, self._other.plain[place])
+
+    def _loss(self) -> Sequence[Mismatch]:
+        return self._unlike(_LOSS, "forward", _scalar(self._own.loss), _scalar(self._other.loss))
+
+    def _gradients(self) -> Iterator[tuple[str, Any, Any]]:
+        """Yield the reference's name of each parameter that has a gradient on both sides, and both gradients."""
+        own, other = self._own.gradients, self._other.gradients
+        for match in self._matches:
+            if match.reference in own and match.candidate in other:
+                yield match.reference, own[match.reference], match.to_reference(other[match.candidate])
+
+    def _input_gradients(self) -> Iterator[tuple[Any, Any]]:
+        return zip(self._own.input_gradients, self._other.input_gradients, strict=True)
+
+    def _unlike(self, name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
+        """Return the mismatches of one value, and remember the value if there are any."""
+        found = compare_values(name, expected, actual, Comparison(stage, self._tolerance, sides=self._sides))
+        self._times[name] += 1
+        if found:
+            self.differing[name, self._times[name]] = expected, actual
+        return found
+
+    def _over_tolerance(self, own: Sequence[Any], other: Sequence[Any]) -> list[float]:
+        return [over_tolerance(*pair, self._tolerance) for pair in zip(own, other, strict=False)]
 
 
 def _paired(
@@ -130,33 +190,6 @@ def _paired(
         theirs = waiting.get(paths.get(call.path, ""), []) if call.path in paths else []
         if theirs:
             yield call, theirs.pop(0)
-
-
-def _suspects(
-    pairs: Sequence[tuple[ModuleCall, ModuleCall]],
-    own: TrainingStep,
-    other: TrainingStep,
-    matches: Sequence[Match],
-    how: Comparison,
-) -> Iterator[ModuleCall]:
-    """Yield the calls whose incoming gradients agree and whose outgoing gradients differ, in backward order.
-
-    Modules without called submodules come first; of the others, the inner modules come before the outer.
-    """
-    inner = [pair for pair in pairs if not _contains_called(pair[0].path, pairs)]
-    outer = [pair for pair in reversed(pairs) if _contains_called(pair[0].path, pairs)]
-    outer.sort(key=lambda pair: pair[0].path.count(".") + bool(pair[0].path), reverse=True)
-    for mine, theirs in [*reversed(inner), *outer]:
-        if compare_values("", mine.output_gradients, theirs.output_gradients, how):
-            continue
-        wrong = bool(compare_values("", mine.input_gradients, theirs.input_gradients, how))
-        for match in matches:
-            held = match.reference.rpartition(".")[0] == mine.path and match.reference in own.gradients
-            if held and match.candidate in other.gradients:
-                gradient = match.to_reference(other.gradients[match.candidate])
-                wrong = wrong or bool(compare_values("", own.gradients[match.reference], gradient, how))
-        if wrong:
-            yield mine
 
 
 def _contains_called(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) -> bool:
@@ -179,6 +212,11 @@ def values_by_name(step: TrainingStep) -> dict[NumberedName, Any]:
         times[name] += 1
         found[name, times[name]] = value
     return found
+
+
+def _owner(name: str) -> str:
+    """Return the path of the module that holds the parameter or buffer called `name`."""
+    return name.rpartition(".")[0]
 
 
 def _outputs(call: ModuleCall) -> list[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""The Python stack of another process: shows what a process that does not answer is doing."""
+"""The Python stack of another process: shows what one that does not answer is doing, or one that died was doing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 #: Asks for the stack.
 _REQUEST: Final = signal.SIGUSR1
@@ -39,6 +39,38 @@ def answering_requests(file: Path) -> Iterator[None]:
             faulthandler.unregister(_REQUEST)
 
 
+@contextlib.contextmanager
+def recording_death(file: Path) -> Iterator[None]:
+    """Inside the block, this process writes its stack to `file` if a signal such as SIGSEGV, or `os._exit`, ends it."""
+    own, leave = os.getpid(), os._exit
+
+    def recorded(status: int) -> NoReturn:
+        if os.getpid() == own:  # forks of this process end in this way, too
+            faulthandler.dump_traceback(opened, all_threads=False)
+        leave(status)
+
+    with file.open("w", encoding="utf-8") as opened:
+        # Only the thread that dies is written: what the others were doing is not the cause.
+        faulthandler.enable(opened, all_threads=False)
+        os._exit = recorded
+        try:
+            yield
+        finally:
+            os._exit = leave
+            faulthandler.disable()
+
+
+def stack_at_death(file: Path) -> list[Frame]:
+    """Return the stack of a process that died inside of `recording_death(file)`, innermost frame first.
+
+    The list is empty if the process did not die, or was ended from outside, or by a thread that runs no Python code.
+    """
+    if not file.exists():
+        return []
+    frames = _frames(file.read_text(encoding="utf-8", errors="replace"))
+    return [frame for frame in frames if frame.file != Path(__file__)]  # without that of `recorded`
+
+
 def stack_of(process: int, file: Path) -> list[Frame]:
     """Return the stack of a process inside of `answering_requests(file)`, innermost frame first.
 
@@ -54,9 +86,13 @@ def stack_of(process: int, file: Path) -> list[Frame]:
         time.sleep(0.05)
         written = file.read_bytes()[before:].decode(errors="replace")
         if written and written == seen:  # nothing was added since the last look, so it is complete
-            return [Frame(Path(name), int(line), function) for name, line, function in _FRAME.findall(written)]
+            return _frames(written)
         seen = written
     return []
 
 
-__all__ = ["Frame", "answering_requests", "stack_of"]
+def _frames(written: str) -> list[Frame]:
+    return [Frame(Path(name), int(line), function) for name, line, function in _FRAME.findall(written)]
+
+
+__all__ = ["Frame", "answering_requests", "recording_death", "stack_at_death", "stack_of"]

@@ -17,7 +17,6 @@ from autotest.report.commands import reproduce
 from autotest.report.layers import layer_lines
 from autotest.results.finding import Finding
 from autotest.results.ledger import LedgerEntry
-from autotest.results.verification import State
 
 #: Maximum number of mismatches reported in full; the rest is counted.
 SHOWN = 8
@@ -51,7 +50,7 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
 def headline(finding: Finding) -> str:
     """Return the first line of a report: the sides, the operator and the kind of mismatch, or that none is to blame."""
     reference, candidate = finding.sides
-    if finding.verified.state is State.OWN_CODE:
+    if finding.verified.of_own_code:
         return f"{finding.origin}: {finding.verified}"
     return f"{candidate} diverges from {reference}: {finding.operator}, {finding.first.heading} ({finding.first.stage})"
 

@@ -28,7 +28,9 @@ class State(enum.Enum):
     #: For a death: its trial could not be run again.
     UNREPEATABLE = "unrepeatable"
     #: For a hang: at the deadline, the test's own code was running, outside of all recorded calls.
-    OWN_CODE = "own code"
+    OWN_HANG = "own code"
+    #: For a crash: the test's own code was running, outside of all recorded calls.
+    OWN_CRASH = "own crash"
 
 
 _WORDS = {
@@ -41,7 +43,8 @@ _WORDS = {
     State.LACKING: "",
     State.SURVIVED: "its trial does not crash or hang when it runs again in a new process",
     State.UNREPEATABLE: "its trial cannot run again",
-    State.OWN_CODE: "the test's own code, not a recorded call, does not end in time",
+    State.OWN_HANG: "the test's own code, not a recorded call, does not end in time",
+    State.OWN_CRASH: "the test's own code, not a recorded call, ended its process",
 }
 
 
@@ -62,6 +65,11 @@ class Verification:
     def holds(self) -> bool:
         """Whether the script reproduced the finding in a fresh interpreter."""
         return self.state is State.VERIFIED
+
+    @property
+    def of_own_code(self) -> bool:
+        """Whether the test's own code hung or crashed, so that no framework is to blame."""
+        return self.state in (State.OWN_HANG, State.OWN_CRASH)
 
     @property
     def tried(self) -> bool:

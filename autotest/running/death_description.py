@@ -16,8 +16,8 @@ from autotest.running.tracing import TracedTrial
 
 
 def without_blame(finding: Finding) -> Finding:
-    """Return `finding`, whose trial takes too long because of the test's own code, so that it blames no framework."""
-    message = f"{finding.first.name}: a trial with this call did not end in time, but the call does not hang"
+    """Return `finding`, whose trial hangs or dies in the test's own code, so that it blames no framework."""
+    message = f"{finding.first.name}: a trial with this call did not end in time or died, but not in the call"
     first = dataclasses.replace(finding.first, message=message)
     return dataclasses.replace(finding, mismatches=(first,), verdict=("inconclusive",), blame="inconclusive")
 

@@ -32,7 +32,7 @@ from autotest.results.verification import State, Verification
 from autotest.running.attempts import Attempt, attempts
 from autotest.running.death_description import described, last_result, without_blame
 from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
-from autotest.running.tracing import trace
+from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
 from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import forget, keep, latest
@@ -64,7 +64,7 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     if isinstance(found, Verification):
         # Report the death, although it is not known yet how to reproduce it.
         bare = dataclasses.replace(_unexamined(task, conditions), verified=found)
-        return kept(without_blame(bare) if found.state is State.OWN_CODE else bare)
+        return kept(without_blame(bare) if found.of_own_code else bare)
     identity = found.identity
     known = ledger_of(task.where.file, pair_of(conditions), conditions.ledger)
     entry = known.expects(task.where.test, found.first, identity.operator)
@@ -94,7 +94,7 @@ def _died_again(
         if traced.raised:
             return Verification(State.UNREPEATABLE, traced.raised.partition("\n")[0][:300])
         if traced.own_code:
-            return Verification(State.OWN_CODE, f"{traced.own_code}. A longer --deadline gives it more time.")
+            return _of_own_code(traced)
         if traced.death is not None:
             break
     else:
@@ -114,6 +114,13 @@ def _died_again(
     # Only here is it known how to divide the program into a graph and the code around it, so this script is verified
     # now.
     return finding if traced.graph is None else verified(finding, scripts, conditions)
+
+
+def _of_own_code(traced: TracedTrial) -> Verification:
+    if traced.death is None:
+        return Verification(State.OWN_HANG, f"{traced.own_code}. A longer --deadline gives it more time.")
+    words = f": {traced.last_words}" if traced.last_words else ""
+    return Verification(State.OWN_CRASH, f"{traced.own_code} ({traced.death.how}{words})")
 
 
 def pair_of(conditions: Conditions) -> Pair:

@@ -31,7 +31,13 @@ from autotest.processes.endings import (
     limit_memory,
     timeout_death,
 )
-from autotest.processes.python_stack import Frame, answering_requests, stack_of
+from autotest.processes.python_stack import (
+    Frame,
+    answering_requests,
+    recording_death,
+    stack_at_death,
+    stack_of,
+)
 from autotest.program import Call, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.call_observer import notifying
@@ -56,6 +62,8 @@ _INDEX = "index"
 _KEPT = "before-"
 #: The Python stacks of the child.
 _STACK = "stack.txt"
+#: The Python stack with which the child died.
+_LAST_STACK = "last-stack.txt"
 #: The folder of this library.
 _LIBRARY = Path(__file__).parents[1]
 #: Exists while the reference makes the call.
@@ -82,12 +90,15 @@ class TracedTrial:
     graph: GraphDeath | None = None
     #: The exception by which the trials could not run: of the test, or of this library about its use.
     raised: str = ""
-    #: The line of the test that was running at the deadline, outside of all recorded calls, or "".
+    #: The line of the test that was running at the death or at the deadline, outside of all recorded calls, or "".
     own_code: str = ""
 
 
 class _Ended(NamedTuple):
-    """How the child ended: by a death, or at the deadline outside of all recorded calls, which is none."""
+    """How the child ended: by a death, or at the deadline outside of all recorded calls, which is none.
+
+    `own_code` is the line of the test that was running then, if no recorded call was.
+    """
 
     death: ProcessDeath | None
     own_code: str = ""
@@ -141,7 +152,7 @@ def _ended(folder: Path, parts: Sequence[RanTrials], ended: _Ended, words: str) 
         index,
         graph_death.read(folder),
         raised,
-        "" if of_other else ended.own_code,
+        "" if lived else ended.own_code,
     )
 
 
@@ -153,7 +164,8 @@ def _wait(process: Process, folder: Path, test_file: Path, deadline: float, *, h
     while True:
         status = process.status(0.1)
         if status is not None:
-            return _Ended(death_from_status(status, killed_before))
+            line = _own_line(stack_at_death(folder / _LAST_STACK), test_file)
+            return _Ended(death_from_status(status, killed_before), line)
         now, written = time.monotonic(), _written(folder)
         trial = _text(folder / _INDEX) if written else ""
         if trial != running:
@@ -293,7 +305,7 @@ def _run(
     """Run the trials in the child, and write to `folder` what they are doing."""
     writer = _Writer(folder)
     try:
-        with answering_requests(folder / _STACK):
+        with answering_requests(folder / _STACK), recording_death(folder / _LAST_STACK):
             *before, last = attempt.parts(where)
             for number, part in enumerate(before):
                 with contextlib.suppress(Exception):  # an exception of another test

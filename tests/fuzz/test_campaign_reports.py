@@ -202,7 +202,7 @@ def test_the_markdown_table_has_one_row_a_finding():
     ]
 
 
-@pytest.mark.parametrize("state", [State.SURVIVED, State.UNREPEATABLE, State.OWN_CODE, State.LACKING])
+@pytest.mark.parametrize("state", [State.SURVIVED, State.UNREPEATABLE, State.OWN_HANG, State.OWN_CRASH, State.LACKING])
 def test_no_report_names_the_script_of_a_finding_that_has_none(state):
     without = dataclasses.replace(FOUND, verified=Verification(state, "planted reason"), has_script=False)
     made = progress(found={IDENTITY: without})

@@ -19,7 +19,7 @@ from autotest.frameworks import chosen_pair, registry
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
-from autotest.processes.endings import death_from_status, last_words, timeout_death
+from autotest.processes.endings import ProcessDeath, death_from_status, last_words, timeout_death
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.report.text import headline
 from autotest.results.identity import FatalCall, Identity, death_of
@@ -294,12 +294,49 @@ def test_a_call_that_hangs_after_slow_code_of_the_test_is_a_hang(traced_slow):
 
 def test_a_finding_says_which_line_of_the_test_did_not_end_in_time(settle, tmp_path):
     found, _ = settle(TracedTrial(None, None, "", own_code="test_sinh.py, line 6, in test_sinh"))
-    assert found.verified.state is State.OWN_CODE
+    assert found.verified.state is State.OWN_HANG
     assert "the test's own code" in str(found.verified)
     assert "test_sinh.py, line 6" in str(found.verified)
     kept = latest(tmp_path / "kept", found.key).finding
     assert kept.blame == "inconclusive"
     assert "test_sinh.py, line 6" in headline(kept)
+    assert "diverges" not in headline(kept)
+
+
+ENDS = """\
+import os
+
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=5)
+def test_after_a_call():
+    result = torch.tanh(random_tensor(2))
+    os.abort()
+    return result
+"""
+
+
+@pytest.mark.usefixtures("importable_elsewhere", "warm")
+def test_a_crash_in_the_code_of_the_test_is_told_with_its_line_and_blames_no_framework(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
+    file = tmp_path / "test_ends.py"
+    file.write_text(ENDS)
+    where = Where(file, "test_ends.py::test_after_a_call", 0)
+    with contextlib.closing(Server()) as server:
+        traced = trace(where, Attempt(range(1)), Conditions(tmp_path, check_errors=True), server)
+    assert traced.death.how == "SIGABRT"
+    assert traced.own_code == "test_ends.py, line 9, in test_after_a_call"
+
+
+def test_a_finding_says_which_line_of_the_test_ended_the_process(settle, tmp_path):
+    death = ProcessDeath("crash", "SIGABRT")
+    found, _ = settle(TracedTrial(death, None, "", own_code="test_sinh.py, line 6, in test_sinh"))
+    assert found.verified.state is State.OWN_CRASH
+    kept = latest(tmp_path / "kept", found.key).finding
+    assert kept.blame == "inconclusive"
+    assert "the test's own code, not a recorded call, ended its process: test_sinh.py, line 6" in headline(kept)
+    assert "SIGABRT" in headline(kept)
     assert "diverges" not in headline(kept)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autotest.processes.child import run_to_end
-from autotest.processes.python_stack import answering_requests, stack_of
+from autotest.processes.python_stack import answering_requests, recording_death, stack_at_death, stack_of
 
 
 @pytest.fixture
@@ -76,3 +76,44 @@ def test_a_process_that_has_ended_has_no_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.txt"
     file.touch()
     assert stack_of(pid, file) == []
+
+
+def abort() -> None:
+    os.abort()
+
+
+def leave() -> None:
+    os._exit(3)
+
+
+def be_killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dies(file: Path, how: Callable[[], object]) -> None:
+    with recording_death(file):
+        how()
+
+
+@pytest.mark.parametrize(
+    ("how", "functions"), [(abort, ["abort", "dies"]), (leave, ["leave", "dies"]), (be_killed, [])]
+)
+def test_a_process_that_dies_leaves_the_lines_that_ran(
+    tmp_path: Path, how: Callable[[], object], functions: list[str]
+) -> None:
+    file = tmp_path / "stack.txt"
+    pid = os.fork()
+    if not pid:
+        run_to_end(lambda: dies(file, how))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
+    assert [frame.function for frame in stack_at_death(file)][:2] == functions
+
+
+def test_the_end_of_a_fork_is_no_death_of_the_process_that_started_it(tmp_path: Path) -> None:
+    file = tmp_path / "stack.txt"
+    with recording_death(file):
+        pid = os.fork()
+        if not pid:
+            os._exit(3)
+        os.waitpid(pid, 0)
+    assert stack_at_death(file) == []

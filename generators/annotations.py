@@ -88,6 +88,16 @@ def describe(annotation: Any) -> Kind | None:
         return _describe.__wrapped__(annotation)
 
 
+def ints_in_tuple(kind: Kind) -> int:
+    """Return n if `kind` is an int or a tuple of n ints, as a kernel size is; 0 if it is anything else."""
+    if not isinstance(kind, OneOf) or len(kind.options) != 2:
+        return 0
+    one, items = kind.options
+    if one != INT or not isinstance(items, Items) or any(item != INT for item in items.elements):
+        return 0
+    return len(items.elements)
+
+
 def element(kind: Kind | None, position: int, count: int) -> Kind | None:
     """Return the kind of element `position` in a tuple of `count` elements and kind `kind`, or None if not stated."""
     if isinstance(kind, Items):

@@ -71,6 +71,11 @@ def choose(source: Source, count: int, weights: Sequence[float] | None = None, i
     return chosen
 
 
+def have_rows(chances: Sequence[float]) -> bool:
+    """Return whether the plan can make a choice among alternatives with these chances: none of them is too rare."""
+    return len(chances) <= BLOCK and min(chances) * BLOCK >= _RARE * sum(chances)
+
+
 @contextmanager
 def inside(source: Source) -> Iterator[None]:
     """While a chosen alternative is drawn: what it chooses by itself identifies no later choice of the trial."""

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from generators import annotations as kinds
-from generators.choosing import choose, inside
+from generators.choosing import choose, have_rows, inside
 from generators.core import Annotation, Generator
 from generators.errors import GeneratorError, is_test_mistake
 from generators.source import Source
@@ -122,6 +122,16 @@ class oneof(Generator):
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         children = self.children
+        if not any(child in source.memo for child in children):  # the value of one that was drawn before is kept
+            turns = [child.turns(annotation) for child in children]
+            weights = self._weights or (1.0,) * len(children)
+            chances = [weight / count for weight, count in zip(weights, turns, strict=True) for _ in range(count)]
+            if len(chances) > len(children) and have_rows(chances):
+                # One choice among all values: the plan combines each value with those of the other arguments.
+                values = [(child, turn) for child, count in zip(children, turns, strict=True) for turn in range(count)]
+                child, turn = values[choose(source, len(values), chances)]
+                with inside(source):
+                    return child.draw_turn(source, annotation, turn)
         chosen = children[choose(source, len(children), self._weights)]
         with inside(source):
             return chosen.draw_in(source, annotation)

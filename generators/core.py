@@ -47,6 +47,14 @@ class Generator:
         """Return the number of alternatives, which is the weight of this generator in ``a | b``."""
         return 1
 
+    def turns(self, annotation: Annotation) -> int:
+        """Return how many values take turns in the trials of a test, if `draw_turn` can draw each of them, else 1."""
+        return 1
+
+    def draw_turn(self, source: Source, annotation: Annotation, turn: int) -> Any:
+        """Return value number `turn` of `turns`, which becomes the value in `source`."""
+        return self.draw_in(source, annotation)
+
     # --- drawing ---
 
     def draw_in(self, source: Source, annotation: Annotation = None) -> Any:

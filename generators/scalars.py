@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from generators import annotations as kinds
-from generators.choosing import choose, inside, whole_number
+from generators.choosing import MOST_IN_TURN, choose, inside, whole_number
 from generators.code_position import call_site, location
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
@@ -139,11 +139,7 @@ class random(Generator):
                 high = self._bound("high", high.draw_in(source))
             if not low < high:
                 raise self._bad(low, high)
-        kind = self._kind
-        if kind is None and annotation is not None:
-            kind = kinds.describe(annotation)
-        if kind is None:
-            kind = kinds.INT if isinstance(low, int) and isinstance(high, int) else kinds.FLOAT
+        kind = self._kind_for(annotation, low, high)
         if self._open and isinstance(kind, kinds.Scalar):
             # A number that is a size, or may be used as one, is not negative.
             size = annotation is None or annotation is kinds.SIZE or annotation is kinds.DIMENSION
@@ -156,6 +152,33 @@ class random(Generator):
             size = annotation is kinds.SIZE or annotation is kinds.DIMENSION
             return source.integer(low, high) if size else whole_number(source, low, high)
         return self._of(kind, source, low, high)
+
+    def turns(self, annotation: Annotation) -> int:
+        low, high = self.low, self.high
+        if self.children or self._open or type(low) is not int or type(high) is not int:
+            return 1
+        if high - low > MOST_IN_TURN or annotation is kinds.SIZE or annotation is kinds.DIMENSION:
+            return 1
+        kind = self._kind_for(annotation, low, high)
+        return high - low if kind == kinds.INT or kinds.ints_in_tuple(kind) else 1
+
+    def draw_turn(self, source: Source, annotation: Annotation, turn: int) -> Any:
+        if self.turns(annotation) == 1:
+            return self.draw_in(source, annotation)
+        low, high = self.low, self.high
+        value = sorted(range(low, high), key=abs)[turn]  # shrinking prefers the first one
+        count = kinds.ints_in_tuple(self._kind_for(annotation, low, high))
+        source.memo[self] = value = _one_or_tuple(source, low, high, value, count) if count else value
+        return value
+
+    def _kind_for(self, annotation: Annotation, low: Any, high: Any) -> kinds.Kind:
+        """Return the kind of value to draw: the one of `.to`, of the annotation, or of the bounds."""
+        kind = self._kind
+        if kind is None and annotation is not None:
+            kind = kinds.describe(annotation)
+        if kind is None:
+            kind = kinds.INT if isinstance(low, int) and isinstance(high, int) else kinds.FLOAT
+        return kind
 
     def _of(self, kind: kinds.Kind, source: Source, low: Any, high: Any) -> Any:
         if type(kind) is kinds.Scalar:
@@ -183,6 +206,9 @@ class random(Generator):
             )
         assert isinstance(kind, kinds.OneOf)
         options = kind.options
+        if type(low) is type(high) is int and (count := kinds.ints_in_tuple(kind)):
+            # The number is chosen before the form, so that the plan combines it with those of the other arguments.
+            return _one_or_tuple(source, low, high, whole_number(source, low, high), count)
         if not (isinstance(low, int) and isinstance(high, int)) and kinds.FLOAT in options:
             # Bounds that are not ints select float, if it is allowed.
             options = (kinds.FLOAT,)
@@ -211,6 +237,14 @@ class random(Generator):
 
     def _bad(self, low: Any, high: Any, when: str = "") -> BadBounds:
         return BadBounds(f"{self!r} at {location(self._where)}: {_nothing_between(low, high)}{when}")
+
+
+def _one_or_tuple(source: Source, low: int, high: int, number: int, count: int) -> Any:
+    """Return `number`, or a tuple of `count` whole numbers in [low, high) that begins with it."""
+    with inside(source):
+        if not choose(source, 2):
+            return number
+        return (number, *[whole_number(source, low, high) for _ in range(count - 1)])
 
 
 def open_bounds(source: Source, table: Sequence[builtins.tuple[Any, Any]]) -> builtins.tuple[Any, Any]:

@@ -9,13 +9,16 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from generators.annotations import DIMENSION, INT, describe
+from generators.annotations import DIMENSION, INT, SIZE, Many, describe
 
 #: The names of parameters of modules that are the size of a dimension of an input, a parameter or the output.
 _DIMENSIONS: Final = frozenset(
     """d_model dim_feedforward embed_dim embedding_dim hidden_size in1_features in2_features in_channels in_features
     input_size kdim num_channels num_embeddings num_features out_channels out_features proj_size vdim""".split()
 )
+
+#: The names of starred parameters that are sizes or numbers of repetitions, which are not negative.
+_SIZES: Final = frozenset(("size", "sizes", "shape", "repeats"))
 
 
 class AnnotatedParameter(NamedTuple):
@@ -51,9 +54,7 @@ class Signatures:
         stub = self._stubs.get("methods" if _is_bound(function) else "functions", "")
         for overload in _overloads(stub, path.rpartition(".")[2], positional, frozenset(keywords)):
             for key, annotation in _table(overload, positional).items():
-                # Annotations of later overloads replace `Tensor`, as `clamp(min: Number)` does after
-                # `clamp(min: Tensor)`: a generator never draws a tensor.
-                if key not in table or "Tensor" in table[key]:
+                if key not in table or _is_replaced(table[key], annotation):
                     table[key] = annotation or ""
         return table
 
@@ -74,6 +75,18 @@ class Signatures:
         if len(taken) < positional or any(parameter.starred for parameter in taken):
             return ()
         return tuple([parameter.name for parameter in taken])
+
+
+def _is_replaced(annotation: Any, later: Any) -> bool:
+    """Return whether the annotation of a later overload is used instead of `annotation`.
+
+    A generator draws no tensor, so that the number of ``clamp(min: Number)`` replaces that of ``clamp(min: Tensor)``.
+    One number is preferred to a tuple of any length, as in ``ones(*size: int)`` after ``ones(size: Sequence[int])``:
+    the same generator may also be the size of a tensor.
+    """
+    if type(annotation) is str and "Tensor" in annotation:
+        return True
+    return isinstance(describe(annotation), Many) and describe(later) == INT
 
 
 def _is_bound(function: Any) -> bool:
@@ -103,6 +116,8 @@ def _table(parameters: list[AnnotatedParameter], positional: int) -> dict[int | 
             annotation = DIMENSION  # noqa: PLW2901
         table[name] = annotation
         if starred:
+            if name in _SIZES and describe(annotation) == INT:
+                annotation = SIZE  # noqa: PLW2901
             # The annotation of `*size: int` applies to each further positional argument.
             table.update(dict.fromkeys(range(position, max(positional, position + 1)), annotation))
         elif position < positional and not named:

@@ -10,7 +10,7 @@ from autotest.frameworks import Pair
 from autotest.frameworks.signatures import Signatures
 from autotest.frameworks.torch import TorchFramework
 from generators import TRIAL_BITS
-from generators.annotations import DIMENSION, FLOAT, describe
+from generators.annotations import DIMENSION, FLOAT, SIZE, describe
 from tests.support.running import agrees, trial
 
 STUBS = {
@@ -56,10 +56,10 @@ def test_of_overloads_the_one_that_a_generator_can_draw_is_taken():
     assert annotations("clamp", 1, "min", function=real.relu)["min"] == "Optional[Number]"
 
 
-def test_one_argument_may_be_a_size_and_two_are_numbers():
-    assert annotations("ones", 1, function=real.relu)[0] == "Sequence[_int]"
-    assert annotations("ones", 2, function=real.relu)[1] == "_int"
-    assert annotations("ones", 2, function=real.relu)[0] == "_int"
+def test_sizes_are_numbers_also_if_there_is_only_one():
+    for count in (1, 2):
+        table = annotations("ones", count, function=real.relu)
+        assert all(table[position] is SIZE for position in range(count))
 
 
 def test_an_unknown_function_has_no_annotations():
@@ -110,6 +110,22 @@ def test_a_number_of_a_function_without_a_stub_is_annotated_by_its_schema(name, 
     ],
 )
 def test_untyped_generators_draw_what_the_call_takes(call):
+    for seed in range(4):
+        assert trial(call, seed=seed).rejection is None
+
+
+@pytest.mark.parametrize(
+    "made",
+    [torch.ones, lambda size: random_tensor(ndim=1).repeat(size), lambda size: torch.ones(9).tensor_split(size)],
+    ids=["ones", "repeat", "tensor_split"],
+)
+def test_a_size_that_a_call_draws_can_be_the_size_of_a_tensor(made):
+    def call():
+        size = random(1, 6)
+        result = made(size)
+        assert type(size.value()) is int
+        return result, random_tensor(ndim=2, dim1=size)
+
     for seed in range(4):
         assert trial(call, seed=seed).rejection is None
 

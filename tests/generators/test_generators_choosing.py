@@ -61,6 +61,47 @@ def test_every_two_of_many_choices_come_in_all_their_combinations(counts: tuple[
         assert len({(choices[one], choices[two]) for choices in drawn}) == counts[one] * counts[two]
 
 
+@pytest.mark.parametrize(
+    "draws",
+    [
+        lambda: [random(1, 3).draw(int | tuple[int, int]) for _ in range(4)],
+        lambda: [(random(1, 3) | nothing()).draw(int) for _ in range(3)],
+        lambda: [(random(1, 3) | nothing()).draw(int | tuple[int, int]) for _ in range(3)],
+    ],
+    ids=["a number or a pair", "a number or nothing", "a number, a pair or nothing"],
+)
+def test_numbers_come_in_all_combinations_whatever_form_they_have(draws: Callable[[], list[Any]]) -> None:
+    drawn = [[one[0] if type(one) is tuple else one for one in choices] for choices in trials(draws)]
+    values = [set(column) for column in zip(*drawn, strict=True)]
+    for one, two in itertools.combinations(range(len(values)), 2):
+        assert len({(choices[one], choices[two]) for choices in drawn}) == len(values[one]) * len(values[two])
+
+
+def test_a_number_that_was_drawn_before_keeps_its_value_as_an_alternative() -> None:
+    def drawn() -> tuple[int, Any]:
+        number = random(1, 9)
+        return number.value(), (number | nothing()).value()
+
+    found = trials(drawn)
+    assert all(one in (number, NOTHING) for number, one in found)
+    assert {one is NOTHING for _, one in found} == {True, False}
+
+
+def test_a_number_that_is_drawn_as_an_alternative_keeps_its_value() -> None:
+    def drawn() -> tuple[Any, int]:
+        number = random(1, 9)
+        return (number | nothing()).value(), number.value()
+
+    found = trials(drawn)
+    assert all(one in (number, NOTHING) for one, number in found)
+    assert {one is NOTHING for one, _ in found} == {True, False}
+
+
+def test_the_simplest_alternative_is_the_number_nearest_to_zero() -> None:
+    with using(Source(13 << TRIAL_BITS | 7, then="simplest")):
+        assert (random(-3, 4) | nothing()).value() == 0
+
+
 def test_an_alternative_comes_beside_nearly_every_feature() -> None:
     drawn = trials(lambda: random_bool().value())
     # A feature of one trial only, or of the first trial, which draws at random, cannot occur with both alternatives.

@@ -240,9 +240,23 @@ def configured(variable: str) -> str:
 
 
 def active_project() -> project.Project:
-    """Return the project whose table applies: the one named by `PROJECT`, or that of the working directory."""
+    """Return the project whose table applies: the one named by `PROJECT`, or that of the working directory.
+
+    Raises:
+        UsageError: the file cannot be read, or there is none.
+    """
     named = os.environ.get(PROJECT)
-    return project.read(Path(named)) if named else working_project()
+    if not named:
+        return working_project()
+    try:
+        return project.read(Path(named))
+    except UsageError:
+        if Path(named).is_file():
+            raise
+        raise UsageError(
+            f"{PROJECT}={named!r}: there is no such file; expected the path of a pyproject.toml, or leave it unset to "
+            "read the nearest one"
+        ) from None
 
 
 def working_project() -> project.Project:

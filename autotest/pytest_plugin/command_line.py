@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -65,7 +66,7 @@ def apply(config: pytest.Config) -> None:
         wanted["AUTOTEST_QUICK"] = "1"
     if not config.getini("autotest_special_values"):
         wanted.setdefault("AUTOTEST_SPECIAL_VALUES", "0")
-    project = _project(config)
+    file, project = _project(config)
     controllers = getattr(config, "workerinput", {}).get("autotest_seed")
     if controllers is not None:
         wanted["AUTOTEST_SEED"] = controllers
@@ -77,26 +78,27 @@ def apply(config: pytest.Config) -> None:
     if any(name.startswith("AUTOTEST_") for name in os.environ):
         _check_variables(config, {**os.environ, **wanted})
     if project:
-        wanted["AUTOTEST_PROJECT"] = str(config.rootpath / "pyproject.toml")
+        wanted["AUTOTEST_PROJECT"] = str(file)  # absolute: a test may change the working directory
     wanted["AUTOTEST_COVERAGE"] = "1"
     before = {variable: os.environ.get(variable) for variable in wanted}
     os.environ.update(wanted)
     config.add_cleanup(lambda: _restore(before))
 
 
-def _project(config: pytest.Config) -> Mapping[str, str]:
-    """Return the variables that the project's table sets; report unknown keys as pytest reports its own.
+def _project(config: pytest.Config) -> tuple[Path, Mapping[str, str]]:
+    """Return the project's file and the variables that its table sets; report unknown keys as pytest reports its own.
 
-    The table is that of the ``pyproject.toml`` in pytest's root folder.
+    The file is the one that AUTOTEST_PROJECT names, or else the ``pyproject.toml`` in pytest's root folder.
     """
-    file = config.rootpath / "pyproject.toml"
-    if not file.is_file() or "autotest" not in file.read_text(encoding="utf-8"):
-        return {}
+    named = os.environ.get("AUTOTEST_PROJECT")
+    file = Path(named).absolute() if named else config.rootpath / "pyproject.toml"
+    if not named and not (file.is_file() and "autotest" in file.read_text(encoding="utf-8")):
+        return file, {}
     from autotest.base import options, project
     from autotest.base.errors import UsageError
 
     try:
-        found = project.read(file)
+        found = options.active_project() if named else project.read(file)
         options.from_project(found)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
@@ -105,7 +107,7 @@ def _project(config: pytest.Config) -> Mapping[str, str]:
         if config.getoption("strict_config", False) or config.getoption("strict", False):
             raise pytest.UsageError(said)
         config.issue_config_time_warning(pytest.PytestConfigWarning(said), stacklevel=2)
-    return found.variables
+    return file, found.variables
 
 
 def _check_variables(config: pytest.Config, environment: Mapping[str, str]) -> None:

@@ -155,6 +155,30 @@ def test_pytest_reads_the_project_under_its_root_and_its_options_go_before(pytes
     )
 
 
+def test_pytest_reads_the_project_that_the_variable_names_in_place_of_the_one_under_its_root(
+    pytester, quick, monkeypatch
+):
+    pytester.makepyprojecttoml('[tool.autotest]\ncandidate = "torch"\nn = 3\n')
+    pytester.makepyfile(test_it=HEAD + TEST)
+    monkeypatch.setenv("AUTOTEST_PROJECT", "other.toml")
+    pytester.path.joinpath("other.toml").write_text('[tool.autotest]\ncandidate = "tests.support.faults:none"\nn = 4\n')
+    pytester.runpytest_inprocess().stdout.fnmatch_lines(
+        ["autotest: 1 test of tests.support.faults:none against torch *", "1 test ran 4 trials: *"]
+    )
+    assert os.environ["AUTOTEST_PROJECT"] == "other.toml"
+
+
+def test_a_named_project_that_does_not_exist_is_told_by_its_variable(pytester, quick, monkeypatch, capsys):
+    monkeypatch.setenv("AUTOTEST_PROJECT", "nowhere.toml")
+    pytester.makepyfile(test_it=HEAD + TEST)
+    told = "AUTOTEST_PROJECT='nowhere.toml': there is no such file; expected the path of a pyproject.toml"
+    result = pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {told}*"])
+    assert cli.main(["list"]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_pytest_warns_of_an_unknown_key_and_refuses_it_when_it_is_strict(pytester, quick, monkeypatch):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     pytester.makepyprojecttoml("[tool.autotest]\nsede = 7\nseed = 0\n")

@@ -64,8 +64,8 @@ def apply(config: pytest.Config) -> None:
     wanted = {variable: str(value) for variable, value in asked.items() if value is not None}
     if config.getoption("autotest_quick"):
         wanted["AUTOTEST_QUICK"] = "1"
-    if not config.getini("autotest_special_values"):
-        wanted.setdefault("AUTOTEST_SPECIAL_VALUES", "0")
+    if not config.getini("autotest_special_values") and not os.environ.get("AUTOTEST_SPECIAL_VALUES"):
+        wanted["AUTOTEST_SPECIAL_VALUES"] = "0"  # the environment takes precedence over files
     file, project = _project(config)
     controllers = getattr(config, "workerinput", {}).get("autotest_seed")
     if controllers is not None:

@@ -168,6 +168,19 @@ def test_pytest_reads_the_project_that_the_variable_names_in_place_of_the_one_un
     assert os.environ["AUTOTEST_PROJECT"] == "other.toml"
 
 
+@pytest.mark.parametrize(("variable", "drawn"), [("", False), ("0", False), ("1", True)])
+def test_the_environment_goes_before_pytests_ini_file_in_what_it_says_of_special_values(
+    pytester, quick, monkeypatch, variable, drawn
+):
+    monkeypatch.setenv("AUTOTEST_SPECIAL_VALUES", variable)
+    pytester.makeini("[pytest]\nautotest_special_values = false\n")
+    pytester.makepyfile(
+        "from autotest.base.options import from_environment\n\n\n"
+        f"def test_it():\n    assert from_environment().special_values is {drawn}\n"
+    )
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
 def test_a_named_project_that_does_not_exist_is_told_by_its_variable(pytester, quick, monkeypatch, capsys):
     monkeypatch.setenv("AUTOTEST_PROJECT", "nowhere.toml")
     pytester.makepyfile(test_it=HEAD + TEST)

@@ -92,7 +92,9 @@ def add(arguments: argparse.Namespace) -> int:
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     head = f"candidate = {_quoted(candidate)}\n" if not before and candidate != options.DEFAULT_PAIR[1] else ""
     added = head + entry_text(facts, separate=bool((before + head).strip()), refused=refused)
-    ledger.parsed(before + added, path)  # before anything is written: no test runs with a wrong ledger
+    known = ledger.parsed(before + added, path)  # before anything is written: no test runs with a wrong ledger
+    if arguments.test:
+        _must_apply(known[-1], entry.finding.test)
     make_folder(path.parent)
     must_be_writable(path)
     if script is not None:
@@ -107,7 +109,25 @@ def add(arguments: argparse.Namespace) -> int:
 def _hint_for_parameters(test: str) -> str:
     """Return how to expect the divergence with other arguments of a parametrized test too; "" for other tests."""
     name, bracket, _ = test.partition("[")
-    return f" only; for all arguments, write `test = {_quoted(name)}` in its entry (or give --test)" if bracket else ""
+    if not bracket:
+        return ""
+    return (
+        f" only; for all arguments, write `test = {_quoted(name)}` in its entry (or give --test). Each of them must "
+        "show the difference then: if some do not, they fail, as the entry is stale, unless it says `strict = false`"
+    )
+
+
+def _must_apply(entry: ledger.LedgerEntry, test: str) -> None:
+    """Raise `UsageError` if `entry` does not apply to the test with the id `test`, in which its failure was found."""
+    file = test.partition("::")[0]
+    folders = {path.as_posix().removesuffix(f"/{file}") for path in files_below(Path.cwd(), file)}
+    # Without the file, the folders that the pattern names cannot be checked.
+    folders = folders or {entry.test.partition("::")[0].rpartition("/")[0]}
+    if not any(entry.applies_to_test(known) for known in (test, *(f"{folder}/{test}" for folder in folders))):
+        raise UsageError(
+            f"--test {entry.test!r} does not match {test}, where the failure was found, so that the entry would not "
+            f"apply to it; expected a glob for this id, such as {test.partition('[')[0]!r}, or leave --test out"
+        )
 
 
 def hidden(arguments: argparse.Namespace) -> int:

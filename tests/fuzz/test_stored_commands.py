@@ -235,12 +235,35 @@ def test_a_ledger_entry_says_in_which_tests_it_holds(command, tmp_path, kept):
     ended = command("ledger", "add", kept, "--reason", "known", "--ledger", one)
     assert f"{kept} is expected from now on, in twenty_six.py::test_operator[name='relu'] only" in ended.output
     assert 'write `test = "twenty_six.py::test_operator"`' in ended.output
+    assert "Each of them must show the difference then" in ended.output
+    assert "unless it says `strict = false`\n" in ended.output
     ended = command("ledger", "add", kept, "--reason", "known", "--ledger", any_of_them, "--test", "*::test_operator")
     assert ended.output.endswith("is expected from now on, in *::test_operator\n")
     for ledger, speaks in ((one, False), (any_of_them, True)):
         (entry,) = read(ledger)
         assert entry.applies_to_test("twenty_six.py::test_operator[name='relu']")
         assert entry.applies_to_test("twenty_six.py::test_operator[name='exp']") == speaks
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("twenty_six.py::test_operater", False),
+        ("*::test_operator[name='exp']", False),
+        ("*::test_operator[name='re*']", True),
+        ("a/twenty_six.py::test_operator", True),
+        ("b/twenty_six.py::test_operator", False),
+    ],
+)
+def test_a_pattern_that_does_not_fit_the_failures_own_test_is_told(command, tmp_path, kept, pattern, fits):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "twenty_six.py").touch()
+    ended = command("ledger", "add", kept, "--reason", "known", "--test", pattern)
+    assert ended.status == (0 if fits else 2)
+    assert (tmp_path / "a" / "ledger-faulty.toml").exists() == fits
+    if not fits:
+        assert f"--test {pattern!r} does not match twenty_six.py::test_operator[name='relu'], where" in ended.errors
+        assert "such as 'twenty_six.py::test_operator'" in ended.errors
 
 
 LARGEST = """

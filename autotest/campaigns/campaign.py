@@ -299,6 +299,7 @@ def progress_of(collected: Collection, base_seed: int) -> CampaignProgress:
     tests = [
         TestProgress(Where(item.file, item.id, base_seed), pinned=item.settings.pinned) for item in collected.tests
     ]
+    tests += [TestProgress(Where(item.file, item.id, base_seed), broken=why) for item, why in collected.mistaken]
     return CampaignProgress(base_seed, tests, left_out=collected.left_out, files_broken=collected.broken)
 
 

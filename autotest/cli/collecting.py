@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from autotest.base.errors import UsageError
+from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.base.plural import several
-from autotest.frameworks.registry import takes_own
+from autotest.frameworks.registry import candidates_in, must_be_known, takes_own
 from autotest.results.tasks import LeftOut
 from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection
@@ -39,24 +39,40 @@ def tests_in(paths: Sequence[Path], k: str) -> Collection:
 def tests_against(candidate: str, paths: Sequence[Path], k: str) -> Collection:
     """Return the tests as `tests_in` does, without those that name another candidate than `candidate` for themselves.
 
-    Worker processes have one candidate. A command line or variable that chooses it overrides that of a test.
+    Worker processes have one candidate. A command line or variable that chooses it overrides that of a test. A test
+    that names a candidate that does not exist is among the mistaken ones.
     """
     collected = tests_in(paths, k)
-    kept, left_out = [], [*collected.left_out]
+    kept, left_out, mistaken = [], [*collected.left_out], []
     for test in collected.tests:
         own = test.settings.candidate
-        if own != candidate and takes_own(own):
+        if own == candidate or not takes_own(own):
+            kept.append(test)
+        elif why := _unknown(own):
+            mistaken.append((test, why))
+        else:
             why = f"it is a test of {own}, its own candidate: --candidate {own} runs it"
             left_out.append(LeftOut(test.id, why))
-        else:
-            kept.append(test)
-    return _not_empty(dataclasses.replace(collected, tests=kept, left_out=left_out), paths)
+    return _not_empty(dataclasses.replace(collected, tests=kept, left_out=left_out, mistaken=mistaken), paths)
+
+
+def _unknown(candidates: str) -> str:
+    """Return why the `candidates` of a test cannot be right, such as a misspelt name; empty if they can."""
+    try:
+        for name in candidates_in(candidates):
+            must_be_known(name)
+    except FrameworkMissing:  # the name is right: the test can run where there is such an interpreter
+        return ""
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 def _not_empty(collected: Collection, paths: Sequence[Path]) -> Collection:
     if not collected.tests:
         places = ", ".join(str(path) for path in paths)
-        why = [f"{name}: {reason}" for name, reason in (*collected.broken, *collected.left_out)][:5]
+        mistaken = ((test.id, reason) for test, reason in collected.mistaken)
+        why = [f"{name}: {reason}" for name, reason in (*collected.broken, *mistaken, *collected.left_out)][:5]
         if not why:
             why = ["decorate a function whose name begins with test_, or let `autotest init` write a first test file"]
         raise UsageError("\n  ".join([f"found no explorable test decorated with @autotest(...) in {places}", *why]))

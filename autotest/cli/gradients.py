@@ -77,9 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
         print(kept.trouble)
     for item in collected.broken:
         print(f"{item.name}: {item.why}")
+    for test, why in collected.mistaken:
+        print(f"{test.id}: {why}")
     for item in collected.left_out:
         print(f"not run: {item.name}: {item.why}")
-    if account.broken or account.died or collected.broken:
+    if account.broken or account.died or collected.broken or collected.mistaken:
         return USAGE
     missing = bool(account.of("missing") or account.refused)
     return FINDINGS if missing and arguments.fail_missing else NOTHING_NEW

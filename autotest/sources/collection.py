@@ -75,6 +75,8 @@ class Collection:
     tests: list[Collected] = dataclasses.field(default_factory=list)
     left_out: list[LeftOut] = dataclasses.field(default_factory=list)
     broken: list[LeftOut] = dataclasses.field(default_factory=list)
+    #: Tests that cannot be run because of a mistake in their settings, and what it is.
+    mistaken: list[tuple[Collected, str]] = dataclasses.field(default_factory=list)
     #: Messages about tests that would share an id with another test, and their new ids.
     renamed: list[str] = dataclasses.field(default_factory=list)
 

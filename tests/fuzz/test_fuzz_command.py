@@ -260,6 +260,28 @@ def test_a_test_of_another_candidate_is_not_run_against_this_one(command, tmp_pa
     assert "5 trials of 1 test " not in command(*fuzz, "--candidate", FAULTY, candidate="").output
 
 
+def test_a_test_whose_own_candidate_is_misspelt_is_broken_and_not_one_of_another_candidate(command, tmp_path):
+    suite = tmp_path / "own.py"
+    misspelt = (
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        '@autotest(candidate="oneflwo")\ndef test_own():\n    return torch.relu(random_tensor(ndim=1))\n'
+    )
+    right = "\n\n@autotest()\ndef test_any():\n    return torch.relu(random_tensor(ndim=1))\n"
+    suite.write_text(misspelt + right)
+    (tmp_path / "pyproject.toml").write_text('[tool.autotest]\ncandidate = "torch"\n')
+    told = "no framework is named 'oneflwo'. Did you mean 'oneflow'?"
+    fuzz = ("fuzz", suite, "--jobs", 0, "--trials", 5, "--seed", 3)
+    ended = command(*fuzz, candidate="")
+    assert ended.status == 2
+    assert f"1 test is broken:\n  own.py::test_own\n      {told}" in ended.output
+    assert "Not explorable" not in ended.output
+    ended = command("gradients", suite, "--jobs", 0, candidate="")
+    assert (ended.status, f"own.py::test_own: {told}" in ended.output) == (2, True)
+    (tmp_path / "alone.py").write_text(misspelt)
+    ended = command("fuzz", tmp_path / "alone.py", candidate="")
+    assert (ended.status, f"alone.py::test_own: {told}" in ended.errors) == (2, True)
+
+
 def test_an_unwritable_store_is_said_in_one_sentence(command, tmp_path):
     (tmp_path / "taken").write_text("")
     ended = command(*SMALL, directory="taken")

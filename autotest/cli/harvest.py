@@ -71,8 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _previous_file_kept(output: Path) -> Iterator[None]:
-    """Move an existing file at `output` aside; if nothing is recorded, move it back and print a message."""
+    """Move an existing file at `output` aside; if nothing is recorded, move it back and print a message.
+
+    If there was none, and nothing is recorded, none is left: `autotest sweep --calls` cannot use an empty file.
+    """
     aside = output.with_name(f"{output.name}.earlier")
+    new = not output.exists()
     there = output.is_file() and output.stat().st_size > 0
     with contextlib.suppress(OSError):  # the process that writes the file reports the error
         if there:
@@ -80,8 +84,11 @@ def _previous_file_kept(output: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        recorded = output.exists() and output.stat().st_size > 0
+        if new and output.exists() and not recorded:
+            output.unlink()
         if there and aside.exists():
-            if output.exists() and output.stat().st_size:
+            if recorded:
                 aside.unlink()
             else:
                 aside.replace(output)

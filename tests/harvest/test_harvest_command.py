@@ -128,6 +128,15 @@ def test_a_script_without_torch_says_that_nothing_was_recorded(folder: Path) -> 
     assert "did not import torch" in ended.stderr
 
 
+def test_a_command_that_records_nothing_leaves_no_new_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["harvest", "--", "true"]) == 0
+    assert "nothing was recorded" in capsys.readouterr().err
+    assert not [*folder.glob("calls*")]
+    (folder / "mine.jsonl").touch()
+    assert main(["harvest", "-o", "mine.jsonl", "--", "true"]) == 0
+    assert (folder / "mine.jsonl").exists()
+
+
 def test_what_an_earlier_run_recorded_stays_where_nothing_is_recorded(folder: Path) -> None:
     (folder / "plain.py").write_text("print(1)")
     (folder / "calls.jsonl").write_text("what was recorded")

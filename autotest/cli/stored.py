@@ -192,13 +192,13 @@ def export(arguments: argparse.Namespace) -> int:
 
 def merge(arguments: argparse.Namespace) -> int:
     """Copy failures that are missing or not verified in this store, and the history of campaigns."""
+    for folder in arguments.folders:  # before anything is copied
+        _must_have_results(folder)
     directory = options.from_environment().directory
     store = Store(directory)
     known = {entry.key: entry for entry in store.list()}
     added, damaged, campaigns = 0, 0, 0
     for folder in arguments.folders:
-        if not folder.is_dir():
-            raise UsageError(f"{folder}: no such folder; give a folder such as shard-1/.autotest")
         for entry in Store(folder).list():
             if isinstance(entry, Damaged):
                 print(f"{folder}: {entry.key} is damaged and skipped: {entry.why}")
@@ -215,6 +215,23 @@ def merge(arguments: argparse.Namespace) -> int:
     new = f"{several(added, 'failure')} and {several(campaigns, 'campaign')}"
     print(f"new: {new}; {store.failures} has {several(len(known), 'failure')} now")
     return USAGE if damaged else NOTHING_NEW
+
+
+def _must_have_results(folder: Path) -> None:
+    """Raise `UsageError` if `folder` contains neither stored failures nor a history of campaigns."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; give a folder such as shard-1/.autotest")
+    if not _has_results(folder):
+        inside = folder / ".autotest"
+        meant = f"did you mean {inside}?" if _has_results(inside) else "give a folder such as shard-1/.autotest"
+        raise UsageError(
+            f"{folder}: expected a folder with the results of a run, which has stored failures (failures/) or a "
+            f"history of campaigns ({History.FILE}); {meant}"
+        )
+
+
+def _has_results(folder: Path) -> bool:
+    return Store(folder).failures.is_dir() or (folder / History.FILE).is_file()
 
 
 def recover(arguments: argparse.Namespace) -> int:

@@ -175,6 +175,18 @@ def test_merge_takes_what_is_not_here_yet_and_prefers_what_is_verified(command, 
     assert Store(tmp_path / "here").load(shown).finding.verified.tried
 
 
+def test_merge_refuses_a_folder_without_results_before_it_copies_anything(command, tmp_path):
+    (tmp_path / "right" / ".autotest" / "failures").mkdir(parents=True)
+    (tmp_path / "wrong").mkdir()
+    for folder, meant in (("right", "did you mean right/.autotest?"), ("wrong", "such as shard-1/.autotest")):
+        ended = command("merge", "right/.autotest", folder, directory="here")
+        assert ended.status == 2
+        assert f"{folder}: expected a folder with the results of a run" in ended.errors
+        assert meant in ended.errors
+        assert not (tmp_path / "here").exists()
+    assert command("merge", "right/.autotest", directory="here").status == 0
+
+
 def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(command, tmp_path, kept):
     reason = 'says "no" \\ and é, since\tever'
     ended = command("ledger", "add", kept, "--reason", reason, "--ledger", tmp_path / "new" / "ledger.toml")

@@ -43,6 +43,8 @@ create table if not exists finding (
 _TABLES = ("campaign", "test", "seen", "finding")
 #: Seconds to wait for another process that is writing.
 _LOCK_TIMEOUT = 30.0
+#: Maximum number of base seeds that an error lists.
+_LISTED = 6
 #: The kinds of rows in the table `seen`; each is also the name of the attribute of `TestProgress` with these counts.
 _KINDS = ("rejections", "avoided", "operators", "arguments", "expected", "forgotten")
 
@@ -236,8 +238,19 @@ class History:
         )
         row = self._base.execute(query, (shard, base_seed, base_seed)).fetchone()
         if row is None:
-            raise UsageError(f"--resume: {self.path} contains no campaign of shard {shard}; run without --resume")
+            raise UsageError(self._no_campaign(shard, base_seed))
         return str(row[0]), int(row[1])
+
+    def _no_campaign(self, shard: str, base_seed: int | None) -> str:
+        """Return the message that there is no campaign of `shard` with `base_seed`, or none at all if it is None."""
+        query = "select base_seed from campaign where shard = ? group by base_seed order by max(started) desc"
+        seeds = [str(seed) for (seed,) in self._base.execute(query, (shard,))]
+        missing = f"--resume: {self.path} contains no campaign of shard {shard}"
+        if not seeds:
+            return f"{missing}; run without --resume"
+        more = f" and {len(seeds) - _LISTED} more" if len(seeds) > _LISTED else ""
+        there = f"it contains some with {', '.join(seeds[:_LISTED])}{more}"
+        return f"{missing} with base seed {base_seed}; {there}. Give --seed one of them, or run without --resume"
 
     def _found(self, campaign: str, base_seed: int) -> Iterator[tuple[FindingRecord, int]]:
         query = "select key, identity, file, test, trial, times, details from finding where campaign = ? order by found"

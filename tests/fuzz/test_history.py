@@ -71,6 +71,17 @@ def test_only_a_campaign_of_the_same_shard_and_seed_is_resumed(history):
     assert history.last("1/2", base_seed=7)[1] == 7
 
 
+def test_a_campaign_of_a_seed_that_is_not_there_is_told_with_the_seeds_that_are(history):
+    for seed in range(7, 15):
+        history.begin(CampaignProgress(seed, []), "1/1")
+    history.begin(CampaignProgress(99, []), "1/2")
+    with pytest.raises(UsageError, match="no campaign of shard 1/1 with base seed 3; it contains some with 14") as told:
+        history.last("1/1", base_seed=3)
+    assert str(told.value).endswith(
+        "14, 13, 12, 11, 10, 9 and 2 more. Give --seed one of them, or run without --resume"
+    )
+
+
 def test_totals_are_summed_over_campaigns(history, tmp_path):
     other = History(tmp_path / "other")
     for each in (history, other):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import UsageError
+from autotest.cli.argument_types import positive
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.comparison.rejection import first_line
 
@@ -55,7 +56,13 @@ def add_to(commands: Any) -> None:
         metavar="MODULE:FUNCTION",
         help="function of (parameters) or (framework, parameters) that returns an optimizer",
     )
-    parser.add_argument("--steps", type=int, default=1, help="number of training steps (default %(default)s)")
+    parser.add_argument(
+        "--steps",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="number of training steps; more than one requires --optimizer (default %(default)s)",
+    )
     parser.add_argument("--rtol", type=float, help="relative tolerance (default: by dtype)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: by dtype)")
     parser.add_argument("--seed", type=int, default=0, help="seed of weights and inputs (default %(default)s)")
@@ -64,6 +71,11 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the subcommand and return the exit status."""
+    if arguments.steps > 1 and arguments.optimizer is None:
+        raise UsageError(
+            f"--steps {arguments.steps}: without an optimizer every step repeats the first one; give --optimizer "
+            "MODULE:FUNCTION, or leave --steps out"
+        )
     from autotest.aligning.alignment import align
     from autotest.frameworks import chosen_pair
 

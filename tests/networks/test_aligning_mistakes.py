@@ -25,6 +25,17 @@ def test_a_file_in_place_of_a_module_is_told_in_a_sentence(capsys: pytest.Captur
     assert "not of a file: tests.networks.ports:Original" in capsys.readouterr().err
 
 
+def test_wrong_steps_on_the_command_line_are_told_by_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    models = ["tests.networks.ports:Original", "tests.networks.ports:Original", "--input", "2,6"]
+    assert main(["align", *models, "--steps", "3"]) == 2
+    told = "--steps 3: without an optimizer every step repeats the first one; give --optimizer MODULE:FUNCTION"
+    assert told in capsys.readouterr().err
+    for wrong in ("0", "two"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["align", *models, "--steps", wrong])
+        assert f"argument --steps: '{wrong}': expected a whole number, at least 1" in capsys.readouterr().err
+
+
 def _sgd(parameters: Any) -> Any:
     return torch.optim.SGD(parameters, lr=0.1)
 

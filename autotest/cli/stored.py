@@ -218,7 +218,7 @@ def merge(arguments: argparse.Namespace) -> int:
 
 
 def _must_have_results(folder: Path) -> None:
-    """Raise `UsageError` if `folder` contains neither stored failures nor a history of campaigns."""
+    """Raise `UsageError` if `folder` is not one in which a run stores its results; a run without failures has few."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; give a folder such as shard-1/.autotest")
     if not _has_results(folder):
@@ -231,7 +231,8 @@ def _must_have_results(folder: Path) -> None:
 
 
 def _has_results(folder: Path) -> bool:
-    return Store(folder).failures.is_dir() or (folder / History.FILE).is_file()
+    parts = (Store(folder).failures, breadcrumb.folder(folder), folder / History.FILE)
+    return (folder.name == ".autotest" and folder.is_dir()) or any(part.exists() for part in parts)
 
 
 def recover(arguments: argparse.Namespace) -> int:

@@ -187,6 +187,13 @@ def test_merge_refuses_a_folder_without_results_before_it_copies_anything(comman
     assert command("merge", "right/.autotest", directory="here").status == 0
 
 
+@pytest.mark.parametrize("shard", ["shard-1/.autotest", "shard-2/trails"])
+def test_merge_accepts_the_folder_of_a_run_without_failures(command, tmp_path, shard):
+    (tmp_path / shard).mkdir(parents=True)
+    folder = shard.removesuffix("/trails")
+    assert "new: 0 failures and 0 campaigns; " in command("merge", folder, directory="here").output
+
+
 def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(command, tmp_path, kept):
     reason = 'says "no" \\ and é, since\tever'
     ended = command("ledger", "add", kept, "--reason", reason, "--ledger", tmp_path / "new" / "ledger.toml")

@@ -177,7 +177,7 @@ class DoublePrecision:
         else:
             moved = self._spread(place, dtype, into)
         dtype = str(expected.dtype) if whole else dtype  # a plain integer has no dtype of its own
-        rounding = Rounding(dtype, self._length(expected.size), self.cancellation, exact)
+        rounding = Rounding(dtype, self._length, self.cancellation, exact)
         found = measure((expected, actual), (true, claimed), moved, mask, rounding)
         # If integers meet floats, double precision changes the promotion, and therefore the result.
         return None if whole and any(found.wrong) and self._promotes(place[0]) else found
@@ -283,20 +283,15 @@ class DoublePrecision:
             return None
         return complex(own[index]), complex(true[index])
 
-    def _length(self, size: int) -> float:
-        """Return the largest number of terms that may be summed in one element of a result of `size` elements.
-
-        Only sizes are known. If there are as many results as operands, as in a cumulative sum, the largest number is
-        that of a whole dimension.
-        """
-        shapes = self._shapes
-        largest = max(map(math.prod, shapes), default=1)
-        longest = max((length for shape in shapes for length in shape), default=1)
-        return max(largest / max(size, 1), math.sqrt(largest), float(longest), 1.0)
-
     @functools.cached_property
-    def _shapes(self) -> list[tuple[int, ...]]:
-        return [value.data.shape for value in self.sides[0].values() if type(value) is TensorValue]
+    def _length(self) -> float:
+        """The largest number of terms that may be summed in one element: all elements of the largest tensor.
+
+        Only sizes are known. A statistic of a whole batch, a kernel of many channels and the gradient of an embedding
+        sum nearly as many, although their results have many elements, too.
+        """
+        sizes = [value.data.size for value in self.sides[0].values() if type(value) is TensorValue]
+        return float(max([1, *sizes]))
 
     @functools.cached_property
     def cancellation(self) -> float:
@@ -305,11 +300,16 @@ class DoublePrecision:
         floats = [np.abs(value.data[np.isfinite(value.data)]) for value in values if value.data.dtype.kind == "f"]
         greatest = max([1.0, *(float(item.max(initial=0.0)) for item in floats)])
         with np.errstate(over="ignore"):  # the sum is limited, as an infinite one would excuse any error
-            sums = [min(float(item.sum(dtype=np.float64)), sys.float_info.max) for item in floats]
+            sums = [min(_summed(item), sys.float_info.max) for item in floats]
         summed = max([1.0, *sums])
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
-        return 100 * roundoff * greatest + 4 * roundoff * summed
+        return 100 * roundoff * greatest + roundoff * summed
+
+
+def _summed(values: np.ndarray[Any, Any]) -> float:
+    """Return the error of a sum of the magnitudes `values` in any order, in roundoffs: 4 or sqrt(n) times their sum."""
+    return max(4.0, math.sqrt(values.size)) * float(values.sum(dtype=np.float64))
 
 
 def _is_whole(pair: tuple[Any, Any] | None) -> bool:

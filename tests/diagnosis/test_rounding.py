@@ -120,3 +120,39 @@ def test_a_long_running_sum_in_its_own_precision_is_no_alarm() -> None:
 
 def test_a_long_running_sum_that_is_wrong_at_its_end_is_seen() -> None:
     assert blamed_for_a_running_sum(wrong_at_its_end) == "candidate"
+
+
+#: Six channels of positive numbers and six of negative ones, so that the sum over a kernel of 588 numbers cancels.
+IMAGE = np.random.Generator(np.random.SFC64(9)).uniform(0.5, 1.5, (1, 12, 22, 22)).astype(np.float32)
+IMAGE[:, 6:] *= -1
+KERNEL = np.random.Generator(np.random.SFC64(8)).uniform(0.5, 1.5, (8, 12, 7, 7)).astype(np.float32)
+
+
+def blamed_for_a_convolution(conv2d: Callable[..., Any]) -> str:
+    arrays = (Array(IMAGE, "float32"), Array(KERNEL, "float32"))
+    inputs = [tensor_call(slot, slot, array, requires_grad=False) for slot, array in enumerate(arrays)]
+    calls = (*inputs, Call("function", "nn.functional.conv2d", (Ref(0), Ref(1)), {}, 2))
+    pair = pair_with(FaultyTorch({"nn.functional.conv2d": lambda original: conv2d}))
+    return examine(agree(Program(calls, arrays), pair, STRICT), pair, STRICT).verdict.blame
+
+
+def convolved_term_by_term(x: Any, weight: Any) -> Any:
+    windows, kernels = torch.nn.functional.unfold(x, 7)[0], weight.flatten(1)
+    sums = torch.zeros(8, windows.shape[1], dtype=x.dtype)
+    for window, factors in zip(windows, kernels.T, strict=True):
+        sums = sums + factors[:, None] * window
+    return sums.reshape(1, 8, 16, 16)
+
+
+def wrong_in_its_last_window(x: Any, weight: Any) -> Any:
+    result = torch.conv2d(x, weight)
+    result[0, 7, 15, 15] += 0.05
+    return result
+
+
+def test_a_sum_over_a_large_kernel_in_its_own_precision_is_no_alarm() -> None:
+    assert blamed_for_a_convolution(convolved_term_by_term) == "rounding"
+
+
+def test_a_convolution_that_is_wrong_in_one_window_is_seen() -> None:
+    assert blamed_for_a_convolution(wrong_in_its_last_window) == "candidate"

@@ -189,11 +189,17 @@ class Either(oneof):
         return " | ".join(map(repr, self.children))
 
 
-_OPERATORS = MappingProxyType({"+": operator.add, "-": operator.sub, "*": operator.mul})
+_OPERATORS = MappingProxyType(
+    {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}
+)
+#: By operator, the operators that need brackets in the left and in the right operand. Each operator is one character:
+#: ``/`` stands for ``//``.
+_BRACKETED = MappingProxyType({"+": ("|", "|"), "-": ("|", "|+-"), "*": ("|+-", "|+-/%")})
+_OF_QUOTIENTS = ("|+-", "|+-*/%")
 
 
 class Arithmetic(Generator):
-    """The sum, difference or product of two values; `NOTHING` if either is `NOTHING`."""
+    """The sum, difference, product, quotient or remainder of two values; `NOTHING` if either is `NOTHING`."""
 
     __slots__ = ("_sign",)
 
@@ -208,13 +214,15 @@ class Arithmetic(Generator):
         second = right.draw_in(source, wanted)
         if first is NOTHING or second is NOTHING:
             return NOTHING
-        return _OPERATORS[self._sign](first, second)
+        try:
+            return _OPERATORS[self._sign](first, second)
+        except ZeroDivisionError:
+            raise GeneratorError(f"{self!r}: expected a divisor other than zero, got {second!r}") from None
 
     def __repr__(self) -> str:
         left, right = self.children
-        first = bracketed(left, "|+-" if self._sign == "*" else "|")
-        second = bracketed(right, "|" if self._sign == "+" else "|+-")
-        return f"{first} {self._sign} {second}"
+        of_left, of_right = _BRACKETED.get(self._sign, _OF_QUOTIENTS)
+        return f"{bracketed(left, of_left)} {self._sign} {bracketed(right, of_right)}"
 
 
 class Negated(Generator):
@@ -230,7 +238,7 @@ class Negated(Generator):
         return value if value is NOTHING else -value
 
     def __repr__(self) -> str:
-        return f"-{bracketed(self.children[0], '|+-*')}"
+        return f"-{bracketed(self.children[0], '|+-*/%')}"
 
 
 def _number(source: Source, annotation: Annotation) -> kinds.Kind | None:
@@ -250,7 +258,7 @@ def bracketed(generator: Generator, looser: str) -> str:
     sign = "|" if isinstance(generator, Either) else getattr(generator, "_sign", None)
     if isinstance(generator, Negated):
         sign = "-"
-    return f"({generator!r})" if sign is not None and sign in looser else repr(generator)
+    return f"({generator!r})" if sign is not None and sign[0] in looser else repr(generator)
 
 
 def _install_operators() -> None:
@@ -272,7 +280,7 @@ def _install_operators() -> None:
         return Negated(child)
 
     methods: dict[str, Callable[..., Generator]] = {"or": alternatives, "ror": turned, "neg": negated}
-    for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*")):
+    for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("floordiv", "//"), ("mod", "%")):
         methods |= {name: forward(sign), f"r{name}": reflected(sign)}
     for name, method in methods.items():
         setattr(Generator, f"__{name}__", method)

@@ -31,7 +31,7 @@ class _Applied(Generator):
         self._function = function
 
     def __repr__(self) -> str:
-        return f"{combinators.bracketed(self.children[0], '|+-*')}.{self._method}({_called(self._function)})"
+        return f"{combinators.bracketed(self.children[0], '|+-*/%')}.{self._method}({_called(self._function)})"
 
 
 def _must_be_callable(child: Generator, method: str, function: Any) -> None:
@@ -114,7 +114,7 @@ class Filtered(Generator):
         return self.children[0].size()
 
     def __repr__(self) -> str:
-        return f"{combinators.bracketed(self.children[0], '|+-*')}.filter({_called(self._accepts)})"
+        return f"{combinators.bracketed(self.children[0], '|+-*/%')}.filter({_called(self._accepts)})"
 
 
 def _called(function: Any) -> str:

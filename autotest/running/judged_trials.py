@@ -106,6 +106,7 @@ class JudgedTrials:
         Raises:
             unittest.SkipTest: the candidate has no name for anything that the test needs.
             TooFewAccepted: the reference accepted too few trials.
+            GradientNotCompared: the reference refused every backward.
             StaleLedgerEntry: the ledger expects a divergence that did not happen.
             AutotestError: a trial failed, as in `add`.
         """
@@ -118,6 +119,9 @@ class JudgedTrials:
             said = text.too_few_accepted(tally.accepted, self.needed, tally.rejections, tally.places)
             raise TooFewAccepted(self.test.id, said)
         self._agree_in_graph_mode()
+        must_push = self.context.options.trial is None and not self.test.settings.skip_grad
+        if must_push and tally.not_pushed and not tally.pushed:
+            raise GradientNotCompared(self.test.id, text.no_backward(tally.not_pushed))
         if self.context.options.runs_all_default_trials:
             settings = self.test.settings
             stale = self.context.ledger.stale(
@@ -164,6 +168,7 @@ class JudgedTrials:
         match judgement:
             case Accepted() | Expected() | Cleared():
                 tally.accepted += 1
+                tally.pushed += bool(outcome.gradients) and not outcome.leaves_out_gradients
                 options = self.context.options
                 if options.coverage:
                     found = features_of(outcome, test.settings, special_values=options.special_values)
@@ -171,6 +176,8 @@ class JudgedTrials:
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
                 tally.places.setdefault(rejection.reason, rejection.place)
+                if rejection.target in ("backward", "autograd.backward") and not rejection.place:
+                    tally.not_pushed[rejection.reason] += 1
                 if self.context.options.coverage:
                     tally.coverage.append(refused_features_of(outcome))
                 if rejection.type == ABSENT:

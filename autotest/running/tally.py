@@ -20,6 +20,10 @@ class Tally:
     absent: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     compared: int = 0
     gradients: int = 0
+    #: Reason -> number of trials whose forward was compared, and whose backward, which the trial adds, was refused.
+    not_pushed: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: Number of accepted trials that compared gradients, and in which the plan left out none.
+    pushed: int = 0
     #: Number of trials whose mismatches are rounding errors, if the test set no tolerance of its own.
     cleared: int = 0
     #: Key of a ledger entry -> how often it was matched.

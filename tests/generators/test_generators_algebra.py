@@ -146,11 +146,20 @@ def test_arithmetic_is_that_of_the_values() -> None:
             a * b: x * y,
             2 * a: 2 * x,
             a * 2: x * 2,
+            a // 2: x // 2,
+            100 // a: 100 // x,
+            a % b: x % y,
+            7 % a: 7 % x,
             -a: -x,
             (a + 1) * 2 - b: (x + 1) * 2 - y,
         }
         for generator, value in expected.items():
             assert generator.value() == value, generator
+
+
+def test_a_divisor_of_zero_is_a_mistake_that_is_told_with_the_generator() -> None:
+    with using(Source(1)), pytest.raises(GeneratorError, match=re.escape("random(1, 6) // random(0, 1): expected a")):
+        (random(1, 6) // random(0, 1)).value()
 
 
 def test_both_sides_of_an_operator_follow_the_annotation_together() -> None:
@@ -329,6 +338,10 @@ def test_generators_among_themselves_compare_by_identity() -> None:
         "random(1, 6).to(int) + 1",
         "(random(1, 6) + 1) * 2 - (random(0.0, 1.0) - 3)",
         "-(random(1, 6) | 2)",
+        "(random(1, 6) + 1) // 2 * 3",
+        "random(1, 6) * (random(1, 6) // 2)",
+        "random(1, 9) // (random(1, 6) * 2) % 5",
+        "(random(1, 6) % 2).map(str)",
         "oneof(constant('a'), random(1, 6), possibility=[0.25, 0.75])",
         "tuple(random(1, 6), constant(3))",
         "random(random(1, 3), 6).to('Optional[_int]')",

@@ -6,7 +6,16 @@ import functools
 
 import pytest
 
-from autotest import Divergence, GradientNotCompared, UsageError, autotest, random_tensor, skip_grad_check, torch
+from autotest import (
+    Divergence,
+    GradientNotCompared,
+    UsageError,
+    autotest,
+    random_bool,
+    random_tensor,
+    skip_grad_check,
+    torch,
+)
 from autotest.results.ledger import Ledger, LedgerEntry
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, with_gradient
@@ -223,3 +232,28 @@ def test_an_empty_reason_is_refused(reason):
 def test_only_functions_are_marked():
     with pytest.raises(UsageError, match="marks test functions"):
         skip_grad_check(reason="planted")(dict)
+
+
+def scattered_from_a_larger_source():
+    x, source = random_tensor(ndim=2, dim0=3, dim1=4), random_tensor(ndim=2, dim0=3, dim1=4)
+    index = random_tensor(ndim=2, dim0=3, dim1=2, dtype=int, low=0, high=4)
+    return x.scatter(1, index, source * 2)
+
+
+def test_a_test_whose_every_backward_is_refused_fails_although_trials_without_some_gradients_are_accepted(tmp_path):
+    with pytest.raises(GradientNotCompared) as caught:
+        trials(scattered_from_a_larger_source, tmp_path)
+    text = str(caught.value)
+    assert "in no trial in which all inputs require grad: the reference refused the backward of " in text
+    assert "ScatterBackwardN returned an invalid gradient" in text
+
+
+def test_a_test_some_of_whose_backwards_are_refused_passes(tmp_path):
+    def body():
+        return scattered_from_a_larger_source() if random_bool().value() else torch.relu(random_tensor(ndim=2))
+
+    trials(body, tmp_path)
+
+
+def test_a_test_that_says_that_it_compares_no_gradients_may_be_refused_them(tmp_path):
+    trials(scattered_from_a_larger_source, tmp_path, skip_grad="its gradient is not defined")

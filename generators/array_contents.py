@@ -16,6 +16,7 @@ from generators.errors import is_test_mistake
 from generators.exploration import Exploration
 from generators.integer_values import WHOLE_REACH
 from generators.levels import ALL_ZERO
+from generators.long_rows import put_nan
 from generators.open_arguments import ArrayArguments, are_spread
 from generators.open_sizes import all_open, open_axes
 from generators.related_numbers import (
@@ -30,7 +31,7 @@ from generators.related_numbers import (
 )
 from generators.shapes import Shape
 from generators.trial_features import TrialFeatures
-from generators.values import LevelContents
+from generators.values import LevelContents, has_unlike_rows
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -51,13 +52,17 @@ class OpenNumbers:
         may_repeat: whether the numbers may repeat along a dimension, as those of an expanded array do.
     """
 
-    __slots__ = ("_dtype", "_exploration", "_numbers", "may_repeat", "shape")
+    __slots__ = ("_dtype", "_exploration", "_has_nan", "_numbers", "may_repeat", "shape")
 
     def __init__(self, exploration: Exploration, number: int, asked: ArrayArguments, dtype: str, shape: Shape) -> None:
         is_open = asked.shape is None and all_open(asked.ndim, asked.dims)
         self._exploration, self._dtype, self.shape = exploration, dtype, shape
         self._numbers = _open_numbers(
             exploration.features, number, asked.low, asked.high, is_single=not shape, is_open=is_open
+        )
+        #: Whether the first array of the trial with long rows has a NaN: its level is not special.
+        self._has_nan = (
+            not number and has_unlike_rows(self._numbers, shape) and exploration.features.source.special_values
         )
         # At level ``zeros`` one number differs from all others, or the array is equal to the first one.
         self.may_repeat = self._numbers.level != "zeros"
@@ -75,6 +80,8 @@ class OpenNumbers:
                 values = self._revealing(values, seed)
         else:
             first = exploration.first_of(dtype, self._revealing(values, seed))
+            if self._has_nan and first.dtype.kind == "f":
+                put_nan(first)
             other = exploration.first_of_another(dtype)
             values = first if other is None else self._revealing(converted(values, other, numbers, seed), seed)
         return without_overflow(values, dtype, numbers, exploration.divided)

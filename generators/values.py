@@ -79,7 +79,7 @@ class LevelContents(Filling):
         """Change whole rows of `values`, or all numbers but one, in place, where the level and its turn need it."""
         level, turn, has_rows = self.level, self.turn, len(shape) > 1
         rows = values.reshape(-1, shape[-1] if shape else 1)
-        if level == "whole" and not turn and has_long_rows(shape):
+        if has_unlike_rows(self, shape):
             make_rows_unlike(rows, dtype)
         elif level == "infinite" and has_rows:
             _mask(rows, several=len(shape) > 2 and shape[-2] > FEW_ROWS)
@@ -109,6 +109,12 @@ class LevelContents(Filling):
             first, _ = integer_range(dtype, low, max(float(limits.max), low + 1))
             return first, None
         return integer_range(dtype, low, high)
+
+
+def has_unlike_rows(numbers: LevelContents, shape: Shape) -> bool:
+    """Return whether the rows of an array of `numbers` differ in kind, as in one trial with long rows."""
+    boundless = numbers.low is None and numbers.high is None
+    return boundless and numbers.level == "whole" and not numbers.turn and has_long_rows(shape)
 
 
 def _mask(rows: Array, *, several: bool) -> None:

@@ -255,12 +255,20 @@ def test_an_open_dimension_of_a_matrix_is_as_long_as_a_vector_in_half_of_the_tri
     assert len({*agreeing}) >= 6
 
 
-def test_long_rows_are_of_both_signs_below_zero_and_far_from_zero() -> None:
+def test_long_rows_are_of_both_signs_below_zero_and_far_above_it() -> None:
     (rows,) = [one.data for one in trials(lambda: explored_array(2)) if one.data.shape[1] > 2000]
-    assert rows.shape[0] == 3
+    assert rows.shape[0] == 4
     assert rows[0].min() < 0 < rows[0].max()
     assert rows[1].max() < 0
     assert rows[2].min() > 200
+    assert np.nanmin(rows[3]) < 0 < np.nanmax(rows[3])
+
+
+def test_one_number_of_a_long_row_is_nan_if_special_numbers_are_drawn() -> None:
+    (rows,) = [one.data for one in trials(lambda: explored_array(2)) if one.data.shape[1] > 2000]
+    ((row, place),) = np.argwhere(np.isnan(rows))
+    assert row == 3
+    assert 1024 < place < rows.shape[1] - 512
 
 
 @pytest.mark.parametrize("axis", [0, 1])

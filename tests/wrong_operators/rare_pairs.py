@@ -21,7 +21,13 @@ from tests.wrong_operators.wrong import (
 )
 from tests.wrong_operators.wrong import torch as real
 
+INF = float("inf")
 WHOLE = {"int32": "float", "int64": "double"}
+
+
+def without_nan(result: Any) -> Any:
+    """Return `result` with zeros in place of NaN."""
+    return result.nan_to_num(0.0, INF, -INF)
 
 
 def narrowed(kind: str) -> Replacement:
@@ -104,6 +110,24 @@ RARE_PAIRS = [
         "sum",
         lambda f: lambda x, dim: f(x, dim=dim) + (x.shape[1] > 1024),
         lambda: torch.sum(random_tensor(ndim=2), dim=1),
+    ),
+    Wrong(
+        "relu of more than a thousand numbers loses NaN",
+        "relu",
+        when(lambda x: x.numel() > 1024, without_nan),
+        lambda: torch.relu(random_tensor(ndim=2)),
+    ),
+    Wrong(
+        "cumsum of rows longer than a block loses NaN",
+        "cumsum",
+        when(lambda x: x.shape[1] > 64, without_nan),
+        lambda: torch.cumsum(random_tensor(ndim=2), dim=1),
+    ),
+    Wrong(
+        "a maximum of long rows loses NaN",
+        "amax",
+        lambda f: lambda x, dim: f(x.nan_to_num(-INF, INF, -INF) if x.shape[1] > 32 else x, dim=dim),
+        lambda: torch.amax(random_tensor(ndim=2), dim=1),
     ),
     Wrong(
         "sum of long columns",

@@ -37,8 +37,8 @@ from generators.values import LevelContents, has_unlike_rows
 __tracebackhide__ = is_test_mistake
 
 
-class OpenNumbers:
-    """Numbers that the plan chooses for one array of a trial.
+class ArrayContents:
+    """The contents of one array of a trial.
 
     Args:
         exploration: the common state of the arrays of the trial.
@@ -48,15 +48,33 @@ class OpenNumbers:
         shape: the shape of the array.
 
     Attributes:
-        shape: the shape of the array.
+        shape: the shape of the array: open sizes are smaller if there are not enough different numbers.
         may_repeat: whether the numbers may repeat along a dimension, as those of an expanded array do.
+
+    Raises:
+        GeneratorError: if there are no such contents.
     """
 
-    __slots__ = ("_dtype", "_exploration", "_has_nan", "_numbers", "may_repeat", "shape")
+    __slots__ = ("_dtype", "_exploration", "may_repeat", "shape")
+
+    may_repeat: bool
 
     def __init__(self, exploration: Exploration, number: int, asked: ArrayArguments, dtype: str, shape: Shape) -> None:
-        is_open = asked.shape is None and all_open(asked.ndim, asked.dims)
         self._exploration, self._dtype, self.shape = exploration, dtype, shape
+
+    def array(self, shape: Shape, seed: int) -> Array:
+        """Return an array of `shape` with these contents, which the 64-bit `seed` determines."""
+        raise NotImplementedError
+
+
+class OpenNumbers(ArrayContents):
+    """Numbers that the plan chooses, related to the earlier arrays of the trial so that together they reveal more."""
+
+    __slots__ = ("_has_nan", "_numbers")
+
+    def __init__(self, exploration: Exploration, number: int, asked: ArrayArguments, dtype: str, shape: Shape) -> None:
+        super().__init__(exploration, number, asked, dtype, shape)
+        is_open = asked.shape is None and all_open(asked.ndim, asked.dims)
         self._numbers = _open_numbers(
             exploration.features, number, asked.low, asked.high, is_single=not shape, is_open=is_open
         )
@@ -68,7 +86,6 @@ class OpenNumbers:
         self.may_repeat = self._numbers.level != "zeros"
 
     def array(self, shape: Shape, seed: int) -> Array:
-        """Return an array of `shape`, related to the earlier arrays of the trial so that together they reveal more."""
         exploration, numbers, dtype = self._exploration, self._numbers, self._dtype
         values = numbers.fill(Bits(seed), Spec(shape, dtype))
         if exploration.has_array_of(dtype):
@@ -90,39 +107,24 @@ class OpenNumbers:
         return with_revealing_row_ends(values, self._dtype, self._numbers, seed)
 
 
-class GivenContents:
-    """Contents that a test names, for one array of a trial.
+class GivenContents(ArrayContents):
+    """Contents that a test names. Sorted numbers may share some with the first array of the trial."""
 
-    Args:
-        exploration: the common state of the arrays of the trial.
-        number: the index of the array in its trial.
-        asked: the arguments of the array.
-        dtype: the dtype of the array.
-        shape: the shape of the array.
-
-    Attributes:
-        shape: the shape of the array: open sizes are smaller if there are not enough different numbers.
-        may_repeat: whether the numbers may repeat along a dimension, as those of an expanded array do.
-
-    Raises:
-        GeneratorError: if there are no such contents.
-    """
-
-    __slots__ = ("_asked", "_bounds", "_dtype", "_exploration", "_filling", "_number", "may_repeat", "shape")
+    __slots__ = ("_asked", "_bounds", "_filling", "_number")
 
     def __init__(self, exploration: Exploration, number: int, asked: ArrayArguments, dtype: str, shape: Shape) -> None:
+        super().__init__(exploration, number, asked, dtype, shape)
         filling = check_contents(asked.contents)
         source = exploration.features.source
         self._filling = filling.drawn(source) if isinstance(filling, Filling) else filling
-        self._exploration, self._number, self._asked, self._dtype = exploration, number, asked, dtype
+        self._number, self._asked = number, asked
         self._bounds = least, greatest = _range(dtype, asked.low, asked.high, math.prod(shape))
         distinct = isinstance(asked.contents, str) and asked.contents == "distinct"
-        few = distinct and asked.shape is None
-        self.shape = _of_at_most(shape, asked.dims, _different(dtype, least, greatest)) if few else shape
+        if distinct and asked.shape is None:
+            self.shape = _of_at_most(shape, asked.dims, _different(dtype, least, greatest))
         self.may_repeat = not are_spread(asked.contents)
 
     def array(self, shape: Shape, seed: int) -> Array:
-        """Return an array of `shape`; sorted numbers may share some with the first array of the trial."""
         asked, dtype = self._asked, self._dtype
         values = array_from(Spec(shape, dtype, *self._bounds, self._filling), seed)
         first = self._exploration.first_of(dtype, values)

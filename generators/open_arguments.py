@@ -58,7 +58,7 @@ def drawn_arguments(
     given = [axis for axis, size in enumerate(dims) if size is not None]
     dims = dims[: given[-1] + 1] if given else ()
     if given or not (shape is dtype is contents is layout is None):  # open arguments contradict nothing
-        check_consistent(ndim, dims, shape, dtype, low, high, contents, layout)
+        check_consistent(ArrayArguments(ndim, dims, shape, dtype, low, high, contents, layout))
     if not plain:
         low, high, dtype, contents, layout = [
             item.draw_in(source) if isinstance(item, Generator) else item
@@ -89,17 +89,9 @@ def check_bounds(low: Any, high: Any) -> None:
         )
 
 
-def check_consistent(
-    ndim: Any,
-    dims: Sequence[Any],
-    shape: Any,
-    dtype: Any,
-    low: Any,
-    high: Any,
-    contents: Any,
-    layout: Any,
-) -> None:
-    """Raise `GeneratorError` if one argument contradicts another. The last item of `dims`, if any, is not None."""
+def check_consistent(asked: ArrayArguments) -> None:
+    """Raise `GeneratorError` if one argument contradicts another."""
+    ndim, dims, shape, dtype, low, high, contents, layout = asked
 
     def wrong(what: str, why: str) -> GeneratorError:
         return GeneratorError(f"random_tensor({what}) at {location(call_site())}: {why}")

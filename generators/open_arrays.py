@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
-from generators.array_contents import GivenContents, OpenNumbers
+from generators.array_contents import ArrayContents, GivenContents, OpenNumbers
 from generators.arrays import Drawn
 from generators.code_position import call_site, location
 from generators.dtypes import dtype_name, float_range
@@ -66,7 +66,7 @@ def explored_array(
     name = _dtype(exploration.features, number, asked)
     if asked.low is not None or asked.high is not None:
         check_bounds(asked.low, asked.high)
-    kind = OpenNumbers if asked.contents is None else GivenContents
+    kind: type[ArrayContents] = OpenNumbers if asked.contents is None else GivenContents
     filler = kind(exploration, number, asked, name, sizes)
     layout = _layout(exploration.features, number, asked, filler)
     seed = source.bits()
@@ -108,7 +108,7 @@ def _floating(level: str, low: Any, high: Any, contents: Any) -> str:
     return name if first < last else "float32"
 
 
-def _layout(features: TrialFeatures, number: int, asked: ArrayArguments, filler: OpenNumbers | GivenContents) -> str:
+def _layout(features: TrialFeatures, number: int, asked: ArrayArguments, filler: ArrayContents) -> str:
     """Return the layout of array `number` of the trial: the one that the test says, or else the one of the plan."""
     if asked.layout is None:
         layout = open_layout(features, number, filler.shape, may_repeat=filler.may_repeat)

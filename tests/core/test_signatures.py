@@ -116,7 +116,11 @@ def test_untyped_generators_draw_what_the_call_takes(call):
 
 @pytest.mark.parametrize(
     "made",
-    [torch.ones, lambda size: random_tensor(ndim=1).repeat(size), lambda size: torch.ones(9).tensor_split(size)],
+    [
+        lambda size: torch.ones(size) * 2,
+        lambda size: random_tensor(ndim=1).repeat(size),
+        lambda size: torch.ones(9).tensor_split(size),
+    ],
     ids=["ones", "repeat", "tensor_split"],
 )
 def test_a_size_that_a_call_draws_can_be_the_size_of_a_tensor(made):

@@ -9,7 +9,7 @@ from typing import Final
 
 from autotest.base.environment import variables
 from autotest.base.errors import AutotestError
-from autotest.frameworks.registry import candidates_in, framework, must_be_known
+from autotest.frameworks.registry import candidates_in, framework, must_be_known_candidates
 from autotest.results.identity import without_interpreter
 
 _VARIABLE: Final = "AUTOTEST_CANDIDATE"
@@ -41,8 +41,7 @@ def candidate_in_environment(arguments: argparse.Namespace) -> Iterator[None]:
     if asked is None:
         yield
         return
-    for name in candidates_in(asked):
-        must_be_known(name)
+    must_be_known_candidates(asked)
     with variables({_VARIABLE: asked}):
         yield
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.base.plural import several
-from autotest.frameworks.registry import candidates_in, must_be_known, takes_own
+from autotest.frameworks.registry import must_be_known_candidates, takes_own
 from autotest.results.tasks import LeftOut
 from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection
@@ -59,8 +59,7 @@ def tests_against(candidate: str, paths: Sequence[Path], k: str) -> Collection:
 def _unknown(candidates: str) -> str:
     """Return why the `candidates` of a test cannot be right, such as a misspelt name; empty if they can."""
     try:
-        for name in candidates_in(candidates):
-            must_be_known(name)
+        must_be_known_candidates(candidates)
     except FrameworkMissing:  # the name is right: the test can run where there is such an interpreter
         return ""
     except UsageError as error:

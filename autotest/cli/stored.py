@@ -18,7 +18,7 @@ from autotest.cli.argument_types import write
 from autotest.cli.display import show_report
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import chosen_pair
-from autotest.frameworks.registry import candidates_in, must_be_known
+from autotest.frameworks.registry import must_be_known_candidates
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
 from autotest.results.identity import without_interpreter
@@ -140,8 +140,8 @@ def _message_for_none(store: Store, candidate: str) -> str:
     Raises `UsageError` if the store is empty and `candidate` is not the name of a framework.
     """
     there = ", ".join(sorted({item.finding.sides[1] for item in store.list() if isinstance(item, Stored)}))
-    for name in () if there else candidates_in(candidate):
-        must_be_known(name)
+    if not there:
+        must_be_known_candidates(candidate)
     hint = f"; there are failures of {there}" if there else ""
     return f"no failures of {candidate} are stored in {store.failures}{hint}"
 

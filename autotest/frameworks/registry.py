@@ -235,6 +235,12 @@ def candidates_in(asked: str) -> tuple[str, ...]:
     return names
 
 
+def must_be_known_candidates(asked: str) -> None:
+    """Raise as `candidates_in` does for ``NAME,OTHER``, and as `must_be_known` for each name."""
+    for name in candidates_in(asked):
+        must_be_known(name)
+
+
 def variables(names: tuple[str, str]) -> dict[str, str]:
     """Return the environment variables with which another process chooses the pair of these names."""
     return {"AUTOTEST_REFERENCE": names[0], "AUTOTEST_CANDIDATE": names[1]}

@@ -139,11 +139,10 @@ def _check(wanted: Mapping[str, str]) -> None:
 def check_candidates(asked: str) -> None:
     """Raise `pytest.UsageError` if a name in ``NAME,OTHER`` is not that of a framework, or stands there twice."""
     from autotest.base.errors import FrameworkMissing, UsageError
-    from autotest.frameworks.registry import candidates_in, must_be_known
+    from autotest.frameworks.registry import must_be_known_candidates
 
     try:
-        for name in candidates_in(asked):
-            must_be_known(name)
+        must_be_known_candidates(asked)
     except (FrameworkMissing, UsageError) as error:
         raise pytest.UsageError(str(error)) from None
 

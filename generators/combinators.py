@@ -209,7 +209,7 @@ class Arithmetic(Generator):
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         left, right = self.children
-        wanted = _number(source, annotation)
+        wanted = _number(annotation)
         first = left.draw_in(source, wanted)
         second = right.draw_in(source, wanted)
         if first is NOTHING or second is NOTHING:
@@ -234,14 +234,14 @@ class Negated(Generator):
         self.children = (child,)
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
-        value = self.children[0].draw_in(source, _number(source, annotation))
+        value = self.children[0].draw_in(source, _number(annotation))
         return value if value is NOTHING else -value
 
     def __repr__(self) -> str:
         return f"-{bracketed(self.children[0], '|+-*/%')}"
 
 
-def _number(source: Source, annotation: Annotation) -> kinds.Kind | None:
+def _number(annotation: Annotation) -> kinds.Kind | None:
     """Return the type of number that both operands of an operator must have, or None if `annotation` allows several."""
     kind = None if annotation is None else kinds.describe(annotation)
     options = kind.options if isinstance(kind, kinds.OneOf) else (kind,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Callable
 from functools import lru_cache
 from types import MappingProxyType
@@ -308,8 +309,9 @@ class indices(Filling):
         if spec.dtype not in INTEGRAL:
             raise GeneratorError(f"contents={self!r}: expected an integral dtype, got {spec.dtype}")
         bound: Any = spec.high if self.bound is None else self.bound
-        if not isinstance(bound, int) or (bound < 1 and 0 not in spec.shape):
+        if not isinstance(bound, numbers.Integral) or (bound < 1 and 0 not in spec.shape):
             raise BadBounds(f"contents={self!r}: expected a bound that is a whole number, at least 1, got {bound!r}")
+        bound = int(bound)
         low, high = (-bound, bound) if self.negative else (0, bound)
         return uniform(bits, spec._replace(low=low, high=max(high, low + 1)))
 

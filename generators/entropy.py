@@ -59,14 +59,14 @@ class _Seed(ISeedSequence):
         return np.frombuffer(_THREE_WORDS.pack(*self.words), _UINT64)
 
 
-def bit_generator(seed: Any, stream: int = 0) -> SFC64:
-    """Return a generator of words for `seed` (``0 <= seed < 2**128``); different streams of one seed are unrelated.
+def bit_generator(seed: Any) -> SFC64:
+    """Return a generator of words for `seed` (``0 <= seed < 2**128``).
 
     Raises `GeneratorError` if `seed` is not an integer in this range.
     """
     if not isinstance(seed, int) or not 0 <= seed >> 64 <= _WORD:
         raise GeneratorError(f"seed: expected a whole number from 0 to 2**128 - 1, got {seed!r}")
-    return SFC64(_Seed(seed & _WORD, seed >> 64, stream))  # type: ignore[arg-type]  # NumPy's stubs know no other
+    return SFC64(_Seed(seed & _WORD, seed >> 64, 0))  # type: ignore[arg-type]  # NumPy's stubs know no other
 
 
 class Bits:

@@ -271,10 +271,9 @@ def misspelt(environment: Mapping[str, str]) -> list[str]:
     return [f"{name} is not a variable of autotest. Did you mean {near[0]}?" for name, near in meant.items() if near]
 
 
-def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Return the modules that `environment` (default: the process's own) lists for import before test files."""
-    given = environment_now() if environment is None else environment
-    return tuple(name.strip() for name in given.get("AUTOTEST_IMPORT", "").split(",") if name.strip())
+def imports() -> tuple[str, ...]:
+    """Return the modules that the environment of the process lists for import before test files."""
+    return tuple(name.strip() for name in environment_now().get("AUTOTEST_IMPORT", "").split(",") if name.strip())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

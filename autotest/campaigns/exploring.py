@@ -227,4 +227,4 @@ def _call(where: Where, drive: Driver) -> str:
 
 
 #: Packages whose frames, between a worker process and the test's own lines, are left out of tracebacks.
-_RUNNERS = ("pebble", "multiprocessing", "unittest", "numpy", *DEFAULT_PAIR)
+_RUNNERS = ("multiprocessing", "unittest", "numpy", *DEFAULT_PAIR)

@@ -40,7 +40,6 @@ def account_in_workers(
     tests: Sequence[Collected | Where],
     trials: int,
     jobs: int,
-    deadline: float = DEADLINE,
     server: Server | None = None,
     kept: Callable[[Where, GradientAccount], None] = lambda *_: None,
 ) -> GradientAccount:
@@ -50,7 +49,6 @@ def account_in_workers(
         tests: the tests, as collected or by name.
         trials: the largest number of trials for each test.
         jobs: how many processes run at a time.
-        deadline: seconds that each process may take.
         server: forks the processes; if None, a server is started and closed afterwards.
         kept: called with each test and its account.
 
@@ -73,14 +71,14 @@ def account_in_workers(
                 crumb_path = Path(folder) / f"{len(waiting)}.crumb"
                 where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
                 process = forking.process(_account_of_test, where.file.absolute(), where.test, trials, crumb_path)
-                running[process.connection] = _RunningAccount(where, process, crumb_path, time.monotonic() + deadline)
+                running[process.connection] = _RunningAccount(where, process, crumb_path, time.monotonic() + DEADLINE)
             patience = min(under_way.overdue for under_way in running.values()) - time.monotonic()
             ready: list[Any] = wait(list(running), max(0.0, patience))
             late = [one for one, its in running.items() if its.overdue < time.monotonic() and one not in ready]
             for connection in (*ready, *late):
                 ended = running.pop(connection)
                 with contextlib.closing(ended.process):
-                    of_test = _account_of(ended, deadline if connection in late else None)
+                    of_test = _account_of(ended, DEADLINE if connection in late else None)
                 kept(ended.test, of_test)
                 account.take(of_test)
     return account

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base import options
-from autotest.base.errors import UsageError
 from autotest.campaigns.gradient_account import account_of
 from autotest.campaigns.gradient_workers import account_in_workers
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors
+from autotest.cli.argument_types import positive, whole
 from autotest.cli.collecting import tests_against
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.clusters.sweeps_and_gradients import account_on
@@ -36,14 +36,14 @@ def add_to(commands: Any) -> None:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that contain some")
     candidates.add_to(parser)
     parser.add_argument(
-        "--trials", type=int, default=3, metavar="N", help="number of trials of each test (default %(default)s)"
+        "--trials", type=positive, default=3, metavar="N", help="number of trials of each test (default %(default)s)"
     )
     parser.add_argument(
         "-k", metavar="EXPR", default="", help="only tests whose name matches EXPR, such as 'conv and not transpose'"
     )
     parser.add_argument(
         "--jobs",
-        type=int,
+        type=whole,
         metavar="N",
         help=f"number of worker processes (default {default_jobs()}); 0 runs trials in this process, which a crash "
         "then ends",
@@ -60,10 +60,6 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the subcommand and return the exit status."""
-    if arguments.trials < 1:
-        raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")
-    if arguments.jobs is not None and arguments.jobs < 0:
-        raise UsageError(f"--jobs {arguments.jobs}: expected a whole number, 0 or more")
     collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
     environment = options.from_environment()
     conditions = Conditions(environment.directory, chosen_names(), environment.ledger)

@@ -127,6 +127,6 @@ def _summary(output: Path, command: list[str]) -> str:
     if found.left_out:
         most = sorted(found.left_out.items(), key=lambda item: -item[1])[:3]
         shown = ", ".join(f"{name} {times:,}" for name, times in most)
-        lines.append(f"  calls not recorded because of --limit, by name: {shown}")
+        lines.append(f"  calls not kept (beyond --limit, or with arguments that cannot be stored), by name: {shown}")
     lines.append(f"  to test them on another framework: autotest sweep --calls {output}")
     return "\n".join(lines)

@@ -42,6 +42,8 @@ _LARGE, _ALWAYS_RUN = 1 << 20, 24
 _PLAIN = 4
 #: The length of the shortest spans of calls that are removed together before single calls are.
 _SHORTEST_SPAN = 4
+#: The largest number of passing programs that each kind of reduction is asked for.
+_NEIGHBOURS = 20
 
 
 @dataclasses.dataclass(slots=True)
@@ -211,16 +213,12 @@ class Shrinker:
         fitting = with_fitting_cotangents(program, self._pair.reference)
         return fitting if fitting is not None and self._judging.survives(fitting) else None
 
-    def passing_neighbours(self, most: int = 40) -> list[Program]:
-        """Return programs one step smaller than the smallest failing one, on which the sides agree.
-
-        Args:
-            most: twice the largest number of candidates that each of three passes tries.
-        """
+    def passing_neighbours(self) -> list[Program]:
+        """Return programs one step smaller than the smallest failing one, on which the sides agree."""
         best = self.result.agreement.program
         found: list[Program] = []
         for one in (reduction.shapes, reduction.arguments, reduction.contents):
-            for program in itertools.islice(self._bounded(one, ended=False), most // 2):
+            for program in itertools.islice(self._bounded(one, ended=False), _NEIGHBOURS):
                 fitting = self._runnable(program) if reduction.is_simpler(program, best) else None
                 if fitting is None:
                     continue

@@ -101,16 +101,14 @@ def _kinds(program: Program, expressions: Sequence[str]) -> tuple[bool, bool]:
     return any(by_name.get(text) is Role.MODULE for text in expressions), not all(tensors)
 
 
-def program_text(program: Program, marked: int | None = None, *, namespace: str = "torch", width: int = 100) -> str:
+def program_text(program: Program, marked: int | None = None) -> str:
     """Return only the program, as readable code for reports.
 
     Args:
         program: the program; its arrays are written as ``tensor(shape, dtype)``.
         marked: the slot whose call is marked as the first divergent one.
-        namespace: the name of the framework in the code.
-        width: maximum number of columns.
     """
-    printer = Printer(program, namespace, width=width, data=False)
+    printer = Printer(program, "torch", width=100, data=False)
     statements = printer.statements()
     if marked is not None:
         # A call that is written inside the line of its reader is marked in that line.

@@ -7,7 +7,7 @@
 ``ONEFLOW_TEST_TENSOR_SIZE_LIMIT_MB``  largest tensor that a test may make, in units of 2**20 bytes; 32
 =====================================  ==================================================================
 
-The first three are on when set to anything, as they always were.
+The first is on when set to any text but an empty one, and the next two when set at all, as they always were.
 """
 
 from __future__ import annotations

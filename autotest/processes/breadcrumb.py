@@ -127,7 +127,7 @@ class Breadcrumb:
         _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
 
     def before_call(self, recorder: Recorder, side: Side, call: Call) -> None:
-        number = self._numbers.get(call.target)
+        number = 0 if call.kind == "tensor" else self._numbers.get(call.target)  # a tensor's target is its dtype
         if number is None:
             number = self._number(recorder, call)
         marks = _OF_REFERENCE if side == "reference" else 0 if recorder.rejection is None else _REFUSED
@@ -143,7 +143,7 @@ class Breadcrumb:
         _CALL.pack_into(self._memory, _CALL_AT, call, marks | _JUDGED, number)
 
     def _number(self, recorder: Recorder, call: Call) -> int:
-        """Return the number that represents the operator of `call`: 0 for a new tensor, -1 for a backward call."""
+        """Return the number that represents the operator of `call`: 0 if there is no room for it, -1 for backward."""
         name = called(recorder, call)
         if name == "__call__":  # the callable is no result of a call; this name would identify all module calls with it
             name = "call"
@@ -151,7 +151,7 @@ class Breadcrumb:
             return self._numbers[name]
         if name in ("backward", "autograd.backward"):
             number = -1
-        elif call.kind == "tensor" or len(self._numbers) >= _NAMES:
+        elif len(self._numbers) >= _NAMES:
             number = 0
         else:
             number = len(self._numbers) + 1

@@ -63,8 +63,12 @@ class Module(Value):
         if known is not _MISSING:
             return known
         recorder = self._dual_now()
-        if name.isdigit():
-            return wrap(recorder, recorder.operate("getitem", (self, int(name))))
+        if self._dual_is_a("nn.Sequential") or self._dual_is_a("nn.ModuleList"):
+            # Indexed by position. The names of a Sequential may be any, such as digits in another order.
+            position = [*recorder.pair.reference.children(self._expected)].index(name)
+            return wrap(recorder, recorder.operate("getitem", (self, position)))
+        if self._dual_is_a("nn.ModuleDict"):
+            return wrap(recorder, recorder.operate("getitem", (self, name)))
         return wrap(recorder, recorder.getattr(self, name))
 
     def _dual_children(self) -> Iterator[tuple[str, Any]]:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 from autotest.frameworks import Framework, files
 from autotest.program import Array, Call, Captured, File, Operand, Program, Ref, Root, map_operand, refs
-
-_SAME_DTYPES: Mapping[str, str] = MappingProxyType({})
-#: Returns the array to use instead of a captured one.
-ArrayMap = Callable[[Array], Array]
 
 
 @dataclasses.dataclass(slots=True)
@@ -31,8 +26,6 @@ def replay(
     program: Program,
     framework: Framework,
     *,
-    arrays: ArrayMap | None = None,
-    dtypes: Mapping[str, str] = _SAME_DTYPES,
     between_calls: Callable[[int, list[Any]], None] | None = None,
     upto: int | None = None,
 ) -> Replayed:
@@ -41,8 +34,6 @@ def replay(
     Args:
         program: the program to run.
         framework: the framework to run it on.
-        arrays: applied to every captured array, such as a cast to float64.
-        dtypes: dtype names to replace wherever the program uses them, such as ``{"float32": "float64"}``.
         between_calls: called before each call and at the end, with the number of calls that have run and their live
             results.
         upto: run only the calls below this slot.
@@ -51,13 +42,12 @@ def replay(
         The results. An exception of the framework ends the replay and is returned, never raised.
     """
     result = Replayed(framework, [])
-    captured = program.arrays if arrays is None else tuple(arrays(array) for array in program.arrays)
     with Contexts(framework) as contexts:
         for call in program.calls[:upto]:
             if between_calls is not None:
                 between_calls(len(result.values), result.values)
             try:
-                result.values.append(run_call(call, framework, result.values, captured, dtypes))
+                result.values.append(run_call(call, framework, result.values, program.arrays))
                 contexts.note(framework, call, result.values)
                 if call.kind == "exit" and not _read_later(program, call):
                     # Drop the context, as a `with` statement does. OneFlow's no_grad ends only when its object is
@@ -120,7 +110,6 @@ def run_call(
     framework: Framework,
     values: list[Any],
     arrays: tuple[Array, ...],
-    dtypes: Mapping[str, str] = _SAME_DTYPES,
 ) -> Any:
     """Make one call with operands from `values` and `arrays`; see `live_operands`. Raises what it raises."""
     if call.kind == "tensor":
@@ -136,7 +125,7 @@ def run_call(
         framework.overwrite(values[call.args[0].slot], arrays[call.args[1].index])
         return None
 
-    args, named = live_operands(call, framework, values, arrays, dtypes)
+    args, named = live_operands(call, framework, values, arrays)
     made = framework.invoke(call.kind, call.target, args, named)
     if call.kind == "enter" and made is args[0]:
         return None  # a reference to OneFlow's context would keep it entered
@@ -148,19 +137,15 @@ def live_operands(
     framework: Framework,
     values: list[Any],
     arrays: tuple[Array, ...],
-    dtypes: Mapping[str, str] = _SAME_DTYPES,
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return the positional and keyword arguments of `call` as the framework gets them.
-
-    `dtypes` gives the dtypes that replace others, by name.
-    """
+    """Return the positional and keyword arguments of `call` as the framework gets them."""
 
     def live(leaf: Operand) -> Any:
         kind = type(leaf)
         if kind is Ref:
             return values[leaf.slot]
         if kind is Root:
-            return framework.resolve(dtypes.get(leaf.path, leaf.path))
+            return framework.resolve(leaf.path)
         if kind is File:
             return files.path(framework, leaf.name)
         return arrays[leaf.index].data.copy() if kind is Captured else leaf

@@ -279,7 +279,7 @@ def _expanded(
         elif issubclass(place[0], unittest.TestCase):
             call = _debugging(*place)
         else:
-            call = _between(place[0](), place[1], kwargs)
+            call = _between(*place, kwargs)
         yield Collected(known.id((), kwargs), file, settings, call, known, failing or expected)
 
 
@@ -301,15 +301,18 @@ def _debugging(owner: type[unittest.TestCase], name: str) -> Callable[[], None]:
     return call
 
 
-def _between(instance: Any, name: str, kwargs: dict[str, Any]) -> Callable[[], None]:
-    method = getattr(instance, name)
-
-    def run(hook: str) -> None:
-        wanted = getattr(instance, hook, None)
-        if wanted is not None:
-            wanted(*([method] if inspect.signature(wanted).parameters else []))
+def _between(owner: type, name: str, kwargs: dict[str, Any]) -> Callable[[], None]:
+    """Return a function that calls a method of a new instance, with pytest's set-up and tear-down around each call."""
 
     def call() -> None:
+        instance = owner()
+        method = getattr(instance, name)
+
+        def run(hook: str) -> None:
+            wanted = getattr(instance, hook, None)
+            if wanted is not None:
+                wanted(*([method] if inspect.signature(wanted).parameters else []))
+
         run("setup_method")
         try:
             method(**kwargs)
@@ -328,7 +331,15 @@ def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) ->
     for holder in _marked(function, place):
         if getattr(holder, "__unittest_skip__", False):
             return f"skipped: {getattr(holder, '__unittest_skip_why__', '')}"
+    if place is not None and _has_constructor(place[0]):
+        return "pytest collects no class with a constructor"
     return skip_mark(marks)
+
+
+def _has_constructor(owner: type) -> bool:
+    """Return whether a class that is no TestCase has a constructor of its own, which pytest has no arguments for."""
+    own = any(name in vars(base) for base in owner.__mro__[:-1] for name in ("__init__", "__new__"))
+    return own and not issubclass(owner, unittest.TestCase)
 
 
 def _expected_to_fail(function: Any, place: tuple[type, str] | None, marks: list[Any]) -> str | None:

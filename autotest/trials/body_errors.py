@@ -161,7 +161,7 @@ def _foreign(package: str, frame: FrameType, error: Exception) -> str:
     if module.startswith("torch._dynamo"):
         return (
             "torch.compile traces Python code, but each call of a dual object runs on both sides: call the function "
-            "directly; to test compiled code, choose a candidate that compiles, such as torch+compile=BACKEND {why}"
+            f"directly; to test compiled code, choose a candidate that compiles, such as torch+compile=BACKEND {why}"
         )
     name = _public_name(frame)
     if name.startswith("torch.testing."):

@@ -134,7 +134,7 @@ def gradients(program):
     """Return the gradients of the leaves of `program` in torch: slot -> gradient."""
     values: list = []
     for call in program.calls:
-        values.append(run_call(call, TorchFramework(), values, program.arrays, {}))
+        values.append(run_call(call, TorchFramework(), values, program.arrays))
     held = [
         (slot, one.grad) for slot, one in enumerate(values) if getattr(one, "is_leaf", False) and one.grad is not None
     ]

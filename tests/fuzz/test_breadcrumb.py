@@ -9,11 +9,13 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
+from autotest.program import Call, Ref
 from tests.support.descriptors import open_now
 
 PROGRAM = """
@@ -182,6 +184,20 @@ def test_no_trail_on_a_full_disk(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     assert breadcrumb.own(tmp_path, -os.getpid()) is None
+
+
+def test_an_operator_with_the_name_of_a_dtype_is_no_tensor_of_this_dtype(tmp_path):
+    crumb = Breadcrumb(tmp_path / "1.trail")
+    crumb.test(tmp_path / "test_x.py", "test_x.py::test", 0)
+    recorder = SimpleNamespace(calls=[], rejection=None)
+    new = Call("tensor", "bool", (), {}, 0)
+    operator = Call("method", "bool", (Ref(0),), {}, 1)
+    for calls, expected in (([new, operator], "bool"), ([operator], "bool"), ([new], "")):
+        crumb.trial(1)
+        for call in calls:
+            crumb.before_call(recorder, "candidate", call)
+        assert breadcrumb.read(crumb.path).operator == expected
+    crumb.close()
 
 
 def test_a_call_is_noted_with_its_operator_and_only_for_its_trial(tmp_path):

@@ -69,6 +69,39 @@ def test_functions_methods_and_parameters_are_found_under_the_names_that_pytest_
     ]
 
 
+def test_a_class_with_a_constructor_is_left_out_as_pytest_does(file):
+    path = file("""
+        class TestFixed:
+            def __init__(self, number):
+                self.number = number
+
+            @autotest()
+            def test_it(self):
+                pass
+    """)
+    found = collect([path])
+    assert found.tests == []
+    assert [tuple(item) for item in found.left_out] == [
+        ("test_it.py::TestFixed.test_it", "pytest collects no class with a constructor")
+    ]
+
+
+def test_each_call_of_a_method_has_a_new_instance(file):
+    path = file("""
+        class TestPlain:
+            calls = 0
+
+            @autotest(n=1)
+            def test_it(self):
+                self.calls += 1
+                assert self.calls == 1
+                return torch.relu(random_tensor(ndim=1))
+    """)
+    (item,) = collect([path]).tests
+    item.body()
+    item.body()
+
+
 def test_a_case_of_parametrize_that_is_skipped_or_goes_through_a_fixture_is_left_out_alone(file):
     path = file("""
         @pytest.mark.parametrize(

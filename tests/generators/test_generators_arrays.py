@@ -249,6 +249,11 @@ def test_indices_that_cannot_be_are_refused() -> None:
         random_array((3,), dtype=int, contents=indices(0)).value()
 
 
+def test_a_bound_of_indices_may_be_an_integer_of_numpy() -> None:
+    with using(Source(0)):
+        assert random_array((100,), dtype=int, contents=indices(np.int64(3))).value().data.max() == 2
+
+
 def test_contents_may_be_a_function_whose_result_is_checked() -> None:
     def ramp(bits: Bits, spec: Spec) -> np.ndarray[Any, Any]:
         return np.arange(math.prod(spec.shape), dtype=np.float32)

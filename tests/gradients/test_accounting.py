@@ -144,7 +144,9 @@ def test_what_cannot_be_run_is_said(gradients):
 
 def test_an_empty_suite_is_a_mistake(gradients):
     assert gradients("x = 1")[0] == 2
-    assert gradients(SUITE, "--trials", "0")[0] == 2
+    with pytest.raises(SystemExit) as ended:
+        gradients(SUITE, "--trials", "0")
+    assert ended.value.code == 2
 
 
 def test_numbers_of_few_elements_are_told(gradients):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -295,6 +296,22 @@ def test_state_is_saved_and_loaded_and_a_copy_goes_its_own_way():
     assert agrees(outcome)
     assert agree(outcome.program, pair_with(), Settings()).mismatches == []
     assert "copy.deepcopy(m0)" in program_text(outcome.program)
+
+
+def test_children_of_a_copy_whose_names_are_digits_are_the_children_of_these_names():
+    linear, relu, tanh = torch.nn.Linear, torch.nn.ReLU, torch.nn.Tanh
+
+    def body():
+        by_name = copy.deepcopy(torch.nn.ModuleDict({"0": linear(3, 2), "7": linear(3, 2)}))
+        turned = copy.deepcopy(torch.nn.Sequential(OrderedDict([("1", relu()), ("0", tanh())])))
+        own = torch.nn.Module()
+        own.add_module("0", linear(3, 2))
+        children = dict(turned.named_children())
+        assert list(children) == ["1", "0"]
+        assert torch.equal(children["0"](torch.ones(1)), torch.tanh(torch.ones(1)))
+        return sum(child(x()) for child in (*by_name.values(), *copy.deepcopy(own).children()))
+
+    assert agrees(trial(body))
 
 
 def test_functions_are_applied_to_every_part():

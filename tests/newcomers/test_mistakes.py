@@ -45,6 +45,9 @@ MISTAKES = {
     "ufunc": Mistake("return np.exp(x)", "NumPy computes on one side only: write torch's function, such as torch.exp"),
     "cuda": Mistake('return x.to("cuda")', "torch has no such device here .* Write random_device\\(\\)"),
     "compile": Mistake("return torch.compile(torch.relu)(x)", "torch.compile .* Call the function directly"),
+    "compiled_by_torch": Mistake(
+        'return real.compile(nn.functional.softsign, backend="eager")(x)', "call the function directly; .* \\(\\w+Error"
+    ),
     "misspelt": Mistake("return torch.sofmax(x, 0)", "has no attribute 'sofmax'. Did you mean 'softmax'\\?"),
     "misspelt_method": Mistake("return x.sofmax(0)", "has no attribute 'sofmax'. Did you mean 'softmax'\\?"),
     "misspelt_deep": Mistake("return torch.nn.functional.sofmax(x, 0)", "Did you mean 'softmax'\\?"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+from autotest.frameworks.torch_arguments import reduction_of, sizes
 
 #: torch's name -> NumPy's, for functions of one array, or of two arrays that broadcast.
 _ALIKE: Final[Mapping[str, str]] = {
@@ -25,10 +27,6 @@ _REDUCTIONS: Final[Mapping[str, str]] = {
     "sum": "sum", "mean": "mean", "prod": "prod", "amax": "max", "amin": "min", "logsumexp": "logsumexp",
     "all": "all", "any": "any",
 }  # fmt: skip
-
-
-def _sizes(given: Sequence[Any]) -> tuple[int, ...]:
-    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
 
 
 def _axes(dim: Any) -> Any:
@@ -125,7 +123,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         return mx.swapaxes(input, dim0, dim1)
 
     def expand(input: Any, *size: Any) -> Any:
-        wanted = _sizes(size)
+        wanted = sizes(size)
         own = (1,) * (len(wanted) - input.ndim) + tuple(input.shape)
         return mx.broadcast_to(
             input, tuple(one if given == -1 else given for one, given in zip(own, wanted, strict=True))
@@ -136,6 +134,10 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
             return mx.squeeze(input)
         dims = [dim] if isinstance(dim, int) else dim
         return mx.squeeze(input, tuple(at for at in dims if input.shape[at] == 1))
+
+    def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        # As in torch, `input` only has to broadcast if `beta` is 0: the product would keep its NaN and infinities.
+        return (mx.zeros_like(input) if beta == 0 else beta * input) + alpha * (mat1 @ mat2)
 
     def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         made = mx.matmul(input, weight.T)
@@ -151,14 +153,12 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         made = made if weight is None else made * weight
         return made if bias is None else made + bias
 
-    def reduced_loss(made: Any, reduction: str) -> Any:
-        return mx.mean(made) if reduction == "mean" else mx.sum(made) if reduction == "sum" else made
+    def loss(of: Callable[[Any], Any]) -> Callable[..., Any]:
+        def lost(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
+            made, reduced = of(input - target), reduction_of(size_average, reduce, reduction)
+            return mx.mean(made) if reduced == "mean" else mx.sum(made) if reduced == "sum" else made
 
-    def mse_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
-        return reduced_loss(mx.square(input - target), reduction)
-
-    def l1_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
-        return reduced_loss(mx.abs(input - target), reduction)
+        return lost
 
     def softmax(input: Any, dim: Any = None) -> Any:
         return mx.softmax(input, axis=dim)
@@ -188,9 +188,9 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
             x, w = mx.transpose(batched, last), mx.transpose(weight, last)
             if isinstance(padding, str):
                 steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * rank
-                sizes = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
+                whole = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
                 if padding == "same":
-                    x = mx.pad(x, [(0, 0), *((size // 2, size - size // 2) for size in sizes), (0, 0)])
+                    x = mx.pad(x, [(0, 0), *((size // 2, size - size // 2) for size in whole), (0, 0)])
                 padding = 0
             plain = getattr(mx, f"conv{rank}d")
             settings = [
@@ -245,14 +245,14 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "clamp": clamp,
         "clip": clamp,
         "where": where,
-        "reshape": lambda input, *shape: mx.reshape(input, _sizes(shape)),
-        "view": lambda input, *shape: mx.reshape(input, _sizes(shape)),
+        "reshape": lambda input, *shape: mx.reshape(input, sizes(shape)),
+        "view": lambda input, *shape: mx.reshape(input, sizes(shape)),
         "flatten": flatten,
         "transpose": transpose,
         "swapaxes": transpose,
         "swapdims": transpose,
         "t": mx.transpose,
-        "permute": lambda input, *dims: mx.transpose(input, _sizes(dims)),
+        "permute": lambda input, *dims: mx.transpose(input, sizes(dims)),
         "movedim": lambda input, source, destination: mx.moveaxis(input, source, destination),
         "squeeze": squeeze,
         "unsqueeze": lambda input, dim: mx.expand_dims(input, dim),
@@ -261,7 +261,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "cat": lambda tensors, dim=0: mx.concatenate(tensors, axis=dim),
         "concat": lambda tensors, dim=0: mx.concatenate(tensors, axis=dim),
         "stack": lambda tensors, dim=0: mx.stack(tensors, axis=dim),
-        "tile": lambda input, *dims: mx.tile(input, _sizes(dims)),
+        "tile": lambda input, *dims: mx.tile(input, sizes(dims)),
         "roll": lambda input, shifts, dims=None: mx.roll(input, shifts, _axes(dims)),
         "tril": lambda input, diagonal=0: mx.tril(input, diagonal),
         "triu": lambda input, diagonal=0: mx.triu(input, diagonal),
@@ -271,11 +271,11 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "gather": gather,
         "index_select": lambda input, dim, index: mx.take(input, index, axis=dim),
         "einsum": lambda equation, *operands: mx.einsum(equation, *operands),
-        "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: beta * input + alpha * (mat1 @ mat2),
+        "addmm": addmm,
         "linear": linear,
         "layer_norm": layer_norm,
-        "mse_loss": mse_loss,
-        "l1_loss": l1_loss,
+        "mse_loss": loss(mx.square),
+        "l1_loss": loss(mx.abs),
         "embedding": embedding,
         "conv1d": conv(1),
         "conv2d": conv(2),

@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from autotest.frameworks.torch_arguments import reduction_of, sizes
+
 #: Methods that are called like torch's functions, except for names of parameters -> torch's names of these parameters.
 _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(
@@ -44,10 +46,6 @@ _OTHERWISE: Final[Mapping[str, str]] = {
     "absolute": "abs", "negative": "neg", "mm": "matmul", "bmm": "matmul", "mv": "matmul", "multiply": "mul",
     "logit": "logit", "swapaxes": "transpose", "swapdims": "transpose", "amax": "max", "amin": "min",
 }  # fmt: skip
-
-
-def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
 
 
 def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
@@ -126,14 +124,18 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
             input = input.logsumexp(at, keepdim)  # tinygrad's takes one dimension
         return input
 
+    def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        # As in torch, `input` only has to broadcast if `beta` is 0: the product would keep its NaN and infinities.
+        return (input.zeros_like() if beta == 0 else input * beta) + mat1.matmul(mat2) * alpha
+
     def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         made = input.matmul(weight.transpose(0, 1))
         return made if bias is None else made + bias
 
     def loss(of: Callable[[Any], Any]) -> Callable[..., Any]:
         def lost(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
-            made = of(input - target)
-            return made.mean() if reduction == "mean" else made.sum() if reduction == "sum" else made
+            made, reduced = of(input - target), reduction_of(size_average, reduce, reduction)
+            return made.mean() if reduced == "mean" else made.sum() if reduced == "sum" else made
 
         return lost
 
@@ -150,9 +152,9 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         batched = input if input.ndim == weight.ndim else input.unsqueeze(0)
         if isinstance(padding, str):
             steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * rank
-            sizes = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
+            whole = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
             # The padding at both ends of each dimension, last dimension first.
-            ends = [end for size in reversed(sizes) for end in (size // 2, size - size // 2)]
+            ends = [end for size in reversed(whole) for end in (size // 2, size - size // 2)]
             padding = ends if padding == "same" else 0
         made = batched.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
         return made if batched is input else made.squeeze(0)
@@ -181,14 +183,14 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         "min": extreme("min", "minimum"),
         "argmax": index_function("argmax"), "argmin": index_function("argmin"),
         "cat": joined("cat"), "stack": joined("stack"),
-        "reshape": lambda input, *shape: input.reshape(_sizes(shape)),
-        "view": lambda input, *shape: input.reshape(_sizes(shape)),
-        "permute": lambda input, *dims: input.permute(_sizes(dims)),
-        "expand": lambda input, *size: input.expand(_sizes(size)),
-        "broadcast_to": lambda input, *size: input.expand(_sizes(size)),
-        "tile": lambda input, *dims: input.repeat((1,) * (input.ndim - len(_sizes(dims))) + _sizes(dims)),
-        "repeat": lambda input, *dims: input.repeat(_sizes(dims)),
-        "flip": lambda input, *dims: input.flip(_sizes(dims)),
+        "reshape": lambda input, *shape: input.reshape(sizes(shape)),
+        "view": lambda input, *shape: input.reshape(sizes(shape)),
+        "permute": lambda input, *dims: input.permute(sizes(dims)),
+        "expand": lambda input, *size: input.expand(sizes(size)),
+        "broadcast_to": lambda input, *size: input.expand(sizes(size)),
+        "tile": lambda input, *dims: input.repeat((1,) * (input.ndim - len(sizes(dims))) + sizes(dims)),
+        "repeat": lambda input, *dims: input.repeat(sizes(dims)),
+        "flip": lambda input, *dims: input.flip(sizes(dims)),
         "t": lambda input: input.transpose(0, 1) if input.ndim == 2 else input,
         "where": lambda condition, input, other: condition.where(input, other),
         "clamp": lambda input, min=None, max=None: input.clamp(min, max),
@@ -199,7 +201,7 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         "zeros_like": lambda input: input.zeros_like(), "ones_like": lambda input: input.ones_like(),
         "outer": lambda input, vec2: input.unsqueeze(1) * vec2.unsqueeze(0),
         "einsum": lambda equation, *operands: tensor.einsum(equation, *operands),
-        "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: input * beta + mat1.matmul(mat2) * alpha,
+        "addmm": addmm,
         "conv1d": conv2d, "conv2d": conv2d, "linear": linear, "layer_norm": layer_norm,
         "mse_loss": loss(lambda apart: apart.square()), "l1_loss": loss(lambda apart: apart.abs()),
     }  # fmt: skip

@@ -13,6 +13,7 @@ from autotest.base.settings import Settings
 from autotest.frameworks import framework
 from autotest.frameworks.mindspore import MindSporeFramework
 from autotest.frameworks.numpy_translations import numpy_translations
+from autotest.frameworks.tinygrad_translations import tinygrad_translations
 from autotest.replaying import graph_check
 from tests.support import running
 
@@ -134,6 +135,64 @@ def test_a_reduction_along_no_dimensions_is_one_along_all_of_them(name, dim):
     given = np.array([[1.0, 2.0], [4.0, 7.0]])
     actual = numpy_translations(NumPyNames())[name](given, dim)
     assert actual.tolist() == getattr(real, name)(real.from_numpy(given), dim).tolist()
+
+
+#: The translations, over NumPy and over a replacement for tinygrad's tensors.
+TRANSLATED = [lambda: numpy_translations(NumPyNames()), lambda: tinygrad_translations(Tinygrad, None)]
+
+
+class Tinygrad(np.ndarray):
+    """An array with the methods of tinygrad's tensors that the tests need."""
+
+    def square(self):
+        return self * self
+
+    def abs(self):
+        return abs(self)
+
+    def matmul(self, other):
+        return self @ other
+
+    def zeros_like(self):
+        return np.zeros_like(self)
+
+
+def numbers(*rows):
+    """Return a float32 array that both translations accept."""
+    return np.array(rows, "float32").view(Tinygrad)
+
+
+@pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"reduction": "sum"},
+        {"size_average": False},
+        {"size_average": True, "reduction": "sum"},
+        {"reduce": False, "size_average": True},
+        {"reduce": True, "reduction": "none"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:size_average")
+def test_the_deprecated_arguments_of_a_loss_override_its_reduction(translations, name, given):
+    made, target = numbers(1, -2, 4, 0), numbers(3, -2, 1, 1)
+    actual = translations()[name](made, target, **given)
+    expected = getattr(real.nn.functional, name)(*map(real.from_numpy, (made, target)), **given)
+    np.testing.assert_array_equal(actual, expected.numpy(), strict=True)
+
+
+@pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])
+@pytest.mark.parametrize("beta", [0, 0.0, 2])
+def test_a_sum_with_a_product_ignores_the_numbers_that_it_multiplies_by_zero(translations, beta):
+    added = numbers([np.nan, np.inf, 1], [-np.inf, 2, 3])
+    mat1, mat2 = numbers([1, 2], [3, 4]), numbers([1, 2, 3], [4, 5, 6])
+    actual = translations()["addmm"](added, mat1, mat2, beta=beta, alpha=3)
+    expected = real.addmm(*map(real.from_numpy, (added, mat1, mat2)), beta=beta, alpha=3).numpy()
+    np.testing.assert_array_equal(actual, expected, strict=True)
+    with pytest.raises(ValueError, match="broadcast"):
+        translations()["addmm"](numbers([1, 2]), mat1, mat2, beta=beta)
 
 
 @pytest.mark.filterwarnings("ignore")

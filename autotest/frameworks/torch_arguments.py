@@ -1,0 +1,20 @@
+"""Reads arguments of torch's functions that may be given in several forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def sizes(given: Sequence[Any]) -> tuple[int, ...]:
+    """Return sizes or dimensions that are given one by one, or as one tuple or list."""
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """Return the reduction of a loss: as in torch, either deprecated argument overrides ``reduction=``."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"

@@ -53,7 +53,10 @@ class FunctionalModule:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for tensor in self.trained.values():
-            tensor.grad = None
+            if set_to_none or tensor.grad is None:
+                tensor.grad = None
+            else:  # in place, as in torch: another reference to the gradient also gets the zeros
+                self._framework.write(tensor.grad, 0)
 
     def train(self, mode: bool = True) -> FunctionalModule:
         self.training = mode
@@ -113,7 +116,12 @@ def _planned(
 def _of_function(
     framework: _Functional, path: str, names: tuple[str, ...], *args: Any, **kwargs: Any
 ) -> FunctionalModule:
-    """Make a module that calls the function at `path` with the arguments of its constructor."""
+    """Make a module that calls the function at `path` with the arguments of its constructor.
+
+    Raises `Absent` for a positional argument that `names` lacks.
+    """
+    if len(args) > len(names):
+        raise Absent(framework.name, f"{path} of such arguments ({len(args)} by position)")
     given = {**_OTHER_DEFAULTS.get(path, {}), **dict(zip(names, args, strict=False)), **kwargs}
     return FunctionalModule(framework, ({}, lambda call, module, *operands: call(path, *operands, **given)))
 
@@ -207,7 +215,7 @@ _OF_FUNCTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "Softplus": ("softplus", ("beta", "threshold")),
     "Softsign": ("softsign", ()),
     "LogSigmoid": ("logsigmoid", ()),
-    "Hardtanh": ("hardtanh", ("min_val", "max_val")),
+    "Hardtanh": ("hardtanh", ("min_val", "max_val", "inplace")),
     "Hardsigmoid": ("hardsigmoid", ("inplace",)),
     "Hardswish": ("hardswish", ("inplace",)),
     "Mish": ("mish", ("inplace",)),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import unittest
 
+import numpy as np
 import pytest
 
 from autotest import Divergence, random_tensor, torch
 from autotest.frameworks import Pair
 from autotest.frameworks import framework as plain_torch
+from autotest.frameworks.failures import Absent
 from autotest.sweeping.judging import Judge
 from tests.support import running
 from tests.support.block_framework import Block, framework, with_wrong_sine
@@ -65,6 +68,53 @@ def test_an_argument_of_a_module_that_it_does_not_know_is_absent_and_not_left_ou
     outcome = running.trial(lambda: torch.nn.Embedding(4, 3, **argument)(torch.tensor([1, 2])), framework())
     assert outcome.rejection.type == "Absent"
     assert "nn.Embedding of such arguments" in outcome.rejection.text
+
+
+@pytest.mark.parametrize("arguments", [(-0.5, 0.5, True), (-0.5,)])
+def test_a_module_gives_its_function_each_argument_that_it_is_made_with(arguments):
+    candidate = framework()
+    constant = functools.partial(candidate.array, dtype="float32")
+
+    def hardtanh(x, min_val=-1.0, max_val=1.0):
+        cut = candidate.root.larger(x, constant(np.array(min_val)))
+        return candidate.root.smaller(cut, constant(np.array(max_val)))
+
+    candidate.spelling["hardtanh"] = hardtanh
+
+    def body():
+        x = random_tensor(shape=(3, 4), low=-2, high=2) * 1
+        return torch.nn.Hardtanh(*arguments)(x), x
+
+    assert running.agrees(running.trial(body, candidate))
+
+
+def test_an_argument_by_position_that_a_module_does_not_know_is_absent_and_not_left_out():
+    with pytest.raises(Absent, match=r"sigmoid of such arguments \(1 by position\)"):
+        framework().resolve("nn.Sigmoid")(True)
+
+
+def test_gradients_set_to_zero_are_zeros_and_no_longer_the_old_ones():
+    def body():
+        layer = torch.nn.Linear(3, 2)
+        layer(random_tensor(shape=(4, 3), requires_grad=False)).sum().backward()
+        kept = layer.weight.grad
+        layer.zero_grad(set_to_none=False)
+        return layer.weight.grad, layer.bias.grad, kept
+
+    assert running.agrees(running.trial(body, framework(), auto_backward=False))
+
+
+@pytest.mark.parametrize("given", [((), {"copy": True}), ((False, True), {}), ((False, False), {})])
+def test_a_conversion_that_copies_does_so_although_nothing_is_converted(given):
+    positional, named = given
+
+    def body():
+        x = random_tensor(shape=(3,)) * 2
+        y = x.to(torch.float32, *positional, **named)
+        y.add_(1)
+        return x, y
+
+    assert running.agrees(running.trial(body, framework()))
 
 
 def test_gradients_are_asked_for_with_all_that_torch_takes():

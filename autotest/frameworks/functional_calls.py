@@ -198,7 +198,15 @@ def _cast(framework: _Functional, tensor: TapeTensor, dtype: str) -> Any:
     return framework.apply(framework.cast, (tensor, str(dtype)), {})
 
 
-def _to(framework: _Functional, owner: Any, *args: Any, dtype: Any = None, device: Any = None, **rest: Any) -> Any:
+def _to(
+    framework: _Functional,
+    owner: Any,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool = False,
+    **rest: Any,
+) -> Any:
     for item in args:
         if isinstance(item, TapeTensor):
             dtype = framework.dtype_of(item)
@@ -206,7 +214,9 @@ def _to(framework: _Functional, owner: Any, *args: Any, dtype: Any = None, devic
             dtype = item
     if isinstance(owner, FunctionalModule):
         return owner if dtype is None else owner.cast(str(dtype))
-    return owner if dtype is None else _cast(framework, owner, str(dtype))
+    made = owner if dtype is None else _cast(framework, owner, str(dtype))
+    flags = [item for item in args if isinstance(item, bool)]  # non_blocking, copy
+    return _clone(framework, made) if made is owner and (copy or flags[1:] == [True]) else made
 
 
 def _copy_(framework: _Functional, tensor: TapeTensor, source: Any, *rest: Any) -> Any:

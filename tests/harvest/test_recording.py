@@ -15,6 +15,8 @@ import pytest
 import torch
 
 from autotest import UsageError, harvest
+from autotest.frameworks.harvester.call_recorder import CallRecorder
+from autotest.frameworks.harvester.calls_file import CallsFile
 from autotest.sources.calls_file import Harvest, HarvestedCall, read
 from tests.harvest import networks
 
@@ -156,6 +158,22 @@ def test_a_forked_process_writes_into_the_same_file(only: Only) -> None:
         assert os.waitpid(pid, 0)[1] == 0
 
     assert only(program, "cos").times == 0
+
+
+def test_calls_that_were_left_out_before_a_fork_are_counted_once(tmp_path: Path) -> None:
+    recorder = CallRecorder(CallsFile(str(tmp_path / "calls.jsonl")), limit=1)
+    recorder.start()
+    torch.sin(torch.ones(1))
+    torch.sin(torch.ones(2))
+    pid = os.fork()
+    if pid == 0:
+        torch.sin(torch.ones(3))
+        recorder.summarise()  # as at the end of a process that `autotest harvest` watches
+        os._exit(0)
+    ended = os.waitpid(pid, 0)[1]
+    recorder.stop()
+    assert ended == 0
+    assert read(tmp_path / "calls.jsonl").left_out["sin"] == 2
 
 
 def test_what_fails_leaves_its_exception_and_what_was_recorded(tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ class CallRecorder:
             os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self) -> None:
-        self._lock = threading.Lock()
+        # Each process writes its own counts, and readers add them up.
+        self._lock, self._left_out = threading.Lock(), {}
         for seen in self._seen.values():
             seen.times = 0
 

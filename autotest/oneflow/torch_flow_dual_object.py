@@ -21,6 +21,7 @@ from autotest.oneflow.generators import drawn_array
 from autotest.oneflow.global_scope import globaltest, is_global
 from autotest.oneflow.sides import with_sides, without_sides
 from autotest.program import Array
+from autotest.program.dtypes import is_differentiable
 from autotest.program.semantics import pushes_gradients
 from autotest.recording.dual import DualObject, Value, torch
 from autotest.recording.recorder import Recorder, current
@@ -226,7 +227,7 @@ def _placed(drawn: Any, requires_grad: Any) -> Value:
         return from_drawn(drawn, requires_grad, "cpu")
     value: Any = from_drawn(drawn, False, "cpu")
     value = value.to_global(placement=flow().placement.all("cpu"), sbp=[flow().sbp.broadcast])
-    leaf: Value = value.requires_grad_() if requires_grad and drawn.dtype.startswith(("float", "complex")) else value
+    leaf: Value = value.requires_grad_() if requires_grad and is_differentiable(drawn.dtype) else value
     return leaf
 
 

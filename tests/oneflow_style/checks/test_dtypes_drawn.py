@@ -22,6 +22,7 @@ from autotest.oneflow import (
     torch_flow_dual_object,
 )
 from autotest.oneflow.dtypes import FAMILIES
+from autotest.oneflow.global_scope import GlobalScope
 from generators import Source, using
 from tests.support.faulty import FaultyTorch
 
@@ -72,6 +73,22 @@ def test_a_fault_that_only_complex_tensors_have_is_found(monkeypatch: pytest.Mon
     autotest(n=10, check_graph=False)(body)(None)
     with pytest.raises(Divergence, match="exp, value"):
         autotest(n=10, include_complex=True)(body)(None)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "int64"])
+def test_a_global_tensor_requires_grad_if_a_local_one_of_its_dtype_does(dtype: str) -> None:
+    asked: list[tuple[bool, bool]] = []
+
+    @autotest(n=2, auto_backward=False, check_graph=False)
+    def test(case: object) -> None:
+        local = random_tensor(2, 3, 4, dtype=dtype)
+        with GlobalScope():
+            drawn = random_tensor(2, 3, 4, dtype=dtype)
+        assert drawn.oneflow.is_global
+        asked.append((drawn.oneflow.requires_grad, local.oneflow.requires_grad))
+
+    test(None)
+    assert asked == [(dtype != "int64",) * 2] * 2
 
 
 def test_oneflow_is_told_of_for_having_no_complex_tensors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -91,8 +92,8 @@ class Peer:
             # is also the end of this process.
             "MAIN": threading.current_thread() is threading.main_thread(),
         }
-        for name, value in told.items():
-            start = start.replace(name, repr(value))
+        # All at once: a value may contain another name, such as a folder called MAIN.
+        start = re.sub(rf"\b({'|'.join(told)})\b", lambda found: repr(told[found[0]]), start)
         try:
             self._process = subprocess.Popen(
                 [python, "-c", start],

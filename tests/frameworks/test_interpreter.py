@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,6 +82,14 @@ def test_the_same_torch_agrees_with_itself(other):
             outcome = running.run_trial(network, seed, Settings(), pair)
             assert running.agrees(outcome)
             assert outcome.gradients >= 5
+
+
+def test_a_library_in_a_folder_that_is_named_like_a_placeholder_is_found_there(tmp_path, monkeypatch):
+    library = Path(peer.__file__).parent.parent.parent
+    (tmp_path / "NAME").symlink_to(library)
+    monkeypatch.setattr(peer, "__file__", str(tmp_path / "NAME" / Path(peer.__file__).relative_to(library)))
+    candidate = framework(f"python:{sys.executable}")
+    assert running.agrees(running.trial(lambda: random_tensor(shape=(2,)) + 1, candidate))
 
 
 def test_gradients_of_a_mask_are_none_that_differ_however_a_module_is_read(other):

@@ -26,13 +26,14 @@ from autotest.frameworks.freezing import PLAIN
 from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.gc_paused import without_gc
-from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
+from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.scripts import through_adapter
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, backpropagate, listed, parent_of, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
+from generators import DTYPES
 
 
 class Dtype(str):

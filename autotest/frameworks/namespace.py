@@ -23,25 +23,11 @@ from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.signatures import Signatures
 from autotest.program import Array, Operand, Root
+from autotest.program.dtypes import is_differentiable
+from generators import DTYPES
 
-#: The dtypes that a tensor may have, by the name that torch and similar frameworks share.
-DTYPES = (
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "bool",
-)
-DIFFERENTIABLE = frozenset(("float16", "bfloat16", "float32", "float64", "complex64", "complex128"))
-
-
+#: The dtypes of tensors that may require grad.
+DIFFERENTIABLE = frozenset(filter(is_differentiable, DTYPES))
 #: Modules that draw a random mask in training mode, and modules that draw random numbers in every mode.
 _MASKING = frozenset(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU"))
 _DRAWING = frozenset(("FractionalMaxPool2d", "FractionalMaxPool3d"))

@@ -18,9 +18,9 @@ from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
 from autotest.emission import Script
 from autotest.frameworks.failures import Absent
-from autotest.frameworks.namespace import DTYPES
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, CallKind, Operand, leaves
+from generators import DTYPES
 
 #: The names that programs use for the device.
 _CPU = ("cpu", "cpu:0")

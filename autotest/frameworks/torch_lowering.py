@@ -13,8 +13,9 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.failures import ABSENT
-from autotest.frameworks.namespace import DTYPES, Namespace, repeats_elements
+from autotest.frameworks.namespace import Namespace, repeats_elements
 from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Root
+from generators import DTYPES
 
 _PLAIN = (type(None), bool, int, float, complex, str, types.EllipsisType)
 

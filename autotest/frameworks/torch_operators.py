@@ -18,7 +18,7 @@ import torch
 
 from autotest.base.errors import FrameworkMissing, NotReplayable
 from autotest.frameworks.families import family_of
-from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES, Namespace, repeats_elements
+from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace, repeats_elements
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
@@ -27,6 +27,7 @@ from autotest.frameworks.torch_options import with_fewer_options, with_names, wi
 from autotest.frameworks.torch_search import TensorDrawer
 from autotest.frameworks.torch_testing import UNCHECKED, internal, seeding_the_cpu_only
 from autotest.program import CallKind, Operand, Ref
+from generators import DTYPES
 
 #: Entry -> its operator, for operators that the database does not list. Each has an in-place form, too.
 _WRITTEN: Final = {"floor_divide": "floordiv", "div:no_rounding_mode": "truediv"}

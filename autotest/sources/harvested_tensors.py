@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.frameworks.namespace import DTYPES
+from generators import DTYPES
 
 #: Bytes of the largest array that is made.
 LARGEST: Final = 1 << 28

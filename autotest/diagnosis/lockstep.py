@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
-from autotest.frameworks.freezing import PLAIN, freeze
+from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 from autotest.program import Array, Call, Program, refs
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.randomness import KnownContents, contents_of
@@ -108,7 +108,7 @@ class _Lockstep:
         expected, actual = self._values
         slot = call.slot
         exactly = slot in self._exact
-        if isinstance(expected[slot], PLAIN) and expected[slot] is not None:
+        if isinstance(expected[slot], PLAIN_TYPES) and expected[slot] is not None:
             # The result of `type` contains the name of the framework.
             counts = call.target != "type" and slot in self._counting
             plain = counts and self._unlike(expected[slot], actual[slot], exactly=exactly)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from autotest.frameworks import Framework
-from autotest.frameworks.freezing import PLAIN, freeze
+from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 from autotest.program import Call, Program, refs
 from autotest.program.isolation import ModuleState
 from autotest.program.semantics import in_place
@@ -62,7 +62,7 @@ def _read(slots: list[int], values: list[Any], framework: Framework) -> dict[int
     found: dict[int, Any] = {slot: value.copied() for slot, value in zip(tensors, frozen, strict=True)}
     for slot in slots:
         value = values[slot]
-        if isinstance(value, PLAIN):
+        if isinstance(value, PLAIN_TYPES):
             found[slot] = value
         elif isinstance(value, framework.module_types):
             found[slot] = _state(value, framework)

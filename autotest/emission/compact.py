@@ -211,7 +211,7 @@ def differing_fact(about: ScriptSubject, name: str, symptom: str) -> str | None:
 def refusing_candidate(about: ScriptSubject) -> str | None:
     """Return the script for a program whose last call the candidate rejects, or None if no short one exists."""
     last = about.program.calls[-1]
-    if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
+    if last.kind not in (*OPERATIONS, "builtin", "getattr") or is_backward(last):
         return None
     check = _RUN + about.imports_then(f"run({about.root})") + _REFUSES.format(**about.fields)
     return script(about, _result(about.program, assigns_items(last)), check)

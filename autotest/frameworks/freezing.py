@@ -14,7 +14,7 @@ from autotest.program import Root
 from autotest.program.values import NamedItems
 
 #: Types of plain values, which are the same in every framework.
-PLAIN = (type(None), bool, int, float, complex, str)
+PLAIN_TYPES = (type(None), bool, int, float, complex, str)
 
 
 def freeze(framework: Framework, values: Sequence[Any]) -> list[Any]:
@@ -46,7 +46,7 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
     if isinstance(value, framework.tensor_types):
         tensors.append(value)
         return _TENSOR
-    if isinstance(value, (*PLAIN, Missing)):
+    if isinstance(value, (*PLAIN_TYPES, Missing)):
         return value
     if isinstance(value, np.ndarray):
         return TensorValue(value, str(value.dtype), "cpu", False)

@@ -22,7 +22,7 @@ from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_calls as calls
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, Absent, missing
-from autotest.frameworks.freezing import PLAIN
+from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.gc_paused import without_gc
@@ -134,7 +134,7 @@ class Functional(ArrayFramework):
 
     def _result(self, made: Any, node: Node | None, at: int, source: TapeTensor | None, path: Pure) -> Any:
         # A number of NumPy's is an array without dimensions, although its float64 is a `float`.
-        if isinstance(made, PLAIN) and not isinstance(made, np.generic):
+        if isinstance(made, PLAIN_TYPES) and not isinstance(made, np.generic):
             return made
         result = TapeTensor(self.computed(made), (node, at) if node is not None and self.is_floating(made) else None)
         if source is not None:

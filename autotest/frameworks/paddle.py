@@ -21,6 +21,7 @@ from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
 from autotest.frameworks.traced import Traced, TracedNamespace, Transcript, opened
 from autotest.frameworks.transcribing import bare
 from autotest.program import Array, CallKind, Operand, Root
+from autotest.program.semantics import OPERATIONS
 
 #: Functions with torch's meaning in `paddle.compat`; those of the same names in `paddle` have another meaning.
 _COMPATIBLE: Final = frozenset("max min sort split median nanmedian unique slogdet equal".split())
@@ -89,7 +90,7 @@ class PaddleFramework(Namespace):
             found = super().operation(kind, _METHODS.get(target, target) if kind == "method" else target)
         if (kind, target) == ("getattr", "grad"):
             return self.gradient
-        if kind in ("function", "method", "operator"):
+        if kind in OPERATIONS:
             return functools.partial(self._carried_out, target, found)
         return found
 

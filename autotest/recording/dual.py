@@ -10,6 +10,7 @@ import numpy as np
 
 from autotest.base.errors import UsageError, as_test_mistake, is_test_mistake
 from autotest.frameworks import ABSENT, Both, Pair
+from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.program import Call, Operand, Ref, Root
 from autotest.program.dtypes import is_differentiable
 from autotest.recording import mistakes, operators, refusals
@@ -25,7 +26,6 @@ from autotest.recording.sides import SideNamespace
 from autotest.recording.steps import keep_step
 
 __tracebackhide__ = is_test_mistake  # as in the recorder
-_PLAIN = (type(None), bool, int, float, complex, str)
 #: Types of results that reading consumes. They are turned into a list at once.
 _ITERATORS = (types.GeneratorType, map, filter, zip)
 
@@ -153,7 +153,7 @@ class Symbol(DualObject):
         path = f"{self._path}.{name}" if self._path else name
         if (wrong := mistakes.unrecordable(path)) is not None:
             raise wrong
-        if isinstance(expected := pair.resolve(path).expected, _PLAIN):
+        if isinstance(expected := pair.resolve(path).expected, PLAIN_TYPES):
             return expected
         if (usual := pair.usual_path(path)) != path:
             return _named(usual)
@@ -344,7 +344,7 @@ def wrap(recorder: Recorder, slot: int) -> Any:
     if kind in reference.tensor_types:
         hooks = recorder.modules.gradient_hooks
         return Value(recorder, slot if hooks is None else hooks.continued.get(id(expected), slot))
-    if kind in _PLAIN:
+    if kind in PLAIN_TYPES:
         if current() is not recorder:
             compare_plain_results(recorder, slot)
         return expected

@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.comparison import Missing, Stage
 from autotest.frameworks import ABSENT, Framework
-from autotest.frameworks.freezing import PLAIN
+from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.program import COTANGENT, LAYOUT, Call, refs
 from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call, make_holders, reparametrizes
 from autotest.program.semantics import written as written_by
@@ -54,7 +54,7 @@ def pair_up(record: Record, slots: Collection[int] | None = None) -> Paired:
     pairs.add_all(returned if slots is None else (one for one in returned if one[0].slot in slots))
     found = pairs.found
     if not (record.pair.reference.holds_values and record.pair.candidate.holds_values):
-        found = [item if isinstance(item.expected, PLAIN) else item._replace(defined=False) for item in found]
+        found = [item if isinstance(item.expected, PLAIN_TYPES) else item._replace(defined=False) for item in found]
         found += [_strides(record, item) for item in found if _have_strides(record, item)]
     return Paired(found, pairs.results, pairs.gradients)
 
@@ -170,7 +170,7 @@ class _Pairs:
     def _add(self, call: Call, expected: Any, actual: Any) -> None:
         """Pair the result of `call` if it is no tensor of exactly a class in `tensor_types`."""
         is_result = call.kind != "tensor" and call.note != LAYOUT and not is_backward(call)
-        if isinstance(expected, PLAIN):
+        if isinstance(expected, PLAIN_TYPES):
             self.results += is_result
             self._plain(call, expected, actual)
         elif not self._is_new(expected, actual):
@@ -305,6 +305,6 @@ def is_data(framework: Framework, value: Any) -> bool:
         value = list(value.values())
     if isinstance(value, (tuple, list)):
         return not value or any(is_data(framework, item) for item in value)
-    if isinstance(value, (*PLAIN, np.ndarray, *framework.tensor_types)):
+    if isinstance(value, (*PLAIN_TYPES, np.ndarray, *framework.tensor_types)):
         return True
     return framework.literal(value) is not ABSENT

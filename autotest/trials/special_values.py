@@ -12,12 +12,12 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.frameworks import Pair
-from autotest.frameworks.freezing import PLAIN, freeze
+from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 from autotest.program import Array, Call, Program, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, with_arrays
-from autotest.program.semantics import is_class
+from autotest.program.semantics import OPERATIONS, is_class
 from autotest.recording.observation import compare, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
@@ -81,7 +81,7 @@ class _Judge:
         if before.error is not None:
             return item.special
         held = dict(zip(read, freeze(pair.reference, [before.values[at] for at in read]), strict=True))
-        values = {at: value for at, value in held.items() if type(value) is TensorValue or isinstance(value, PLAIN)}
+        values = {at: value for at, value in held.items() if isinstance(value, (TensorValue, *PLAIN_TYPES))}
         # Great and tiny numbers count as special only in inputs, not in computed values.
         odd = {
             at: value
@@ -117,7 +117,7 @@ class _Judge:
 
 def _computes(call: Call) -> bool:
     """Return whether `call` computes its result, so that a difference in it is the call's own."""
-    return call.kind in ("function", "method", "operator") and not (is_class(call) or is_kept_copy(call))
+    return call.kind in OPERATIONS and not (is_class(call) or is_kept_copy(call))
 
 
 def _may_be_special(value: Any, *, given: bool = False) -> bool:

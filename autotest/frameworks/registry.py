@@ -180,9 +180,9 @@ def pairs(reference: str, candidates: tuple[str, ...]) -> tuple[Pair, ...]:
     return made
 
 
-def chosen_pair(candidate: str = "") -> Pair:
+def chosen_pair() -> Pair:
     """Return the pair chosen for this process. Only the entry points of a process may call this; see `chosen_names`."""
-    return pair(*chosen_names(candidate))
+    return pair(*chosen_names())
 
 
 def chosen_pairs(candidate: str = "") -> tuple[Pair, ...]:
@@ -191,17 +191,13 @@ def chosen_pairs(candidate: str = "") -> tuple[Pair, ...]:
     return pairs(reference, candidates) if len(candidates) > 1 else (pair(reference, *candidates),)
 
 
-def chosen_names(candidate: str = "") -> tuple[str, str]:
+def chosen_names() -> tuple[str, str]:
     """Return the names of reference and candidate: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, or torch and oneflow.
-
-    Args:
-        candidate: the candidate that a test names, or an empty string. It overrides the project's table, and is
-            overridden by the environment.
 
     Raises:
         UsageError: if there are several candidates.
     """
-    reference, (first, *others) = all_chosen_names(candidate)
+    reference, (first, *others) = all_chosen_names()
     if others:
         asked = ",".join((first, *others))
         raise UsageError(
@@ -214,6 +210,10 @@ def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
     """Return the name of the reference and the names of all candidates; see `chosen_names`.
 
     AUTOTEST_CANDIDATE, or the project's table, may name several candidates, separated by commas: ``NAME,OTHER``.
+
+    Args:
+        candidate: the candidate that a test names, or an empty string. It overrides the project's table, and is
+            overridden by the environment.
     """
     asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or configured("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
     return configured("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_in(asked)

@@ -34,6 +34,7 @@ __all__ = [
     "limits",
     "passing_tolerance",
     "surely_agree",
+    "tolerated_as",
 ]
 
 #: The dtype whose tolerance applies to Python floats and complex numbers. They are results of ``.item()`` or
@@ -115,14 +116,14 @@ def limits(tolerance: Tolerance, expected: Any, actual: Any) -> tuple[float, flo
 
     Unless the test gave a tolerance, which is final, `atol` is relative to the greatest element if all are small.
     """
-    rtol, atol = tolerance.of(_tolerated_as(expected))
+    rtol, atol = tolerance.of(tolerated_as(expected))
     if tolerance.given or not tolerance.by_scale:
         return rtol, atol
     one, other = (side.data if type(side) is TensorValue else np.asarray(side) for side in (expected, actual))
     return scaled_limits(one, other, rtol, atol)
 
 
-def _tolerated_as(value: Any) -> str:
+def tolerated_as(value: Any) -> str:
     """Return the dtype whose tolerance applies to `value`."""
     return value.dtype if type(value) is TensorValue else PLAIN_FLOAT
 
@@ -251,7 +252,7 @@ class Comparison:
         mask = differing(one, other, *tolerated)
         if not mask.any():
             return []
-        usual = self.tolerance.of(_tolerated_as(expected))[1]
+        usual = self.tolerance.of(tolerated_as(expected))[1]
         numbers = dataclasses.replace(statistics(one, other, mask, *tolerated, dtype), usual_atol=usual)
         what = "not close" if numbers.rtol or numbers.atol else "not equal"
         found = self._mismatch(name, "value", what, f"{what}. {_difference_text(numbers)}", numbers)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from autotest.base.plural import several
 from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance
+from autotest.comparison.values import PLAIN_FLOAT
 from autotest.emission.closeness import CLOSE
 
 
@@ -65,7 +66,7 @@ def observe(value):
     return {{**facts, "values": np.array(value.detach().cpu().tolist())}}
 
 
-def differences(name, expected, actual, dtype="float32"):
+def differences(name, expected, actual, dtype="{plain_float}"):
     """Yield a line for each difference between `expected` and `actual`. Nothing is broadcast."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in {keys}:
@@ -284,6 +285,7 @@ def values(
     return _VALUES.format(
         tolerance=table,
         close=CLOSE,
+        plain_float=PLAIN_FLOAT,
         limits=limits,
         keys=keys,
         module=_MODULE if modules else "",

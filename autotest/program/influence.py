@@ -9,8 +9,6 @@ from autotest.program.rewriting import needed
 from autotest.program.semantics import (
     base_name,
     clips_gradients,
-    in_place,
-    in_place_by_argument,
     is_class,
     is_module_call,
     is_setting,
@@ -19,6 +17,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     reads_gradient,
     reparametrizes,
+    writes_first_operand,
     written,
 )
 
@@ -67,7 +66,7 @@ def _shared(call: Call) -> Iterator[Ref]:
     """Yield the operands whose memory the result of `call` may share; an object shares that of its members."""
     if is_class(call) or call.kind == "setattr":
         yield from refs(call)
-    elif may_share_memory(call) or in_place(call) or in_place_by_argument(call) or _is_member(call):
+    elif may_share_memory(call) or writes_first_operand(call) or _is_member(call):
         yield from (item for item in call.args[:1] if type(item) is Ref)
 
 

@@ -11,7 +11,7 @@ from autotest.program.dtypes import is_differentiable
 from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.paths import item_path
 from autotest.program.rewriting import assembled, tensor_call
-from autotest.program.semantics import in_place, is_setting, reparametrizes
+from autotest.program.semantics import is_setting, reparametrizes, writes_first_operand
 from autotest.program.values import TensorValue
 
 _MISSING = object()
@@ -54,7 +54,7 @@ def isolated(
     part = _Excerpt(program, operands, slot, asking=gradients)
     for ref in dict.fromkeys(refs(call)):
         part.provide(ref.slot)
-    if gradients and in_place(call) and type(call.args[0]) is Ref:
+    if gradients and writes_first_operand(call) and call.args and type(call.args[0]) is Ref:
         # A leaf that requires a gradient must not be written into.
         call = call._replace(args=(Ref(part.add("method", "clone", (call.args[0],))), *call.args[1:]))
     elif on_copies:
@@ -175,8 +175,9 @@ class _Excerpt:
         for later in self._program.calls[at + 1 : self._end]:
             if not later.args or later.args[0] != Ref(at):
                 continue
-            changes_state = (is_setting(later) and later.kind != "load_state") or later.kind in ("enter", "exit")
-            if changes_state or reparametrizes(later) or (later.kind == "load_state" and state is None):
+            loads = later.kind == "load_state" or later.target == "load_state_dict"
+            changes_state = (is_setting(later) and not loads) or later.kind in ("enter", "exit")
+            if changes_state or reparametrizes(later) or (loads and state is None):
                 for ref in refs(later):
                     self.provide(ref.slot)
                 self.keep(later)
@@ -187,7 +188,8 @@ class _Excerpt:
 
     def _restore(self, at: int, state: ModuleState, training: bool) -> None:
         """Append calls that give the new module in slot `at` the recorded precision, tensors and training mode."""
-        for dtype in {value.dtype for value in state.tensors.values()} & _PRECISIONS.keys():
+        # In a fixed order with the widest last, as the last of several conversions decides.
+        for dtype in sorted({value.dtype for value in state.tensors.values()} & _PRECISIONS.keys()):
             self.add("method", _PRECISIONS[dtype], (Ref(at),))
         if state.tensors:
             names: dict[str, Operand] = {}

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
-from autotest.program.semantics import in_place, is_holder, is_setting, makes_module, reparametrizes, written
+from autotest.program.semantics import (
+    PRECISION_METHODS,
+    is_holder,
+    is_setting,
+    makes_module,
+    reparametrizes,
+    writes_first_operand,
+    written,
+)
 
 #: dtype -> the double-precision dtype that `widened` uses instead.
 WIDER: Mapping[str, str] = {
@@ -16,7 +24,7 @@ WIDER: Mapping[str, str] = {
     "float": "float64",
     "complex64": "complex128",
 }
-_WIDER_METHODS: Mapping[str, str] = {"float": "double", "half": "double", "bfloat16": "double"}
+_WIDER_METHODS: Mapping[str, str] = dict.fromkeys(PRECISION_METHODS, "double")
 #: Functions that make tensors of the default dtype for any arguments, and those that do so only for float arguments.
 _OF_DEFAULT_DTYPE = frozenset("empty eye linspace logspace ones rand randn zeros".split())
 _OF_FRACTIONS = frozenset(("arange", "full", "scalar_tensor"))
@@ -147,7 +155,7 @@ def with_scaled_operands(program: Program, slot: int, factors: Mapping[int, Arra
         factors: the factor by the slot of the operand. The first operand of an in-place call is not scaled.
     """
     call, arrays = program.calls[slot], list(program.arrays)
-    kept = call.args[0] if in_place(call) and call.args else None
+    kept = call.args[0] if writes_first_operand(call) and call.args else None
     extra, before, instead = len(program.calls), [], {}
     for operand, factor in factors.items():
         if kept == Ref(operand):

@@ -62,8 +62,10 @@ _PUSH_GRADIENTS: Final = _LEAVE_GRADIENTS | _RETURN_GRADIENTS
 _GIVE_GRADIENTS: Final = _RETURN_GRADIENTS | {"grad"}
 _HOLDERS: Final = frozenset(("nn.Module",))
 _target: Final = operator.attrgetter("target")
+#: Methods that convert a module, or a tensor, to another precision.
+PRECISION_METHODS: Final = ("double", "float", "half", "bfloat16")
 #: Methods that change the state of a module or tensor and compute nothing.
-_SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
+_SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "to", "load_state_dict", *PRECISION_METHODS))
 #: Functions that make a module compute one of its parameters from others, or undo this.
 _REPARAMETRIZING: Final = frozenset(
     (
@@ -114,9 +116,14 @@ def in_place_by_argument(call: Call) -> bool:
     return given is True
 
 
+def writes_first_operand(call: Call) -> bool:
+    """Whether `call` writes into its first operand, whether its name says so or an argument."""
+    return in_place(call) or in_place_by_argument(call)
+
+
 def written(call: Call) -> Iterator[Ref]:
     """Yield the earlier values that `call` writes into, except writes of a module to its own buffers and operands."""
-    if call.kind in ("overwrite", "load_state", "setattr") or in_place(call) or in_place_by_argument(call):
+    if call.kind in ("overwrite", "load_state", "setattr") or writes_first_operand(call):
         yield from (item for item in call.args[:1] if type(item) is Ref)
     for item in leaves(call.kwargs.get("out")):
         if type(item) is Ref:

@@ -25,9 +25,12 @@ def function(slot: int, target: str, *args: Any, **kwargs: Any) -> Call:
         function(2, "nn.functional.batch_norm", Ref(1), Ref(0), Ref(1), training=True),
         Call("setattr", "data", (Ref(0), Ref(1)), {}, 2),
         Call("method", "requires_grad_", (Ref(0),), {}, 2),
+        Call("method", "half", (Ref(0),), {}, 2),
+        Call("method", "bfloat16", (Ref(0),), {}, 2),
+        Call("method", "load_state_dict", (Ref(0), Ref(1)), {}, 2),
     ],
 )
-def test_a_result_needs_the_calls_that_write_into_its_operands(write: Call) -> None:
+def test_a_result_needs_the_calls_that_write_into_its_operands_or_change_their_state(write: Call) -> None:
     made = [function(slot, "ones", 3) for slot in range(2)]
     program = Program((*made, write, function(3, "sin", Ref(0)), function(4, "cos", Ref(1))), ())
     assert needed(program, [3]) == {0, 2, 3, *(ref.slot for ref in refs(write))}

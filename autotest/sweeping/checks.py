@@ -10,10 +10,10 @@ import numpy as np
 
 from autotest.comparison import Mismatch, TensorValue
 from autotest.program import Program, Ref
-from autotest.program.semantics import in_place, is_step
+from autotest.program.semantics import is_step
 from autotest.recording.observation import Observed
 from autotest.results.sweep import Check
-from autotest.sweeping.undefined import flat
+from autotest.sweeping.undefined import slots_written
 
 #: Matches exception messages about a call's signature, as opposed to the values of its arguments.
 _SIGNATURE: Final = re.compile(
@@ -46,8 +46,7 @@ def _is_input(program: Program, slot: int) -> bool:
         return False
     if any(is_step(call) for call in program.calls):
         return False
-    written = any(in_place(call) and call.args[:1] == (Ref(slot),) for call in program.calls)
-    return not written and not any(Ref(slot) in flat(call.kwargs.get("out")) for call in program.calls)
+    return not any(slot in slots_written(program, call) for call in program.calls)
 
 
 def is_in_place_on_reference_only(slot: int, observed: Observed) -> bool:

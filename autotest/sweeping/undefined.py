@@ -6,9 +6,9 @@ import dataclasses
 from typing import Any, Final
 
 from autotest.frameworks import Framework
-from autotest.program import Call, Program, Ref, leaves, refs
+from autotest.program import Call, Program, Ref, refs
 from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import in_place, in_place_by_argument, is_module_call
+from autotest.program.semantics import is_module_call, may_share_memory, writes_first_operand, written
 
 #: Operator -> position of its argument `sorted`, which is True by default.
 _SORTED: Final = {"topk": 4, "unique": 1}
@@ -51,11 +51,7 @@ def marked(program: Program, *, drawn: bool) -> Program:
         draws = drawn and call.target not in _ARRANGING
         if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
             undefined.add(call.slot)
-            if in_place(call) or in_place_by_argument(call):
-                undefined.update(slot for operand in call.args[:1] for slot in _written(program, operand))
-            elif _works_in_place(program, call):
-                undefined.update(_written(program, call.args[1]))
-            undefined.update(item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref)
+            undefined |= slots_written(program, call)
     return program if undefined == program.undefined else dataclasses.replace(program, undefined=frozenset(undefined))
 
 
@@ -72,16 +68,15 @@ def _works_in_place(program: Program, call: Call) -> bool:
     return is_module_call(call) and len(call.args) > 1 and bool(program.calls[call.args[0].slot].kwargs.get("inplace"))
 
 
-def _written(program: Program, operand: Any) -> set[int]:
-    """Return the slots whose contents change if a call writes into `operand`: its own, and those it is a view of."""
+def slots_written(program: Program, call: Call) -> set[int]:
+    """Return the slots of the earlier values that `call` changes: those it writes into, and those they are views of."""
     found: set[int] = set()
-    while type(operand) is Ref:
-        found.add(operand.slot)
-        call = program.calls[operand.slot]
-        operand = call.args[0] if call.kind != "tensor" and call.target in _ARRANGING and call.args else None
+    waiting = [*written(call), *(call.args[1:2] if _works_in_place(program, call) else ())]
+    while waiting:
+        operand = waiting.pop()
+        if type(operand) is Ref:
+            found.add(operand.slot)
+            made = program.calls[operand.slot]
+            if may_share_memory(made) or writes_first_operand(made):
+                waiting += made.args[:1]
     return found
-
-
-def flat(value: Any) -> tuple[Any, ...]:
-    """Return `value` as a tuple, whether it is a sequence or a single item."""
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -13,6 +13,7 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
+from autotest.comparison.values import tolerated_as
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.diagnosis.perturbation import perturbed, perturbed_in_own_dtype
 from autotest.diagnosis.roundoff import ROUNDOFF
@@ -23,7 +24,7 @@ from autotest.program.calls import LAYOUT
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.paths import is_gradient
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
-from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, plain_name
+from autotest.program.semantics import OPERATIONS, plain_name, writes_first_operand
 from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
 
 #: Operators that only compare or select numbers, or round them to whole ones. Of the same operands, they give the same
@@ -105,7 +106,7 @@ class DoublePrecision:
         together, room = [place], _AT_ONCE
         for other in dict.fromkeys(map(place_of, self._focus.mismatches)):
             value = self._focus.read().get(other, (None, None))[0]
-            if other == place or (other, into) in self._measured or _dtype_of(value) != dtype:
+            if other == place or (other, into) in self._measured or tolerated_as(value) != dtype:
                 continue
             room -= value.data.size if type(value) is TensorValue else 1
             if room < 0:
@@ -164,7 +165,7 @@ class DoublePrecision:
         if any(one is None or one.shape != arrays[0].shape for one in arrays):  # type: ignore[union-attr]
             return None
         expected, actual, true, claimed = [one for one in arrays if one is not None]
-        dtype = _dtype_of(None if pair is None else pair[0])
+        dtype = tolerated_as(None if pair is None else pair[0])
         tolerated = limits(self._settings.tolerance_at(item.stage), *(pair or (None, None)))
         mask = differing(expected, actual.astype(expected.dtype), *tolerated)
         if not mask.any():
@@ -201,7 +202,7 @@ class DoublePrecision:
         if call is None:
             return False
         writing = calls if call.slot > place[0] else calls[: place[0]]
-        if call.kind not in OPERATIONS or any(_writes(other) for other in writing if other is not call):
+        if call.kind not in OPERATIONS or any(writes_first_operand(other) for other in writing if other is not call):
             return False
         if any(type(item) is float and float(np.float32(item)) != item for item in leaves((call.args, call.kwargs))):
             return False  # such a number is rounded to the precision of the operands
@@ -224,7 +225,10 @@ class DoublePrecision:
     def _last_writer(self, slot: int) -> Call:
         """Return the last call that wrote into the tensor in `slot`, or else the call that made it."""
         calls = self.program.calls
-        return next((call for call in reversed(calls) if _writes(call) and call.args[:1] == (Ref(slot),)), calls[slot])
+        return next(
+            (call for call in reversed(calls) if writes_first_operand(call) and call.args[:1] == (Ref(slot),)),
+            calls[slot],
+        )
 
     def _is_same(self, slot: int) -> bool:
         """Whether the value in `slot` is the same on both sides and in both precisions."""
@@ -318,19 +322,10 @@ def _is_whole(pair: tuple[Any, Any] | None) -> bool:
     return type(value) is TensorValue and value.data.dtype.kind in "biu"
 
 
-def _writes(call: Call) -> bool:
-    return in_place(call) or in_place_by_argument(call)
-
-
 def _is_without_roundoff(call: Call) -> bool:
     """Whether `call` computes its result from its operands without rounding errors."""
     # To round to decimals, numbers are multiplied by a power of ten first.
     return plain_name(call.target) in _WITHOUT_ROUNDOFF and not call.kwargs.get("decimals")
-
-
-def _dtype_of(value: Any) -> str:
-    """Return the dtype of a tensor; float32 for a plain number."""
-    return value.dtype if type(value) is TensorValue else "float32"
 
 
 def as_array(value: Any) -> np.ndarray[Any, Any] | None:

@@ -9,7 +9,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Pair
 from autotest.program import Program, Ref, operator_of, refs
 from autotest.program.rewriting import widened
-from autotest.program.semantics import in_place
+from autotest.program.semantics import writes_first_operand
 from autotest.replaying.agreement import Agreement, agree
 from autotest.results.identity import operator_behind
 
@@ -65,8 +65,8 @@ def message_of(first: Mismatch) -> str:
 
 def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
     call = program.calls[first.slot]
-    if first.stage != "backward" and call.kind != "tensor" and not in_place(call):
-        written = any(in_place(later) and Ref(first.slot) in set(refs(later)) for later in program.calls)
+    if first.stage != "backward" and call.kind != "tensor" and not writes_first_operand(call):
+        written = any(writes_first_operand(later) and Ref(first.slot) in set(refs(later)) for later in program.calls)
         if not written:
             return operator_behind(program.calls, first) == operator
     return any(operator_of(program.calls, one.slot) == operator for one in program.calls)

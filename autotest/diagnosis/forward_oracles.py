@@ -23,7 +23,7 @@ from autotest.frameworks.requests import FunctionCalled
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.paths import indices_of
 from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import OPERATIONS, in_place, in_place_by_argument, is_module_call
+from autotest.program.semantics import OPERATIONS, in_place, is_module_call, writes_first_operand
 from autotest.replaying.agreement import Place, results
 from autotest.replaying.replay import live_operands, replay, run_call
 
@@ -63,8 +63,7 @@ def opinions(
         return ()
     if contents_of(asked.path, asked.args, asked.kwargs) is not KnownContents.DEFINED or slot in program.undefined:
         return ()
-    written = place[0] if asked.written is None else asked.written
-    if place[0] not in (slot, written if asked.written is not None else slot):
+    if place[0] not in (slot, asked.written):
         return ()  # the value was changed by a call that is not known to write there
     if slot == place[0] and _written_later(program, slot):
         return ()  # the final value is not the result of the call
@@ -106,7 +105,7 @@ def _written_later(program: Program, slot: int) -> bool:
     for call in program.calls[slot + 1 :]:
         owner = call.args[0] if call.args else None
         if type(owner) is Ref and owner.slot in made:
-            if call.kind == "overwrite" or in_place(call) or in_place_by_argument(call):
+            if call.kind == "overwrite" or writes_first_operand(call):
                 return True
             made.add(call.slot)
     return False
@@ -143,9 +142,7 @@ def _oracle_call(program: Program, slot: int, side: Framework) -> _OracleCall | 
         owner = next((ref.slot for ref in refs(call) if values[ref.slot] is called.written), None)
     else:
         args, named = live_operands(call, side, values, program.arrays)
-        out = call.kwargs.get(
-            "out", call.args[0] if call.args and (in_place(call) or in_place_by_argument(call)) else None
-        )
+        out = call.kwargs.get("out", call.args[0] if call.args and writes_first_operand(call) else None)
         named.pop("out", None)
         if not args and "input" in named:  # oracles take it as a positional argument, under other names
             args = [named.pop("input")]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from autotest.program import Call
-from autotest.program.semantics import in_place, in_place_by_argument
+from autotest.program.semantics import writes_first_operand
 from autotest.recording.changed_gradients import leaving, returning
 from autotest.recording.dual import Value, torch
 from autotest.recording.push import Push, PushedGradient, RecorderCall
@@ -95,7 +95,7 @@ class GradientHooks:
         """Return `asked`, on a tensor behind the leaf at which the graph is cut if it writes into that leaf."""
         kind, target, args, kwargs, owner = asked
         made = Call(kind, target, (owner, *args) if owner is not None else tuple(args), dict(kwargs), 0)
-        if not (made.args and recorder.recording_gradients and (in_place(made) or in_place_by_argument(made))):
+        if not (made.args and recorder.recording_gradients and writes_first_operand(made)):
             return asked
         written = made.args[0]
         leaf = owner[0] if owner is not None else written._expected if isinstance(written, Value) else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from autotest.comparison import Mismatch
 from autotest.program import Call, Ref
-from autotest.program.semantics import in_place, in_place_by_argument, is_class
+from autotest.program.semantics import is_class, writes_first_operand
 from autotest.recording.lowering import LiveRecord
 
 #: Note of the calls that replace a refused call by the result of the reference.
@@ -57,7 +57,7 @@ def _put_back(recorder: LiveRecord, call: Call, given: tuple[Any, Any], mismatch
 
 
 def _instead(recorder: LiveRecord, call: Call, expected: Any) -> int | None:
-    if call.args and type(call.args[0]) is Ref and (in_place(call) or in_place_by_argument(call)):
+    if call.args and type(call.args[0]) is Ref and writes_first_operand(call):
         return _overwritten(recorder, call.args[0].slot)
     if type(expected) in (tuple, list):
         parts = [_input(recorder, item) for item in expected]

@@ -10,11 +10,11 @@ from autotest.program import Call, Operand, Ref, refs
 from autotest.program.semantics import (
     base_name,
     clips_gradients,
-    in_place,
     is_module_call,
     may_share_memory,
     reads_gradient,
     returns_gradients,
+    writes_first_operand,
     written,
 )
 from autotest.recording.overwritten import NOTE
@@ -74,7 +74,7 @@ class _Known:
         if owner in self.modules or call.kind == "load_state":
             return True
         # A call with this note copies a tensor that is about to be overwritten.
-        if in_place(call) or call.kind in ("overwrite", "setattr") or call.note == NOTE:
+        if writes_first_operand(call) or call.kind in ("overwrite", "setattr") or call.note == NOTE:
             viewed = self._viewed(owner)
             return viewed in found or id(self._actual[viewed]) in self._held
         # Takes an item out of a list of parameters.

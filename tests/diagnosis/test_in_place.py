@@ -6,15 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autotest as at
 from autotest import Divergence
 from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis.failure_signature import FailureSignature
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.replaying.agreement import agree
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger, LedgerEntry
 from tests.support import planted_inplace
-from tests.support.faulty import FaultyTorch, plus
+from tests.support.faulty import FaultyTorch, plus, returning
 from tests.support.running import trials
 
 
@@ -145,3 +153,21 @@ def test_an_input_that_a_later_call_wrote_into_by_mistake_is_not_hidden_by_what_
     assert raised.value.finding is not None
     assert raised.value.finding.identity.operator == "sin"
     assert trials(body, tmp_path, FaultyTorch({"exp": plus(1.0)}), n=1, ledger=known).expected
+
+
+@pytest.mark.parametrize(
+    "writing",
+    [
+        Call("method", "relu_", (Ref(1),), {}, 2),
+        Call("function", "nn.functional.relu", (Ref(1),), {"inplace": True}, 2),
+    ],
+    ids=lambda call: call.target,
+)
+def test_a_smaller_program_shows_the_failure_of_a_call_that_wrote_into_the_result_of_another(writing: Call) -> None:
+    numbers = Array(np.ones(2, "float32"), "float32")
+    made = (tensor_call(0, 0, numbers, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
+    adds = returning(lambda result: result.add_(1))
+    pair = Pair(TorchFramework(), FaultyTorch({"nn.functional.relu": adds}, tensors={"relu_": adds}))
+    agreement = agree(Program((*made, writing), (numbers,)), pair, Settings())
+    assert agreement.mismatches[0].slot == 1
+    assert FailureSignature("value", "forward", "candidate", writing.target, "").shown_by(agreement)

@@ -105,6 +105,22 @@ def test_an_in_place_call_that_returns_nothing_hides_no_missing_gradient() -> No
     assert told[0].startswith("gradient")
 
 
+def test_an_operand_written_into_by_an_argument_is_still_written_into_once_the_known_result_was_put_right() -> None:
+    def body() -> Any:
+        y = at.random_tensor(1, 4, low=-2, high=-1, requires_grad=False) * 1
+        return dual.nn.functional.relu(y, inplace=True), dual.exp(y)
+
+    def beside(relu: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda tensor, inplace: relu(tensor, inplace=inplace) + 1
+
+    wrong_at_zero = FaultyTorch(
+        {"nn.functional.relu": beside, "exp": lambda exp: lambda tensor: exp(tensor) + (tensor == 0)}
+    )
+    judgement, _ = judged(body, wrong_at_zero, "value", "nn.functional.relu")
+    assert isinstance(judgement, Diverged)
+    assert judgement.identity.operator == "exp"
+
+
 def test_a_known_dtype_hides_no_wrong_value() -> None:
     both = returning(lambda result: (result + 1).double())
     judgement, told = judged(chain, FaultyTorch({"exp": both}), "dtype", "exp")

@@ -101,6 +101,17 @@ def test_parameters_and_buffers_of_a_class_are_the_graphs_too() -> None:
     assert wrong.mismatches[0]
 
 
+@pytest.mark.parametrize("name", ["relu_", "relu"])
+def test_weights_that_were_written_into_are_the_graphs_too(name: str) -> None:
+    def body() -> Any:
+        net = torch.nn.Linear(3, 3)
+        with torch.no_grad():
+            getattr(torch.nn.functional, name)(net.weight, **({} if name.endswith("_") else {"inplace": True}))
+        return net(random_tensor(shape=(4, 3)))
+
+    assert not checked(body, pair_with(GraphTorch())).left_out
+
+
 def test_a_class_that_is_set_up_anew_between_its_calls_is_left_out() -> None:
     def changed() -> Any:
         net, x = torch.nn.Sequential(Scaled(), torch.nn.BatchNorm1d(3)), random_tensor(shape=(4, 3))

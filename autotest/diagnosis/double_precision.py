@@ -24,7 +24,7 @@ from autotest.program.calls import LAYOUT
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.paths import is_gradient
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
-from autotest.program.semantics import OPERATIONS, plain_name, writes_first_operand
+from autotest.program.semantics import OPERATIONS, plain_name, pushes_gradients, writes_first_operand
 from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
 
 #: Operators that only compare or select numbers, or round them to whole ones. Of the same operands, they give the same
@@ -219,7 +219,7 @@ class DoublePrecision:
         if not is_gradient(place[1]):
             return self._last_writer(place[0])
         operations = [call for call in self.program.calls if call.kind in OPERATIONS and call.note != LAYOUT]
-        differentiated = [call for call in operations if call.target != "backward"]
+        differentiated = [call for call in operations if not pushes_gradients(call)]
         return differentiated[0] if len(differentiated) == 1 else None
 
     def _last_writer(self, slot: int) -> Call:

@@ -13,7 +13,7 @@ import numpy as np
 
 from autotest.base.plural import several
 from autotest.base.settings import Settings
-from autotest.comparison import TensorValue, limits
+from autotest.comparison import TensorValue, limits, passing_tolerance
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.decisive_features import OutOfTime, Run
 from autotest.diagnosis.outcomes import ProgramOutcome
@@ -147,8 +147,20 @@ def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
             yield text, [_substituted(program, call.slot, position, other) for other in others]
 
 
+def _rounded_up(number: float) -> str:
+    """Return `number` with three digits and not less than it is, so that the tolerance that is shown passes."""
+    shown = f"{number:.3g}"
+    if float(shown) >= number:
+        return shown
+    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return f"{(round(float(shown) / unit) + 1) * unit:.3g}"
+
+
 def _ordinal(number: int) -> str:
-    return ("first", "second", "third")[number - 1] if number <= 3 else f"{number}th"
+    if number <= 3:
+        return ("first", "second", "third")[number - 1]
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def _others(item: Any) -> tuple[Any, ...]:
@@ -242,15 +254,14 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
         return []
     _, atol = limits(settings.tolerance_at(first.stage), expected, actual)
     gap = distance(expected.data, actual.data.astype(expected.data.dtype))
-    size = np.abs(expected.data.astype(np.float64))
-    with np.errstate(all="ignore"):
-        needed = float(np.where(gap > atol, (gap - atol) / size, 0.0).max(initial=0.0))
     if not np.isfinite(gap).all():
         return [_NOT_FINITE]
+    needed = passing_tolerance(expected.data, actual.data, atol)
     if not math.isfinite(needed):
-        if gap.max() >= (float(size.max()) or _NOISE):  # as large as the value, as below
+        if gap.max() >= (float(np.abs(expected.data).max()) or _NOISE):  # as large as the value, as below
             return [_NONE_HELPS]
-        return [f"Would pass: with {atol_name}={gap.max():.3g}; {rtol_name} does not help where 0 is expected"]
+        least = _rounded_up(float(gap.max()))
+        return [f"Would pass: with {atol_name}={least}; {rtol_name} does not help where 0 is expected"]
     if round(needed, 3) >= 1:  # as large as the value: such a tolerance would let a missing gradient pass
         return [_NONE_HELPS]
-    return [f"Would pass: with {rtol_name}={needed:.3g} ({atol_name}={atol:g})"]
+    return [f"Would pass: with {rtol_name}={_rounded_up(needed)} ({atol_name}={atol:g})"]

@@ -21,6 +21,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
+from autotest.program.influence import is_written_later
 from autotest.program.paths import indices_of
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, in_place, is_module_call, writes_first_operand
@@ -65,7 +66,7 @@ def opinions(
         return ()
     if place[0] not in (slot, asked.written):
         return ()  # the value was changed by a call that is not known to write there
-    if slot == place[0] and _written_later(program, slot):
+    if slot == place[0] and is_written_later(program.calls, slot):
         return ()  # the final value is not the result of the call
     given = given or [results(program, side) for side in (pair.reference, pair.candidate)]
     one, other = (side.get(place) for side in given)
@@ -97,18 +98,6 @@ def _by_definition(asked: _OracleCall, place: Place, given: Sequence[Mapping[Pla
         return ()
     allowed = max(1e-9, 1e3 * ROUNDOFF.get(sides[0][0].dtype, 0.0))
     return (OracleResult("the definition", words, (found[0], found[1]), allowed, several=True),)
-
-
-def _written_later(program: Program, slot: int) -> bool:
-    """Whether a later call writes into the value in `slot`, or into a value that may be a view of it."""
-    made = {slot}
-    for call in program.calls[slot + 1 :]:
-        owner = call.args[0] if call.args else None
-        if type(owner) is Ref and owner.slot in made:
-            if call.kind == "overwrite" or writes_first_operand(call):
-                return True
-            made.add(call.slot)
-    return False
 
 
 class _OracleCall(NamedTuple):

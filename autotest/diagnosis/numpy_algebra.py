@@ -128,6 +128,7 @@ ALGEBRA: Mapping[str, NumpyFunction] = MappingProxyType(
         "det": lambda x: np.linalg.det(_well(x)),
         "slogdet": _sign_and_log,
         "logdet": lambda x: np.log(np.linalg.det(_well(x))),
+        "inverse": lambda x: np.linalg.inv(_well(x)),
         "pinverse": lambda x: np.linalg.pinv(_well(x)),
         "cholesky": _cholesky,
         "matrix_power": _power,
@@ -148,7 +149,7 @@ ALGEBRA: Mapping[str, NumpyFunction] = MappingProxyType(
 #: Functions of ``torch.linalg``, where some names have another meaning than in ``torch``.
 LINALG: Mapping[str, NumpyFunction] = MappingProxyType(
     {
-        "inv": lambda x: np.linalg.inv(_well(x)),
+        "inv": ALGEBRA["inverse"],
         "det": ALGEBRA["det"],
         "slogdet": _sign_and_log,
         "solve": _solve,

@@ -171,7 +171,6 @@ INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
         "cross": _cross,
         "tensordot": lambda x, y, dims=2: np.tensordot(x, y, dims),
         "einsum": lambda equation, *operands: np.einsum(equation, *spread_out(operands)),
-        "inverse": lambda x: np.linalg.inv(x),  # noqa: PLW0108 - it takes nothing else
         "diagonal": lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
         "movedim": lambda x, source, destination: np.moveaxis(x, source, destination),  # noqa: PLW0108
         "nansum": lambda x, dim=None, keepdim=False: np.nansum(x, axis=axis_of(dim), keepdims=keepdim),

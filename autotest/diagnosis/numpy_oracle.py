@@ -71,7 +71,7 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
         An array, a tuple of arrays for several results, or None if there is no counterpart for the call.
 
     Raises:
-        Unsettled: the result depends on the order of computation for these numbers.
+        OrderDependent: the result depends on the order of computation for these numbers.
     """
     folder, _, plain = name.rpartition(".")
     if folder == "fft" and not _is_ordinary(args, kwargs):
@@ -81,6 +81,8 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
     plain = plain.rstrip("_")
     plain = SPECIAL.get(plain, "") if folder == "special" else plain
     if folder == "Tensor" and plain == "where":
+        if len(args) < 2:
+            return None  # the condition is given by keyword
         args = (args[1], args[0], *args[2:])  # x.where(condition, y)
     function = _FOLDERS.get(folder, _ALL).get(_ALIASES.get(plain, plain))
     if function is None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.program import Array
+from autotest.program.dtypes import is_differentiable
+from generators.dtypes import cast
 
 
 def perturbed_in_own_dtype(arrays: Sequence[Array], run: int) -> list[Array]:
@@ -20,7 +22,7 @@ def perturbed_in_own_dtype(arrays: Sequence[Array], run: int) -> list[Array]:
     for array in arrays:
         (other,) = perturbed([array], 4 * ROUNDOFF.get(array.dtype, 0.0), run)
         with np.errstate(over="ignore"):
-            data = other.data.astype(array.data.dtype)
+            data = cast(other.data, array.dtype)
         moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
     return moved
 
@@ -43,7 +45,7 @@ def perturbed(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]
     special = any(array.data.dtype.kind in "fc" and not np.isfinite(array.data).all() for array in arrays)
     moved = []
     for array in arrays:
-        if not array.dtype.startswith(("float", "complex")):
+        if not is_differentiable(array.dtype):
             moved.append(array)
             continue
         # Both parts of a complex number are rounded.

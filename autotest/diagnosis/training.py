@@ -25,6 +25,7 @@ from autotest.program.semantics import is_step
 from autotest.replaying.agreement import Agreement, Place, agree, place_of, results
 from autotest.replaying.rates import with_rates
 from autotest.replaying.updates import Updates
+from generators.dtypes import cast
 
 #: The largest allowed ratio of the gap between the sides to the spread of the reference when its inputs change by a
 #: roundoff. With RUNS runs, the ratio of one element follows Student's t distribution with 8 degrees of freedom, which
@@ -150,7 +151,7 @@ def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
 def _perturbed(array: Array, seed: int) -> Array:
     # Neighbouring numbers of a dtype are at most twice the roundoff apart.
     moved = perturbed([array], 2 * ROUNDOFF.get(array.dtype, 0.0), seed)[0]
-    return dataclasses.replace(moved, data=moved.data.astype(array.data.dtype))
+    return dataclasses.replace(moved, data=cast(moved.data, array.dtype))
 
 
 def _doubted(steps: Mapping[int, Gradients], settings: Settings) -> dict[tuple[int, int], Sequence[Mismatch]]:

@@ -10,15 +10,14 @@ import numpy as np
 from autotest.gradients.gate import GradientUse
 from autotest.gradients.nondifferentiable import NoGradient, listed
 from autotest.program import Call, Ref, operator_of, refs
+from autotest.program.influence import is_written_later
 from autotest.program.semantics import (
     OPERATIONS,
     base_name,
     is_step,
-    may_share_memory,
     pushes_gradients,
     returns_gradients,
     targets,
-    written,
 )
 from autotest.recording.record import Record
 
@@ -99,7 +98,7 @@ def tensors_in(record: Record, slot: int) -> list[Any]:
 def _wrongly_listed(record: Record, known: Iterable[tuple[Call, NoGradient]]) -> Iterator[str]:
     reference = record.pair.reference
     for call, entry in known:
-        if entry.kind != "none" or _is_written_later(record, call.slot):
+        if entry.kind != "none" or is_written_later(record.calls, call.slot):
             continue
         # An in-place form returns its operand, which may belong to a graph from before.
         operands = {id(record.expected[ref.slot]) for ref in refs(call)}
@@ -110,17 +109,6 @@ def _wrongly_listed(record: Record, known: Iterable[tuple[Call, NoGradient]]) ->
                 and not reference.holds_gradient(tensor)
             ):
                 yield operator_of(record.calls, call.slot)
-
-
-def _is_written_later(record: Record, slot: int) -> bool:
-    """Return whether a later call may have written into the result of call `slot`, or into a view of it."""
-    views = {slot}
-    for call in record.calls[slot + 1 :]:
-        if any(ref.slot in views for ref in written(call)):
-            return True
-        if may_share_memory(call) and call.args and type(call.args[0]) is Ref and call.args[0].slot in views:
-            views.add(call.slot)
-    return False
 
 
 def _only_listed(operators: Iterable[Call]) -> bool:

@@ -145,7 +145,7 @@ def _repeats(ran: ProgramRun, call: Call, index: Operand) -> bool:
     into = ran.array(call.args[0])
     if into is None:
         return False
-    places = np.arange(into.size).reshape(-1 if base_name(call) == "put_" else into.shape)
+    places = np.arange(into.size).reshape(-1 if base_name(call) in ("put", "put_") else into.shape)
     try:
         named = places[map_operand(tuple(index) if isinstance(index, list) else index, ran.read)]
     except (IndexError, TypeError, ValueError):  # an index that NumPy does not support

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from autotest.program.calls import Call, Program, Ref, refs
+from autotest.program.calls import Call, Program, Ref, leaves, refs
 from autotest.program.rewriting import needed
 from autotest.program.semantics import (
     base_name,
@@ -62,8 +62,15 @@ def shared_memory(calls: Sequence[Call]) -> list[int]:
     return [first(slot) for slot in range(len(earlier))]
 
 
+def is_written_later(calls: Sequence[Call], slot: int) -> bool:
+    """Return whether a later call may write into the value in `slot`, or into one that may share memory with it."""
+    memory = shared_memory(calls)
+    return any(memory[ref.slot] == memory[slot] for call in calls[slot + 1 :] for ref in written(call))
+
+
 def _shared(call: Call) -> Iterator[Ref]:
     """Yield the operands whose memory the result of `call` may share; an object shares that of its members."""
+    yield from (item for item in leaves(call.kwargs.get("out")) if type(item) is Ref)
     if is_class(call) or call.kind == "setattr":
         yield from refs(call)
     elif may_share_memory(call) or writes_first_operand(call) or _is_member(call):
@@ -84,4 +91,4 @@ def _uses_gradients(call: Call) -> bool:
     return is_step(call) or clips_gradients(call) or reads_gradient(call)
 
 
-__all__ = ["contributing", "shared_memory"]
+__all__ = ["contributing", "is_written_later", "shared_memory"]

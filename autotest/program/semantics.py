@@ -14,7 +14,7 @@ from autotest.program.randomness import FILLING
 OPERATIONS: Final = frozenset(("function", "method", "operator"))
 
 _IN_PLACE_OPERATORS: Final = frozenset(
-    "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift setitem delitem".split()
+    "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift setitem delitem".split()
 )
 #: Methods named like an in-place method that do not change the contents.
 _ATTRIBUTES_ONLY: Final = frozenset(("requires_grad_", "rename_"))

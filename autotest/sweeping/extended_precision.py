@@ -14,7 +14,7 @@ from autotest.program.semantics import OPERATIONS, base_name, in_place
 #: Whether this machine's long double has more digits than a double. It has on most platforms, not on ARM or Windows.
 HAS_MORE_DIGITS: Final = bool(np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant)
 #: Operators whose NumPy implementation contains constants of double precision.
-_INEXACT: Final = frozenset(("gelu", "erf", "erfc", "selu"))
+_INEXACT: Final = frozenset(("gelu", "erf", "erfc", "selu", "sinc", "i0"))
 #: Relative and absolute tolerance. A NumPy implementation with a larger error computes something else.
 _CLOSE: Final = 1e-6
 _TINY: Final = 1e-300

@@ -112,6 +112,7 @@ def test_what_writes_into_an_operand_is_known(call):
         method("requires_grad_"),
         operator("invert"),
         operator("is_"),
+        operator("imatmul", Ref(1)),  # torch's tensors have none: x @= y makes a new tensor
         method("__call__", Ref(1)),
         function("nn.functional.relu", Ref(0), inplace=False),
         function("nn.functional.gelu", Ref(0)),

@@ -205,6 +205,7 @@ def test_the_logarithm_of_the_gamma_function_is_that_of_c_at_minus_infinity() ->
     ("name", "args"),
     [
         ("linalg.inv", (np.array([[1.0, 1.0], [1.0, 1.0 + 1e-9]]),)),
+        ("inverse", (np.array([[1.0, 1.0], [1.0, 1.0 + 1e-9]]),)),
         ("mode", (np.array([1.0, 2.0]),)),
         ("histc", (np.array([0.0, 1.0]), 2, 0, 2)),
         ("index_put", (np.zeros(3), (np.array([1, 1]),), np.array([1.0, 2.0]))),
@@ -236,3 +237,9 @@ def test_of_equal_elements_any_may_be_the_one(name: str, args: Any) -> None:
     values, places = numpy_result(name, args, {})
     assert values is not None
     assert places is None
+
+
+def test_numpy_has_no_opinion_about_a_condition_by_keyword() -> None:
+    yes, ones = np.array([True]), np.ones(1)
+    assert numpy_result("Tensor.where", (ones,), {"condition": yes, "other": ones}) is None
+    assert numpy_result("Tensor.where", (ones, yes, 2 * ones), {}) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import statistics
 from typing import Any
 
@@ -283,6 +284,17 @@ def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_wou
     assert "+ torch.softmax(x0, 0)" in told
     assert "Would pass: with rtol=0.5" in told
     assert finding.blame == "candidate"
+
+
+@pytest.mark.parametrize("factor", [1.0012345, 1.01234, 1.0404, 1.1111, 1.2222, 0.98766])
+def test_the_tolerance_that_is_shown_passes(factor: float) -> None:
+    pair = Pair(TorchFramework(), FaultyTorch({"exp": lambda original: lambda t: original(t) * factor}))
+    finding = diagnosed(function("exp"), pair)
+    shown = re.search(r"Would pass: with rtol=(\S+) \(atol=(\S+)\)", "\n".join(finding.shrinking))
+    assert shown is not None
+    assert finding.program is not None
+    settings = Settings(rtol=float(shown[1]), atol=float(shown[2]))
+    assert not [one for one in agree(finding.program, pair, settings).mismatches if one.stage == "forward"]
 
 
 def test_the_tolerance_that_would_pass_is_that_of_gradients_where_only_they_differ() -> None:

@@ -20,6 +20,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array
 from autotest.replaying.agreement import agree
 from autotest.trials.trial import run_trial
+from generators.dtypes import round_bfloat16
 from tests.support.faulty import FaultyTorch
 
 SETTINGS = Settings(auto_backward=False)
@@ -157,3 +158,10 @@ def test_rounding_leads_from_no_finite_number_to_infinity() -> None:
         assert np.isfinite(after.data).all()
         assert (after.data != before.data).any()
         assert after.data.dtype == before.data.dtype
+
+
+def test_numbers_of_bfloat16_are_rounded_as_others_are() -> None:
+    ones = Array(np.full(64, 1.5, np.float32), "bfloat16")
+    (after,) = perturbed_in_own_dtype([ones], 0)
+    assert (after.data != ones.data).any()
+    assert (round_bfloat16(after.data) == after.data).all()

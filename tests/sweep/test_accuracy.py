@@ -108,6 +108,15 @@ def test_what_numpy_does_not_have_is_not_measured_in_double_precision() -> None:
     assert swept(TORCH, "nn.CELU/module/float64", "sample").accuracy is None
 
 
+def test_nor_is_what_numpy_computes_with_constants_of_double_precision() -> None:
+    number = np.array([100.37])
+    calls = (
+        tensor_call(0, 0, Array(number, "float64"), requires_grad=False),
+        Call("function", "sinc", (Ref(0),), {}, 1),
+    )
+    assert exactly(Program(calls, (Array(number, "float64"),)), np.sinc(number)) is None
+
+
 def test_nor_is_what_the_order_of_computing_decides() -> None:
     arrays = tuple(Array(np.array([number]), "float64") for number in (np.inf, 1.0))
     calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]

@@ -144,7 +144,7 @@ class _BothSteps:
 
     def _structure(self) -> Iterator[Mismatch]:
         expected, actual = self._own.returned, self._other.returned
-        if expected.replace("list", "tuple") != actual.replace("list", "tuple"):
+        if _with_tuples(expected) != _with_tuples(actual):
             sides = "expected={} actual={}".format(*self._sides)
             message = f"the model: expected {expected}, actual {actual}. {sides}"
             yield Mismatch("the model", 0, "structure", "forward", "candidate", message)
@@ -229,6 +229,11 @@ def _outputs(call: ModuleCall) -> list[tuple[str, Any]]:
 
 def _output_name(call: ModuleCall) -> str:
     return f"{call.path or 'the model'}[output]"
+
+
+def _with_tuples(structure: str) -> str:
+    """Return the description of a structure with a tuple for each list, which frameworks use alike."""
+    return structure.replace("a list (", "a tuple (")
 
 
 def _scalar(loss: TensorValue | None) -> TensorValue | None:

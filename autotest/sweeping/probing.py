@@ -200,7 +200,10 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] 
 
 
 def _writable(framework: Framework, tensor: Any) -> bool:
-    """Whether writing into `tensor` is cheap and well defined: no two elements share a memory location."""
+    """Whether writing into `tensor` is cheap and possible: no dimension is expanded, where frameworks refuse a write.
+
+    Elements of overlapping windows may share a memory location. `_other` writes equal numbers to them.
+    """
     shape = framework.shape(tensor)
     if not 0 < int(np.prod(shape, dtype=np.int64)) <= _LARGEST:
         return False

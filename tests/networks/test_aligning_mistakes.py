@@ -144,6 +144,12 @@ def test_what_a_model_returns_is_compared_by_name_where_it_has_names() -> None:
         assert re.search(rf"expected a (tuple|list) .*{told}", message)
 
 
+def test_a_name_that_contains_the_word_list_is_no_list() -> None:
+    one = Returning(lambda one, _: {"list_loss": one})
+    other = Returning(lambda one, _: {"tuple_loss": one})
+    assert any(item.symptom == "structure" for item in autotest.align(one, other, X).mismatches)
+
+
 def test_what_is_set_up_otherwise_is_noticed() -> None:
     frozen = Original()
     frozen.last.weight.requires_grad_(False)

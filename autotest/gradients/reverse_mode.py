@@ -19,7 +19,13 @@ from autotest.gradients.sums import SumOfInput, row_of_element
 from autotest.program import Array, Call, Program, Ref, leaves
 from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, filled, tensor_call, with_arrays
-from autotest.program.semantics import backward_arguments, may_share_memory, pushes_gradients, returns_gradients
+from autotest.program.semantics import (
+    backward_arguments,
+    first_operand,
+    may_share_memory,
+    pushes_gradients,
+    returns_gradients,
+)
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.gradient_rows import GradientRow
 
@@ -123,8 +129,11 @@ def _captured_leaves(program: Program) -> list[CapturedLeaf]:
 def _made_of(program: Program, slot: int) -> Iterator[int]:
     """Yield the slots of the values that the value in `slot` is a view of, or the same object as."""
     call = program.calls[slot]
-    while (may_share_memory(call) or call.target == "requires_grad_") and type(call.args[0]) is Ref:
-        call = program.calls[call.args[0].slot]
+    while may_share_memory(call) or call.target == "requires_grad_":
+        owner = first_operand(call)
+        if owner is None:
+            return
+        call = program.calls[owner.slot]
         yield call.slot
 
 

@@ -9,6 +9,7 @@ from autotest.program.rewriting import needed
 from autotest.program.semantics import (
     base_name,
     clips_gradients,
+    first_operand,
     is_class,
     is_module_call,
     is_setting,
@@ -74,7 +75,9 @@ def _shared(call: Call) -> Iterator[Ref]:
     if is_class(call) or call.kind == "setattr":
         yield from refs(call)
     elif may_share_memory(call) or writes_first_operand(call) or _is_member(call):
-        yield from (item for item in call.args[:1] if type(item) is Ref)
+        owner = first_operand(call)
+        if owner is not None:
+            yield owner
 
 
 def _is_member(call: Call) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
 from autotest.program.semantics import (
     PRECISION_METHODS,
+    first_operand,
     is_holder,
     is_setting,
     makes_module,
@@ -155,7 +156,7 @@ def with_scaled_operands(program: Program, slot: int, factors: Mapping[int, Arra
         factors: the factor by the slot of the operand. The first operand of an in-place call is not scaled.
     """
     call, arrays = program.calls[slot], list(program.arrays)
-    kept = call.args[0] if writes_first_operand(call) and call.args else None
+    kept = first_operand(call) if writes_first_operand(call) else None
     extra, before, instead = len(program.calls), [], {}
     for operand, factor in factors.items():
         if kept == Ref(operand):

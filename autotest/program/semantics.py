@@ -121,10 +121,18 @@ def writes_first_operand(call: Call) -> bool:
     return in_place(call) or in_place_by_argument(call)
 
 
+def first_operand(call: Call) -> Ref | None:
+    """Return the first operand if it is an earlier value. A function of torch may get it by keyword, as ``input=x``."""
+    given = call.args[0] if call.args else call.kwargs.get("input")
+    return given if type(given) is Ref else None
+
+
 def written(call: Call) -> Iterator[Ref]:
     """Yield the earlier values that `call` writes into, except writes of a module to its own buffers and operands."""
     if call.kind in ("overwrite", "load_state", "setattr") or writes_first_operand(call):
-        yield from (item for item in call.args[:1] if type(item) is Ref)
+        owner = first_operand(call)
+        if owner is not None:
+            yield owner
     for item in leaves(call.kwargs.get("out")):
         if type(item) is Ref:
             yield item

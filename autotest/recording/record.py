@@ -17,6 +17,7 @@ from autotest.program.semantics import (
     assigns_items,
     clips_gradients,
     fills,
+    first_operand,
     in_place,
     is_backward,
     is_module_call,
@@ -225,7 +226,9 @@ class Record:
             self.backward_undefined = True
         if assigns_items(call) or in_place(call) or call.kind == "setattr":
             types = self.pair.reference.tensor_types
-            for spoilt in spoilt_with(self.calls, self.expected, types, call.args[0].slot):
+            owned = first_operand(call)
+            shared = () if owned is None else spoilt_with(self.calls, self.expected, types, owned.slot)
+            for spoilt in shared:
                 self.mark_undefined(spoilt, self.expected[spoilt])
         if called and self.pair.reference.is_training(owner):
             self._hold_undefined(self.pair.reference.buffers(owner).values())  # for example running means

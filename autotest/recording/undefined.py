@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autotest.program import Call, Ref
-from autotest.program.semantics import always_shares_memory, covers_its_operand, may_share_memory
+from autotest.program import Call
+from autotest.program.semantics import always_shares_memory, covers_its_operand, first_operand, may_share_memory
 
 #: A class whose instances share the memory of their argument.
 _PARAMETER = "nn.Parameter"
@@ -58,4 +58,5 @@ def _shares(call: Call) -> bool:
 
 def _owner(call: Call) -> int | None:
     """Return the slot of the first operand, or None if it is no reference to a slot."""
-    return call.args[0].slot if call.args and type(call.args[0]) is Ref else None
+    owner = first_operand(call)
+    return None if owner is None else owner.slot

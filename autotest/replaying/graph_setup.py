@@ -10,6 +10,7 @@ from autotest.program import Call, Operand, Ref, refs
 from autotest.program.semantics import (
     base_name,
     clips_gradients,
+    first_operand,
     is_module_call,
     may_share_memory,
     reads_gradient,
@@ -83,8 +84,8 @@ class _Known:
     def _viewed(self, slot: int) -> int:
         """Return the slot that `slot` is a view of, as of ``weight.data``, or `slot` itself."""
         call = self._calls[slot]
-        while may_share_memory(call) and call.args and type(call.args[0]) is Ref:
-            call = self._calls[call.args[0].slot]
+        while may_share_memory(call) and (owner := first_operand(call)) is not None:
+            call = self._calls[owner.slot]
         return call.slot
 
     def _is_tensor(self, slot: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from autotest.frameworks import Framework
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import is_module_call, may_share_memory, writes_first_operand, written
+from autotest.program.semantics import first_operand, is_module_call, may_share_memory, writes_first_operand, written
 
 #: Operator -> position of its argument `sorted`, which is True by default.
 _SORTED: Final = {"topk": 4, "unique": 1}
@@ -78,5 +78,6 @@ def slots_written(program: Program, call: Call) -> set[int]:
             found.add(operand.slot)
             made = program.calls[operand.slot]
             if may_share_memory(made) or writes_first_operand(made):
-                waiting += made.args[:1]
+                owner = first_operand(made)
+                waiting += [] if owner is None else [owner]
     return found

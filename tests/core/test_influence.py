@@ -31,6 +31,13 @@ def test_what_is_written_through_a_view_contributes_to_its_owner() -> None:
     assert contributing(Program(calls, ()), [0]) == {0, 1, 2, 3}
 
 
+def test_a_view_of_an_operand_given_by_keyword_shares_its_memory() -> None:
+    view = Call("function", "transpose", (), {"input": Ref(0), "dim0": 0, "dim1": 1}, 1)
+    calls = (function(0, "ones", 3, 3), view, method(2, "mul_", Ref(1), 2.0))
+    assert shared_memory(calls) == [0, 0, 0]
+    assert contributing(Program(calls, ()), [0]) == {0, 1, 2}
+
+
 def test_a_step_of_an_optimizer_and_the_loss_contribute_to_a_parameter() -> None:
     calls = (
         function(0, "nn.Linear", 2, 2),

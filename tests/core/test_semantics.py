@@ -93,6 +93,8 @@ def test_positions_of_inplace_are_those_of_torchs_signatures():
         operator("setitem", 0, 1),
         function("nn.functional.relu", Ref(0), inplace=True),
         function("nn.functional.elu", Ref(0), 1.0, True),
+        function("nn.functional.relu", input=Ref(0), inplace=True),
+        function("relu_", input=Ref(0)),
         function("add", Ref(1), Ref(2), out=Ref(0)),
         function("nn.functional.batch_norm", Ref(1), Ref(0), None, training=True),
         function("nn.init.normal_", Ref(0)),

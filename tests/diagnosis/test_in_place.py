@@ -171,3 +171,20 @@ def test_a_smaller_program_shows_the_failure_of_a_call_that_wrote_into_the_resul
     agreement = agree(Program((*made, writing), (numbers,)), pair, Settings())
     assert agreement.mismatches[0].slot == 1
     assert FailureSignature("value", "forward", "candidate", writing.target, "").shown_by(agreement)
+
+
+def test_an_operand_that_is_written_into_may_be_given_by_keyword(tmp_path: Path) -> None:
+    """The call is recognised as one in place, so that the candidate is accused and the smallest program is found."""
+
+    def body() -> Any:
+        y = drawn(requires_grad=False) - 2
+        dual.nn.functional.relu(input=y, inplace=True)
+        return y
+
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch({"nn.functional.relu": plus(1.0)}), n=1, options={"shrink": 5.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.blame == "candidate"
+    assert finding.program is not None
+    assert [call.target for call in finding.program.calls if call.kind != "tensor"] == ["nn.functional.relu"]

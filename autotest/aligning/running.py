@@ -44,7 +44,7 @@ class TrainingStep:
     gradients: dict[str, TensorValue | None]
     state: dict[str, TensorValue]
     input_gradients: list[TensorValue | None]
-    #: Description of the model's output: ``"a tuple of 2 (a tensor, a tensor)"``.
+    #: Description of the model's output: ``"a tuple (a tensor, a tensor)"``.
     returned: str = ""
     #: The numbers, strings, NumPy arrays and sets in the model's output, by their place in it, such as ``['loss']``.
     plain: dict[str, Any] = dataclasses.field(default_factory=dict)

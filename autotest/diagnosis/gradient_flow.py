@@ -116,7 +116,6 @@ class Suspects:
     """The calls whose backward may be wrong, and the gradients that were compared."""
 
     #: The slots of the calls, in the order of the backward; those of unlikely calls come last.
-
     slots: tuple[int, ...]
     #: The reference's gradients of the results of all calls, by place.
     cotangents: dict[Place, TensorValue | None]

@@ -23,7 +23,7 @@ from autotest.sweeping.units import FIRST, Unit
 from autotest.sweeping.worker_position import PositionFile, Running
 
 #: Seconds after which the outcomes so far are yielded, so that a crash loses no more than that.
-_SAMPLES_PER_PART: Final = 0.2
+_SECONDS_PER_PART: Final = 0.2
 #: First samples of a unit that are always examined closely: run twice, written into, differentiated twice.
 _CLOSELY: Final = 3
 #: At most this many different kinds of inputs per unit are examined closely, without the second derivative.
@@ -103,7 +103,7 @@ def judged_samples(
         ended = time.monotonic()
         if index not in unit.ended:  # the time for a sample that ended a process says nothing about the operator
             slowest = max(slowest, ended - began)
-        if killed or ended - handed_in > _SAMPLES_PER_PART:
+        if killed or ended - handed_in > _SECONDS_PER_PART:
             yield JudgedPart(index + 1, cell, done=False, deadly=killed, slowest=slowest)
             cell, handed_in = Cell(), time.monotonic()
     yield JudgedPart(index + 1, cell, done=True, slowest=slowest)

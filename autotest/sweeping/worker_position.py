@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-#: The contents of the file: unit, sample, running, began, making, as in `WorkerPosition`.
+#: The contents of the file: unit, sample, running, began, generating, as in `WorkerPosition`.
 _STATE: Final = struct.Struct("<qqqdq")
 
 

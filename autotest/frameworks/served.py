@@ -146,8 +146,7 @@ class Served:
             return _failure(error)
 
     def hello(self) -> dict[str, Any]:
-        own = self.framework
-        return {"name": own.name, "version": own.version, "python": platform.python_version(), "graph": own.graph_mode}
+        return {"version": self.framework.version, "python": platform.python_version()}
 
     def read(self, keys: Sequence[int]) -> list[Any]:
         """Return the data of each value, None for a value whose call failed."""

@@ -64,9 +64,11 @@ def misspelt_argument(error: TypeError, function: Callable[..., Any] | None) -> 
 
     Return None if the error names an unexpected keyword that `function` does accept, or if `function` is None.
     """
+    if function is None:
+        return None
     said = re.search(r"got an unexpected keyword argument '(\w+)'", str(error))
-    if function is None or said is not None:
-        return None if function is None or said is None else unknown_argument(function, (said[1],))
+    if said is not None:
+        return unknown_argument(function, (said[1],))
     return f"{error}; {_expected(inspect.signature(function))}".replace(".__init__", "", 1)
 
 

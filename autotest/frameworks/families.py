@@ -8,7 +8,7 @@ from typing import Final
 
 #: Family -> pattern that is searched in the last part of a name, in lower case. The first match decides.
 _BY_NAME: Final[Mapping[str, str]] = {
-    "random": r"^(rand|dropout|bernoulli|multinomial|normal$|normal_|uniform|exponential|cauchy|geometric|log_normal)"
+    "random": r"^(rand|bernoulli|multinomial|normal$|normal_|uniform|exponential|cauchy|geometric|log_normal)"
     r"|dropout|poisson$|^rrelu",
     "pooling": r"pool",
     "convolution": r"conv(?!ert)|^unfold$|^fold$",

@@ -91,7 +91,7 @@ def state_reversed() -> FaultyTorch:
     return _planted("state_reversed", {"nn.Linear": lambda linear: _StateTheOtherWayRound})
 
 
-def linear(x: Any = None) -> Any:
+def linear() -> Any:
     return torch.nn.Linear(3, 2)(random_tensor(shape=(2, 3)))
 
 

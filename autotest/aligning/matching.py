@@ -107,7 +107,7 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
 def _check(key: object, value: object) -> None:
     """Raise `UsageError` if an item of a mapping is not a name with its counterpart."""
     how = value[1] if isinstance(value, tuple) and len(value) == 2 else ()
-    moves = how == "transpose" or (not isinstance(how, str) and isinstance(how, Sequence))
+    moves = how == "transpose" or (isinstance(how, Sequence) and all(isinstance(one, (int, np.integer)) for one in how))
     named = value if isinstance(value, str) else value[0] if isinstance(value, tuple) and len(value) == 2 else None
     if not (isinstance(key, str) and isinstance(named, str) and moves):
         raise UsageError(

@@ -55,6 +55,8 @@ def _sgd(parameters: Any) -> Any:
         ({"loss": lambda output: output.detach().sum()}, "does not depend on any parameter or input"),
         ({"mapping": {"first": 1}}, "mapping['first'] is 1: expected the candidate's name"),
         ({"mapping": {"last.weight": ("last.weight", "transposed")}}, "expected the candidate's name"),
+        ({"mapping": {"last.weight": ("last.weight", ["x", "y"])}}, "expected the candidate's name"),
+        ({"mapping": {"last.weight": ("last.weight", [0.9, 1.2])}}, "expected the candidate's name"),
         ({"mapping": {"last.weight": "last"}}, "is 'last', a module of the candidate: expected a parameter"),
         (
             {"mapping": {"first.weight": ("first.weight", "transpose")}},

@@ -10,9 +10,10 @@ import functools
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode, resolve_name
+from torch.overrides import TorchFunctionMode
 
 from autotest.base.errors import NotReplayable
+from autotest.frameworks.harvester.names import path_of
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import Named, call_name
 
@@ -20,18 +21,8 @@ from autotest.frameworks.torch_names import Named, call_name
 @functools.cache
 def public_name(function: Any) -> Named | None:
     """Return a program's name for `function`, which a function mode received; None if it is not public."""
-    try:
-        name = resolve_name(function)
-    except Exception:  # noqa: BLE001 - an object that is not a function of torch, such as a builtin without a name
-        name = None
-    if not name or not name.startswith("torch."):
-        return None
-    own = getattr(function, "__name__", "")
-    if own != name.rpartition(".")[2] and getattr(torch, own, None) is function:
-        name = f"torch.{own}"  # torch.mm is also torch.spmm
-    if name == f"torch.functional.{own}" and getattr(torch, own, None) is function:
-        name = f"torch.{own}"  # the name in torch.functional is not used in practice
-    return call_name(name.removeprefix("torch."))
+    path = path_of(function)
+    return call_name(path) if path else None
 
 
 class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode, resolve_name
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autotest.frameworks.harvester.names import path_of
 from autotest.frameworks.requests import FunctionCalled, Implementation
 from autotest.frameworks.torch_names import FUNCTIONS
 
@@ -53,13 +54,10 @@ class _CallLog(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
 
 def public_path(function: Any) -> str:
     """Return the dotted path below torch of a public function: ``nn.functional.relu``, ``Tensor.add_``; else ""."""
-    try:
-        name = resolve_name(function) or ""
-    except Exception:  # noqa: BLE001 - an object that is not a function of torch
+    path = path_of(function)
+    if path.endswith((".__get__", ".__set__", ".__delete__")):
         return ""
-    if not name.startswith("torch.") or name.endswith((".__get__", ".__set__", ".__delete__")):
-        return ""
-    folder, _, own = name.removeprefix("torch.").rpartition(".")
+    folder, _, own = path.rpartition(".")
     if own.startswith("__") and own.endswith("__"):
         plain = own.strip("_")
         in_place = plain[:1] == "i" and plain[1:] in FUNCTIONS

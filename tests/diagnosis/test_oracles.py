@@ -79,6 +79,15 @@ def accusing(database: SampleDatabase, entry: DatabaseEntry, dtype: str, most: i
     return heard, found
 
 
+@pytest.mark.parametrize("name", ["norm", "atleast_2d", "broadcast_tensors", "meshgrid"])
+def test_a_function_that_torch_defines_in_a_module_of_its_own_is_asked_by_its_usual_name(name: str) -> None:
+    function, given = getattr(TORCH.root, name), TORCH.root.ones(3)
+    called = TORCH.function_called(lambda: function(given, indexing="ij") if name == "meshgrid" else function(given))
+    assert called is not None
+    assert called.path == name
+    assert [said.name for said in TORCH.reference_implementations(called.path)] == [f"torch._refs.{name}"]
+
+
 #: Operators for which only SciPy, if it is installed, is an oracle.
 SPECIAL = ("digamma", "polygamma", "mvlgamma", "erfinv", "igamma", "special.ndtri", "special.i1e", "special.zeta")
 

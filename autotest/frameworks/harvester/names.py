@@ -42,19 +42,25 @@ class PublicName(NamedTuple):
     form: str
 
 
+def path_of(function: Any) -> str:
+    """Return the dotted path below torch of `function`, which a function mode received; "" if it has none."""
+    try:
+        name = resolve_name(function) or ""
+    except Exception:  # noqa: BLE001 - an object that is not a function of torch, such as a builtin without a name
+        name = ""
+    if not name.startswith("torch."):
+        return ""
+    path, own = name[len("torch.") :], getattr(function, "__name__", "")
+    folder, _, last = path.rpartition(".")
+    # torch.mm is also torch.spmm, and torch.einsum is torch.functional.einsum: the names that people write are wanted.
+    return own if (own != last or folder == "functional") and getattr(torch, own, None) is function else path
+
+
 def called(function: Any) -> PublicName | None:
     """Return the public name of `function`, which a function mode received; None if it is not a public operator."""
-    try:
-        name = resolve_name(function)
-    except Exception:  # noqa: BLE001 - an object that is not a function of torch
+    path = path_of(function)
+    if not path:
         return None
-    if not name or not name.startswith("torch."):
-        return None
-    own = getattr(function, "__name__", "")
-    path = name[len("torch.") :]
-    folder, _, last = path.rpartition(".")
-    if (own != last or folder == "functional") and getattr(torch, own, None) is function:
-        path = own  # torch.mm is also torch.spmm, and torch.einsum is torch.functional.einsum
     if path.startswith("Tensor."):
         return _member(path[len("Tensor.") :])
     if path in _NO_FUNCTIONS or any(part.startswith("_") for part in path.split(".")):

@@ -215,7 +215,7 @@ class _Pushed:
         if gradient is not None:
             (value,) = self._framework.values([gradient])
             if value.data.shape != array.data.shape or value.dtype != array.dtype:
-                if tuple(tensor.shape) != array.data.shape:
+                if self._framework.shape(tensor) != array.data.shape:
                     return None
                 note = f"the gradient is of {value.dtype} and shape {value.data.shape}, "
                 note += f"its input of {array.dtype} and shape {array.data.shape}"

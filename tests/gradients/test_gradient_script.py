@@ -21,6 +21,7 @@ from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.support import faults
+from tests.support.opaque import Opaque
 from tests.support.running import trial
 
 ROOT = Path(__file__).parents[2]
@@ -149,3 +150,16 @@ def test_a_value_at_a_kink_is_not_wrong():
     framework = TorchFramework()
     program = trial(lambda: torch.relu(random_tensor(shape=(3, 4), low=0, high=1) * 0)).program
     assert wrong_gradient(in_reverse_mode(program, framework, 1), framework, RULE) is None
+
+
+def test_a_gradient_of_the_wrong_shape_is_wrong_whatever_the_frameworks_tensors_are_like():
+    class Summed(TorchFramework):
+        """Accumulates the sum of each gradient."""
+
+        def gradient(self, tensor):
+            return super().gradient(tensor).sum()
+
+    program = trial(lambda: torch.square(random_tensor(shape=(3, 4)))).program
+    for side in (Summed(), Opaque(Summed())):  # the objects of the second have no attributes
+        wrong = wrong_gradient(in_reverse_mode(program, side, 1), side, RULE)
+        assert wrong.row.note == "the gradient is of float64 and shape (), its input of float64 and shape (3, 4)"

@@ -70,7 +70,7 @@ def _table(
             pushed = suspects(agreement.program, pair, settings).pairs
     held = [item for item in read.items() if is_gradient(item[0][1])]
     values = _errors([item for item in read.items() if not is_gradient(item[0][1])], settings.tolerance)
-    gradients = _errors([*pushed.items(), *held], settings.tolerance)
+    gradients = _errors([*pushed.items(), *held], settings.gradient_tolerance)
     rows: dict[str, _Row] = {}
     for call in calls:
         if call.scope and may_pass_gradients(call):

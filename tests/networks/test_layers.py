@@ -217,6 +217,18 @@ def test_a_fault_that_no_replay_shows_again_is_told_by_the_module_that_is_wrong_
     assert finding.network.alone == (change is not _changed_by_hand)
 
 
+def test_the_table_measures_gradients_by_their_own_tolerance() -> None:
+    planted, settings = Planted("mlp", True, "layers.2", "weight gradient"), Settings(n=1, grad_rtol=0.01, grad_atol=0)
+    pair = pair_with(planted.candidate(FaultyTorch))
+    failed = FailedTrial(
+        ATest("file.py::test", planted.body, settings), run_trial(planted.body, 0, settings, pair), pair
+    )
+    network = failed.diagnosed(RunContext(pair, Options(verify=False, shrink=0.0)), 0).network
+    assert network is not None
+    # The gradient is a tenth too large.
+    assert {layer.path: layer.gradient for layer in network.layers}["layers.2"] == pytest.approx(10, rel=0.01)
+
+
 def _nothing(network: Any) -> None:
     pass
 

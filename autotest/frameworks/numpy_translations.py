@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from autotest.frameworks.torch_arguments import reduction_of, sizes
+from autotest.frameworks.torch_arguments import reduction_of, sizes, softmax_dim, spread_of
 
 #: torch's name -> NumPy's, for functions of one array, or of two arrays that broadcast.
 _ALIKE: Final[Mapping[str, str]] = {
@@ -34,6 +34,15 @@ def _axes(dim: Any) -> Any:
     return tuple(dim) or None if isinstance(dim, (tuple, list)) else dim
 
 
+def _is_all_of(input: Any, dim: Any) -> bool:
+    """Whether `dim` is the dimension 0 that torch accepts for a tensor without dimensions, unlike NumPy."""
+    return input.ndim == 0 and dim in (0, -1)
+
+
+def _axes_of(input: Any, dim: Any) -> Any:
+    return None if _is_all_of(input, dim) else _axes(dim)
+
+
 def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     """Return a mapping from torch's names to functions of the arrays of `mx`.
 
@@ -50,15 +59,15 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         def reduced(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
             if name in ("sum", "prod") and not mx.issubdtype(input.dtype, mx.inexact):
                 input = input.astype(mx.int64)
-            return reduce(input, axis=_axes(dim), keepdims=keepdim)
+            return reduce(input, axis=_axes_of(input, dim), keepdims=keepdim)
 
         return reduced
 
     def variance(
         input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Any:
-        ddof = int(unbiased) if correction is None else correction
-        return mx.var(input, axis=_axes(dim), keepdims=keepdim, ddof=ddof)
+        dim, ddof = spread_of(dim, unbiased, correction)
+        return mx.var(input, axis=_axes_of(input, dim), keepdims=keepdim, ddof=ddof)
 
     def std(
         input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
@@ -75,6 +84,8 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
                 return value(input)
             if is_array(dim):
                 return pairwise(input, dim)
+            if _is_all_of(input, dim):
+                return value(input), mx.zeros_like(input).astype(mx.int64)
             places = index_function(mx.stop_gradient(input), axis=dim, keepdims=True).astype(mx.int64)
             found = mx.take_along_axis(input, mx.stop_gradient(places), axis=dim)
             return (found, places) if keepdim else (mx.squeeze(found, dim), mx.squeeze(places, dim))
@@ -82,7 +93,10 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         return extremes
 
     def index_function(found: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda input, dim=None, keepdim=False: found(input, axis=dim, keepdims=keepdim).astype(mx.int64)
+        def places(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+            return found(input, axis=_axes_of(input, dim), keepdims=keepdim).astype(mx.int64)
+
+        return places
 
     def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
         return mx.add(input, other if alpha == 1 else mx.multiply(other, alpha))
@@ -90,7 +104,15 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
         return mx.subtract(input, other if alpha == 1 else mx.multiply(other, alpha))
 
+    def is_whole(value: Any) -> bool:
+        if not is_array(value):
+            return type(value) is int
+        return not mx.issubdtype(value.dtype, mx.inexact) and value.dtype != mx.bool_
+
     def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
+        if rounding_mode is not None and is_whole(input) and is_whole(other):
+            down = mx.floor_divide(input, other)  # whole numbers stay whole
+            return down if rounding_mode == "floor" else down + ((down < 0) & (down * other != input))
         made = mx.divide(input, other)
         if rounding_mode is None:
             return made
@@ -133,7 +155,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         if dim is None:
             return mx.squeeze(input)
         dims = [dim] if isinstance(dim, int) else dim
-        return mx.squeeze(input, tuple(at for at in dims if input.shape[at] == 1))
+        return mx.squeeze(input, tuple(at for at in dims if not _is_all_of(input, at) and input.shape[at] == 1))
 
     def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         # As in torch, `input` only has to broadcast if `beta` is 0: the product would keep its NaN and infinities.
@@ -161,14 +183,18 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         return lost
 
     def softmax(input: Any, dim: Any = None) -> Any:
-        return mx.softmax(input, axis=dim)
+        return mx.softmax(input, axis=_axes_of(input, softmax_dim(dim, input.ndim)))
 
     def log_softmax(input: Any, dim: Any = None) -> Any:
-        below = input - mx.max(mx.stop_gradient(input), axis=dim, keepdims=True)  # NaN if the maximum is inf
-        return below - mx.log(mx.sum(mx.exp(below), axis=dim, keepdims=True))
+        axis = _axes_of(input, softmax_dim(dim, input.ndim))
+        below = input - mx.max(mx.stop_gradient(input), axis=axis, keepdims=True)  # NaN if the maximum is inf
+        return below - mx.log(mx.sum(mx.exp(below), axis=axis, keepdims=True))
 
     def where(condition: Any, input: Any, other: Any) -> Any:
         return mx.where(condition, input, other)
+
+    def index_select(input: Any, dim: int, index: Any) -> Any:
+        return mx.take(input, index if index.ndim else index.reshape((1,)), axis=dim)
 
     def embedding(input: Any, weight: Any) -> Any:
         return mx.take(weight, input, axis=0)
@@ -269,7 +295,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "cumsum": lambda input, dim: mx.cumsum(input, axis=dim),
         "cumprod": lambda input, dim: mx.cumprod(input, axis=dim),
         "gather": gather,
-        "index_select": lambda input, dim, index: mx.take(input, index, axis=dim),
+        "index_select": index_select,
         "einsum": lambda equation, *operands: mx.einsum(equation, *operands),
         "addmm": addmm,
         "linear": linear,

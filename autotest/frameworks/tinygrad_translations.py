@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from autotest.frameworks.torch_arguments import reduction_of, sizes
+from autotest.frameworks.torch_arguments import reduction_of, sizes, softmax_dim, spread_of
 
 #: Methods that are called like torch's functions, except for names of parameters -> torch's names of these parameters.
 _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -27,8 +27,6 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "argmin": ("dim", "keepdim"),
     "cumsum": ("dim",),
     "cumprod": ("dim",),
-    "softmax": ("dim",),
-    "log_softmax": ("dim",),
     "leaky_relu": ("negative_slope",),
     "elu": ("alpha",),
     "celu": ("alpha",),
@@ -66,14 +64,14 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         return combined
 
     def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
-        made = input / other
-        return made if rounding_mode is None else made.floor() if rounding_mode == "floor" else made.trunc()
+        return input.div(other, rounding_mode=rounding_mode)  # whole numbers stay whole if it rounds
 
     def spread(name: str) -> Callable[..., Any]:
         def spread_out(
             input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
         ) -> Any:
-            return getattr(input, name)(dim, keepdim, int(unbiased) if correction is None else correction)
+            dim, correction = spread_of(dim, unbiased, correction)
+            return getattr(input, name)(dim, keepdim, correction)
 
         return spread_out
 
@@ -90,6 +88,9 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
 
     def index_function(name: str) -> Callable[..., Any]:
         return lambda input, dim=None, keepdim=False: cast(getattr(input, name)(dim, keepdim), "int64")
+
+    def normalised(name: str) -> Callable[..., Any]:
+        return lambda input, dim=None: getattr(input, name)(softmax_dim(dim, input.ndim))
 
     def several(name: str) -> Callable[..., Any]:
         return lambda input, size, dim=0: tuple(getattr(input, name)(size, dim))
@@ -123,6 +124,9 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         for at in sorted((dim,) if isinstance(dim, int) else (one % input.ndim for one in dim), reverse=True):
             input = input.logsumexp(at, keepdim)  # tinygrad's takes one dimension
         return input
+
+    def index_select(input: Any, dim: int, index: Any) -> Any:
+        return input[(slice(None),) * (dim % input.ndim) + (index if index.ndim else index.reshape((1,)),)]
 
     def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         # As in torch, `input` only has to broadcast if `beta` is 0: the product would keep its NaN and infinities.
@@ -160,6 +164,8 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         return made if batched is input else made.squeeze(0)
 
     table |= {
+        "softmax": normalised("softmax"),
+        "log_softmax": normalised("log_softmax"),
         "chunk": several("chunk"),
         "split": several("split"),
         "logsumexp": logsumexp,
@@ -175,7 +181,7 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         ),
         "diagonal": lambda input, offset=0, dim1=0, dim2=1: input.diagonal(offset, dim1, dim2),
         "embedding": lambda input, weight: weight[input],
-        "index_select": lambda input, dim, index: input[(slice(None),) * (dim % input.ndim) + (index,)],
+        "index_select": index_select,
     }
     table |= {
         "add": scaled("add"), "sub": scaled("sub"), "div": div, "true_divide": div,

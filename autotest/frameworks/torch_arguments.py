@@ -18,3 +18,17 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     if reduce is not None and not reduce:
         return "none"
     return "mean" if size_average is None or size_average else "sum"
+
+
+def spread_of(dim: Any, unbiased: bool, correction: Any) -> tuple[Any, Any]:
+    """Return the dimensions and the correction of a variance: as in torch, a single truth value is ``unbiased=``."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return dim, int(unbiased) if correction is None else correction
+
+
+def softmax_dim(dim: int | None, rank: int) -> int:
+    """Return the dimension of a softmax. If none is given, torch chooses one by the number of dimensions."""
+    if dim is not None:
+        return dim
+    return 0 if rank in (0, 1, 3) else 1

@@ -112,12 +112,18 @@ def test_it_agrees_with_torch(candidate, body):
 
 
 class NumPyNames:
-    """NumPy with the names that `numpy_translations` uses."""
+    """NumPy with the names that `numpy_translations` uses. As with JAX, the name of a dtype is its own value."""
 
     array = np.ndarray
 
+    def softmax(self, given, axis):
+        return np.exp(given) / np.exp(given).sum(axis, keepdims=True)
+
+    def stop_gradient(self, given):
+        return given
+
     def __getattr__(self, name):
-        return getattr(np, name, name)  # NumPy has no bfloat16
+        return name if name.startswith(("int", "bfloat")) else getattr(np, name, name)
 
 
 @pytest.mark.parametrize("name", ["sum", "prod"])
@@ -156,6 +162,18 @@ class Tinygrad(np.ndarray):
     def zeros_like(self):
         return np.zeros_like(self)
 
+    def softmax(self, axis):
+        return NumPyNames().softmax(self, axis)
+
+    def log_softmax(self, axis):
+        return np.log(self.softmax(axis))
+
+    def var(self, axis=None, keepdim=False, correction=1):
+        return np.var(self.view(np.ndarray), axis, ddof=correction, keepdims=keepdim)
+
+    def std(self, axis=None, keepdim=False, correction=1):
+        return np.std(self.view(np.ndarray), axis, ddof=correction, keepdims=keepdim)
+
 
 def numbers(*rows):
     """Return a float32 array that both translations accept."""
@@ -193,6 +211,60 @@ def test_a_sum_with_a_product_ignores_the_numbers_that_it_multiplies_by_zero(tra
     np.testing.assert_array_equal(actual, expected, strict=True)
     with pytest.raises(ValueError, match="broadcast"):
         translations()["addmm"](numbers([1, 2]), mat1, mat2, beta=beta)
+
+
+@pytest.mark.parametrize(
+    ("translations", "kind"), [*zip(TRANSLATED, (np.ndarray, Tinygrad), strict=True)], ids=["numpy", "tinygrad"]
+)
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("given", [(False,), (True,), (1, False), (None, False)], ids=str)
+def test_a_truth_value_alone_says_whether_a_variance_is_unbiased(translations, kind, name, given):
+    x = np.array([[1.0, 2.0], [4.0, 8.0]]).view(kind)
+    actual = translations()[name](x, *given)
+    np.testing.assert_allclose(actual, getattr(real, name)(real.from_numpy(x), *given).numpy(), rtol=1e-15)
+
+
+@pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4), (2, 3, 4, 5)])
+@pytest.mark.filterwarnings("ignore:Implicit dimension choice")
+def test_a_softmax_without_a_dimension_is_along_the_one_that_torch_chooses(translations, name, shape):
+    x = np.sin(np.arange(np.prod(shape), dtype="float64")).reshape(shape).view(Tinygrad)
+    expected = getattr(real.nn.functional, name)(real.from_numpy(x)).numpy()
+    np.testing.assert_allclose(translations()[name](x), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rounding_mode", ["floor", "trunc"])
+@pytest.mark.parametrize("other", [3, -3, np.array([2, -2, 5, -7])])
+def test_a_rounded_quotient_of_whole_numbers_is_whole(rounding_mode, other):
+    x = np.array([7, -7, 2**53 + 1, -14])
+    actual = numpy_translations(NumPyNames())["div"](x, other, rounding_mode=rounding_mode)
+    divisor = real.from_numpy(other) if isinstance(other, np.ndarray) else other
+    expected = real.div(real.from_numpy(x), divisor, rounding_mode=rounding_mode).numpy()
+    assert actual.tolist() == expected.tolist()
+    assert actual.dtype.kind == expected.dtype.kind
+
+
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("name", ["squeeze", "max", "min", "argmax", "sum", "mean", "amax", "softmax", "log_softmax"])
+def test_a_tensor_without_dimensions_has_a_dimension_to_name(name, dim):
+    x = np.array(1.5)
+    actual = numpy_translations(NumPyNames())[name](x, dim)
+    expected = getattr(real, name)(real.from_numpy(x), dim)
+    for made, right in zip(actual, expected, strict=True) if name in ("max", "min") else [(actual, expected)]:
+        assert (made.dtype, made.shape, made.item()) == (right.numpy().dtype, (), right.item())
+
+
+def test_a_dimension_that_even_torch_does_not_know_stays_an_error():
+    for name in ("squeeze", "max", "sum", "softmax"):
+        with pytest.raises(IndexError):
+            numpy_translations(NumPyNames())[name](np.array(1.5), 1)
+
+
+@pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])
+def test_one_index_without_dimensions_selects_a_row_and_keeps_the_dimension(translations):
+    x, index = numbers([1, 2], [3, 4]), np.array(1).view(Tinygrad)
+    assert translations()["index_select"](x, 0, index).tolist() == [[3, 4]]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -152,7 +152,11 @@ class _OptimizerReplay:
         errors = [(step, at, float(errors.max(initial=0.0))) for step, at, errors in rows]
         found = next((row for row in errors if row[2] > allowed), None)
         if found is None:
-            off = [_relative_error(*pair) for rows in zip(own, other, strict=True) for pair in zip(*rows, strict=True)]
+            off = [
+                _relative_error(one, theirs)
+                for ours, others in zip(own, other, strict=True)
+                for one, theirs in zip(ours, others, strict=True)
+            ]
             return Updates(single=single, error=max(off))
         step, at, error = found
         slot = places[self._updates[step][at]]

@@ -18,6 +18,7 @@ from autotest.emission import cotangent_of, cotangents, names
 from autotest.program import Call, Program, leaves
 from autotest.program.calls import LAYOUT
 from autotest.program.inputs import Input, inputs_of, with_inputs
+from autotest.program.rewriting import with_call
 from autotest.program.semantics import is_backward
 from autotest.program.values import TensorValue
 from generators import GeneratorError
@@ -257,8 +258,7 @@ def _given(program: Program, call: Call, key: str | None, place: int, other: flo
         changed = call._replace(args=(*call.args[:place], other, *call.args[place + 1 :]))
     else:
         changed = call._replace(kwargs={**call.kwargs, key: other})
-    calls = tuple(changed if old.slot == call.slot else old for old in program.calls)
-    return Program(calls, program.arrays, program.undefined)
+    return with_call(program, changed)
 
 
 __all__ = ["OutOfTime", "Run", "decisive_features"]

@@ -18,9 +18,9 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.decisive_features import OutOfTime, Run
 from autotest.diagnosis.outcomes import ProgramOutcome
 from autotest.emission import cotangent_of, cotangents, names, program_text
-from autotest.program import LAYOUT, Array, Program, leaves, map_operand
+from autotest.program import LAYOUT, Array, Program, leaves, with_leaves
 from autotest.program.reduction import elements
-from autotest.program.rewriting import with_arrays
+from autotest.program.rewriting import with_arrays, with_call
 from autotest.program.semantics import OPERATIONS, is_backward
 from autotest.replaying.agreement import Agreement, place_of
 
@@ -144,7 +144,7 @@ def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
             seen[value] += key is None
             which = f"{_ordinal(seen[value])} {value}" if equal[value] > 1 else value
             text = f"{key}={value}" if key else f"the {which} of {call.target}"
-            yield text, [_substituted(program, call.slot, position, other) for other in others]
+            yield text, [with_call(program, with_leaves(call, {position: other})) for other in others]
 
 
 def _rounded_up(number: float) -> str:
@@ -171,14 +171,6 @@ def _others(item: Any) -> tuple[Any, ...]:
     if type(item) is float and math.isfinite(item):
         return (item + 1.0, item * 0.5 - 0.25)
     return ()
-
-
-def _substituted(program: Program, slot: int, position: int, instead: Any) -> Program:
-    at = iter(range(1 << 30))
-    call = program.calls[slot]
-    args, kwargs = map_operand((call.args, call.kwargs), lambda leaf: instead if next(at) == position else leaf)
-    changed = [call._replace(args=args, kwargs=kwargs) if old.slot == slot else old for old in program.calls]
-    return Program(tuple(changed), program.arrays, program.undefined)
 
 
 # -- what passes nearby -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from autotest.program.calls import (
     COTANGENT,
     LAYOUT,
+    VIEW,
     Array,
     Call,
     CallKind,
@@ -18,12 +19,14 @@ from autotest.program.calls import (
     map_operand,
     plain_container,
     refs,
+    with_leaves,
 )
 from autotest.program.operator_names import operator_of
 
 __all__ = [
     "COTANGENT",
     "LAYOUT",
+    "VIEW",
     "Array",
     "Call",
     "CallKind",
@@ -40,4 +43,5 @@ __all__ = [
     "operator_of",
     "plain_container",
     "refs",
+    "with_leaves",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 from collections import OrderedDict
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,6 +46,9 @@ CallKind = Literal[
 LAYOUT = "layout"
 #: The note of inputs that are pushed back as gradients.
 COTANGENT = "cotangent"
+#: The note of the views through which mutations and sweeps lay out a tensor or write into one. Mutations leave their
+#: arguments alone, and a sweep looks at them to tell apart the kinds of its samples.
+VIEW = "view"
 #: The note of calls that compute what all random results of one call have in common.
 PROPERTY = "a property of what was drawn"
 
@@ -182,6 +186,13 @@ def map_operand(operand: Operand, leaf: Callable[[Any], Any]) -> Any:
     if kind is slice:
         return slice(map_operand(operand.start, leaf), map_operand(operand.stop, leaf), map_operand(operand.step, leaf))
     return leaf(operand)
+
+
+def with_leaves(call: Call, values: Mapping[int, Operand]) -> Call:
+    """Return `call` with other leaves of its operands, by their positions in ``leaves((call.args, call.kwargs))``."""
+    counted = itertools.count()
+    args, kwargs = map_operand((call.args, call.kwargs), lambda item: values.get(next(counted), item))
+    return call._replace(args=args, kwargs=kwargs)
 
 
 def plain_container(value: Any) -> Operand:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program import Array, Call, Program, leaves, map_operand
+from autotest.program import Array, Call, Program, leaves, map_operand, with_leaves
 from autotest.program.call_reduction import unread
 from autotest.program.rewriting import assembled, with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
@@ -117,7 +117,7 @@ def arguments(program: Program) -> Iterator[Program]:
                     yield unread(_with_call(program, call._replace(args=fewer)))
         for position, item in enumerate(leaves((call.args, call.kwargs))):
             for plainer in _plainer(item):
-                yield _with_call(program, _with_leaf(call, position, plainer))
+                yield _with_call(program, with_leaves(call, {position: plainer}))
 
 
 def _plainer(item: Any) -> Iterator[Any]:
@@ -136,16 +136,6 @@ def _less(value: Any, item: Any) -> bool:
 def _with_call(program: Program, call: Call) -> Program:
     replaced = [call if old.slot == call.slot else old for old in program.calls]
     return assembled(replaced, program.arrays, program.undefined)[0]
-
-
-def _with_leaf(call: Call, position: int, instead: Any) -> Call:
-    at = iter(range(1 << 30))
-
-    def leaf(item: Any) -> Any:
-        return instead if next(at) == position else item
-
-    args, kwargs = map_operand((call.args, call.kwargs), leaf)
-    return call._replace(args=args, kwargs=kwargs)
 
 
 # -- shapes -------------------------------------------------------------------------------------------------
@@ -207,10 +197,10 @@ def _resized(program: Program, new: Mapping[int, int]) -> Iterator[Program]:
                 starts = {"first": 0, "last": size - wanted, "extreme": _extreme(array, axis, size - wanted)}
                 data = np.take(data, range(starts[corner], starts[corner] + wanted), axis=axis)
             arrays.append(Array(data, array.dtype))
-        digest = b"".join(array.data.tobytes() for array in arrays)
-        if digest in done:
+        contents = b"".join(array.data.tobytes() for array in arrays)
+        if contents in done:
             continue
-        done.add(digest)
+        done.add(contents)
         smaller = with_arrays(program, arrays)
         yield smaller
         numbers = _numbers(smaller, lambda item: new.get(item, item))

@@ -138,6 +138,13 @@ def upto(program: Program, end: int) -> Program:
     return Program(program.calls[:end], program.arrays, frozenset(slot for slot in program.undefined if slot < end))
 
 
+def with_call(program: Program, call: Call) -> Program:
+    """Return `program` with `call` instead of the call in the same slot."""
+    return Program(
+        (*program.calls[: call.slot], call, *program.calls[call.slot + 1 :]), program.arrays, program.undefined
+    )
+
+
 def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:
     """Return `program` with other arrays; calls that make tensors of them get the dtypes of these."""
     new = tuple(arrays)

@@ -6,10 +6,11 @@ import dataclasses
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from autotest.program import Call, Program, Ref, Root, leaves, map_operand
+from autotest.program import VIEW, Program, Ref, Root, leaves, map_operand, with_leaves
+from autotest.program.rewriting import with_call
 from autotest.program.semantics import is_class, is_setting
 from autotest.sources.mutated_inputs import Mutation
 
@@ -60,24 +61,10 @@ def _changed(
     if not places:
         return None
     slot, chosen = source.choice(places)
-    seen = -1
-
-    def leaf(item: Any) -> Any:
-        nonlocal seen
-        seen += 1
-        return (
-            source.choice([new for new in change(item) if new != item or type(new) is not type(item)])
-            if (seen == chosen)
-            else item
-        )
-
     call = program.calls[slot]
-    args, kwargs = map_operand((call.args, call.kwargs), leaf)
-    return _with_call(program, call._replace(args=args, kwargs=kwargs))
-
-
-def _with_call(program: Program, call: Call) -> Program:
-    return dataclasses.replace(program, calls=(*program.calls[: call.slot], call, *program.calls[call.slot + 1 :]))
+    old = leaves((call.args, call.kwargs))[chosen]
+    new = source.choice([new for new in change(old) if new != old or type(new) is not type(old)])
+    return with_call(program, with_leaves(call, {chosen: new}))
 
 
 def number(program: Program, source: random.Random) -> Program | None:
@@ -107,19 +94,13 @@ def at_bounds(program: Program) -> Iterator[Program]:
                 found += 1
                 for bound in bounds if type(item) is int else (0.0, 2):
                     if bound != item or type(bound) is not type(item):
-                        yield _with_leaves(program, call, {place: bound})
+                        yield with_call(program, with_leaves(call, {place: bound}))
         values = list(leaves((call.args, call.kwargs)))
         for place, pair in itertools.islice(enumerate(itertools.pairwise(values)), _BOUNDED):
             if [type(item) for item in pair] == [int, int]:
                 sizes = dict.fromkeys(size for shape in shapes for size in (*shape[:1], *shape[-1:]))
-                yield from (_with_leaves(program, call, {place: 0, place + 1: size}) for size in sizes)
-
-
-def _with_leaves(program: Program, call: Call, values: Mapping[int, Any]) -> Program:
-    """Return `program` with other leaves of the operands of `call`, by their positions."""
-    counted = itertools.count()
-    args, kwargs = map_operand((call.args, call.kwargs), lambda item: values.get(next(counted), item))
-    return _with_call(program, call._replace(args=args, kwargs=kwargs))
+                both = (with_leaves(call, {place: 0, place + 1: size}) for size in sizes)
+                yield from (with_call(program, changed) for changed in both)
 
 
 def moved(program: Program, source: random.Random) -> Program | None:
@@ -170,7 +151,7 @@ def _with_list(
     call = program.calls[slot]
     args = tuple(new if value is old else value for value in call.args)
     kwargs = {name: new if value is old else value for name, value in call.kwargs.items()}
-    return _with_call(program, call._replace(args=args, kwargs=kwargs))
+    return with_call(program, call._replace(args=args, kwargs=kwargs))
 
 
 def exchanged(program: Program, source: random.Random) -> Program | None:
@@ -185,7 +166,7 @@ def exchanged(program: Program, source: random.Random) -> Program | None:
         return None
     call, one, other = source.choice(places)
     values = list(leaves((call.args, call.kwargs)))
-    return _with_leaves(program, call, {one: values[other], other: values[one]})
+    return with_call(program, with_leaves(call, {one: values[other], other: values[one]}))
 
 
 def parts_of(others: Sequence[Any]) -> Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]:
@@ -199,12 +180,12 @@ def index(change: Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]) -> Mut
     """Return a mutation that changes an index that is read or assigned to one that `change` offers for its parts."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
-        items = [call for call in program.calls if call.target in ("getitem", "setitem") and call.note != "view"]
+        items = [call for call in program.calls if call.target in ("getitem", "setitem") and call.note != VIEW]
         if not items:
             return None
         call = source.choice(items)
         changed = source.choice(change(_parts(call.args[1])))
-        return _with_call(program, call._replace(args=(call.args[0], changed, *call.args[2:])))
+        return with_call(program, call._replace(args=(call.args[0], changed, *call.args[2:])))
 
     return mutated
 
@@ -288,8 +269,8 @@ def dropped(program: Program, source: random.Random) -> Program | None:
         return None
     gone = source.choice(choices)
     if gone is None:
-        return _with_call(program, call._replace(args=call.args[:-1]))
-    return _with_call(
+        return with_call(program, call._replace(args=call.args[:-1]))
+    return with_call(
         program, call._replace(kwargs={name: value for name, value in call.kwargs.items() if name != gone})
     )
 
@@ -310,7 +291,7 @@ def twice(count: int) -> Mutation:
             return Ref(kept) if type(item) is Ref and item.slot in gone else item
 
         args, kwargs = map_operand((last.args, read), leaf)
-        return _with_call(program, last._replace(args=args, kwargs={**last.kwargs, **kwargs}))
+        return with_call(program, last._replace(args=args, kwargs={**last.kwargs, **kwargs}))
 
     return mutated
 
@@ -325,6 +306,6 @@ def numbers_of_tensors(count: int) -> Mutation:
             return None
         values = {place: source.choice((2, 0.1, -1, True)) for place in tensors[-count:]}
         args = tuple(values.get(place, item) for place, item in enumerate(last.args))
-        return _with_call(program, last._replace(args=args))
+        return with_call(program, last._replace(args=args))
 
     return mutated

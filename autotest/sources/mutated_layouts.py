@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.program import Call, Program, Ref, leaves, map_operand
+from autotest.program import VIEW, Call, Program, Ref, leaves, map_operand
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import in_place
 from autotest.sources.mutated_inputs import inputs, one, with_array
@@ -32,7 +32,7 @@ def viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: ViewO
         calls.append(call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf)))
         if call.kind == "tensor" and call.args[0].index == index:
             kind, target, rest = view
-            calls.append(Call(kind, target, (Ref(call.slot), *rest), {}, extra, "view"))  # type: ignore[arg-type]
+            calls.append(Call(kind, target, (Ref(call.slot), *rest), {}, extra, VIEW))  # type: ignore[arg-type]
             place[call.slot] = extra
             extra += 1
     return assembled(calls, program.arrays, program.undefined)[0]
@@ -88,7 +88,7 @@ def through_a_view(program: Program, source: random.Random) -> Program | None:
         return None
     end = len(program.calls)
     base = Call("method", "clone", (last.args[0],), {}, end)
-    view = Call("method", "view_as", (Ref(end), Ref(end)), {}, end + 1, "view")
+    view = Call("method", "view_as", (Ref(end), Ref(end)), {}, end + 1, VIEW)
     written = last._replace(args=(Ref(end + 1), *last.args[1:]))
     read = Call("method", "clone", (Ref(end),), {}, end + 2)
     return assembled([*program.calls[:-1], base, view, written, read], program.arrays, program.undefined)[0]
@@ -110,7 +110,7 @@ def into_gaps(program: Program, source: random.Random) -> Program | None:
         return None
     doubled = with_array(program, index, np.repeat(data, 2, axis=-1))
     end = len(program.calls)
-    view = Call("operator", "getitem", (copied, (Ellipsis, slice(None, None, 2))), {}, end, "view")
+    view = Call("operator", "getitem", (copied, (Ellipsis, slice(None, None, 2))), {}, end, VIEW)
     written = last._replace(args=(Ref(end), *last.args[1:]))
     read = Call("method", "clone", (copied,), {}, end + 1)
     return assembled([*doubled.calls[:-1], view, written, read], doubled.arrays, doubled.undefined)[0]

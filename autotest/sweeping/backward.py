@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autotest.frameworks import Framework
-from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref, refs
-from autotest.program.fixed_cotangents import fixed_cotangent
+from autotest.program import COTANGENT, VIEW, Array, Call, Operand, Program, Ref, refs
 from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
+from autotest.replaying.module_alone import cotangent
 from autotest.replaying.replay import Replayed, replay, run_call
 
 
@@ -88,7 +87,7 @@ def _pushed(calls: list[Call], arrays: list[Array], pushed: Array, *, gaps: bool
     calls.append(tensor_call(len(calls), len(arrays) - 1, pushed, requires_grad=False, note=COTANGENT))
     if gaps and pushed.data.ndim:
         every_second = (Ellipsis, slice(None, None, 2))
-        calls.append(Call("operator", "getitem", (Ref(len(calls) - 1), every_second), {}, len(calls), "view"))
+        calls.append(Call("operator", "getitem", (Ref(len(calls) - 1), every_second), {}, len(calls), VIEW))
     return Ref(len(calls) - 1)
 
 
@@ -110,8 +109,3 @@ def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int,
         for index, item in enumerate(value):
             for path, tensor in tensors_in(item, types):
                 yield (index, *path), tensor
-
-
-def cotangent(framework: Framework, tensor: Any) -> Array:
-    """Return the fixed cotangent for `tensor`."""
-    return fixed_cotangent(framework.shape(tensor), framework.dtype_of(tensor))

@@ -7,8 +7,9 @@ from typing import Final
 
 from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref
 from autotest.program.rewriting import tensor_call
+from autotest.replaying.module_alone import cotangent
 from autotest.replaying.replay import Replayed, run_call
-from autotest.sweeping.backward import cotangent, differentiable, extended
+from autotest.sweeping.backward import differentiable, extended
 
 #: Dtypes with enough digits for a comparison of second derivatives.
 _DTYPES: Final = frozenset(("float32", "float64"))

@@ -11,7 +11,7 @@ from typing import Final
 
 from autotest.frameworks import Pair
 from autotest.frameworks.samples import Sample, SampleDatabase
-from autotest.program import Program
+from autotest.program import VIEW, Program
 from autotest.results.sweep import Cell
 from autotest.sources.harvested import HarvestedCalls
 from autotest.sweeping.counting import count, count_death
@@ -115,7 +115,7 @@ def _kind_of_inputs(program: Program) -> object:
     Whether results share memory depends on these.
     """
     shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs()]
-    views = [call.target for call in program.calls if call.note == "view"]
+    views = [call.target for call in program.calls if call.note == VIEW]
     return tuple((len(shape), min(math.prod(shape), 2)) for shape in shapes), tuple(views)
 
 

@@ -13,6 +13,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
+from autotest.frameworks.tape import listed
 from autotest.gradients.function import overlaps
 from autotest.gradients.redefined_gradients import ProgramRun, redefined
 from autotest.program import Array, Program, Ref
@@ -244,7 +245,7 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
         pairs = list(zip(roots, cotangents or [None] * len(roots), strict=True))
     total = 0.0
     for root, cotangent in pairs:
-        held = [_tensors(replayed.values[item.slot]) for item in (root, cotangent) if type(item) is Ref]
+        held = [listed(replayed.values[item.slot]) for item in (root, cotangent) if type(item) is Ref]
         if any(item is None for part in held for item in part):
             return None  # an earlier call returned no gradient here
         frozen = [[np.asarray(value.data, dtype=np.float64) for value in side.values(part)] for part in held]
@@ -252,11 +253,6 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
         with np.errstate(all="ignore"):  # the caller discards a sum that is not finite
             total += sum(float((array * weight).sum()) for array, weight in zip(frozen[0], weights, strict=True))
     return total
-
-
-def _tensors(value: Any) -> list[Any]:
-    """Return a root or cotangent as a list of tensors; it may be a tuple of gradients that an earlier call returned."""
-    return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
 __all__ = ["numeric_gradient"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, members, naming
-from autotest.emission.quoting import string
+from autotest.emission.quoting import bracketed, string
 from autotest.emission.shared_memory import SHARES
 from autotest.program import Call, Captured, File, Program, Ref, Root, leaves, refs
 
@@ -151,9 +151,7 @@ class Printer:
         return f"{array.data.shape}, {string(array.dtype)}"
 
     def _term(self, operand: Any) -> str:
-        """Return the text of an operand of an operator, in parentheses if it would bind wrongly without them."""
-        text = self.text(operand)
-        return f"({text})" if text.startswith("-") else text
+        return bracketed(self.text(operand))
 
     def _owner(self, operand: Any) -> str:
         """Return the text of an operand before a dot or a bracket."""

@@ -1,4 +1,4 @@
-"""Write texts as string literals."""
+"""Write texts as string literals, and texts of expressions so that they can be operands."""
 
 from __future__ import annotations
 
@@ -9,4 +9,9 @@ def string(text: str) -> str:
     return quoted if '"' in quoted or "\\'" in quoted else f'"{quoted[1:-1]}"'
 
 
-__all__ = ["string"]
+def bracketed(text: str) -> str:
+    """Return the text of an operand of an operator, in parentheses if it would bind wrongly without them."""
+    return f"({text})" if text.startswith("-") else text
+
+
+__all__ = ["bracketed", "string"]

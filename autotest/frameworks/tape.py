@@ -174,7 +174,7 @@ def ordered(starts: Iterable[Node]) -> list[Node]:
 
 
 def listed(made: Any) -> list[Any]:
-    """Return the arrays that a pure function returned, as a list."""
+    """Return what a function returned, an array or tensor or a sequence of them, as a list."""
     return list(made) if isinstance(made, (tuple, list)) else [made]
 
 

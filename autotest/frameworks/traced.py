@@ -14,6 +14,7 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals
 from autotest.emission.code import ARITHMETIC, COMPARISONS
+from autotest.emission.quoting import bracketed
 
 #: A variable name in a statement.
 NAME: Final = re.compile(r"\b[a-z]+\d+\b")
@@ -286,7 +287,7 @@ def _install_operators() -> None:
         def apply(self: Traced, other: Any) -> Any:
             one, two = (other, self) if swapped else (self, other)
             written = self._written
-            text = "" if written.muted else f"{_term(written, one)} {sign} {_term(written, two)}"
+            text = "" if written.muted else f"{bracketed(written.text(one))} {sign} {bracketed(written.text(two))}"
             return written.evaluated(lambda: function(opened(one), opened(two)), text)
 
         return apply
@@ -315,11 +316,6 @@ def _in_place(function: Callable[[Any, Any], Any], sign: str) -> Any:
         return self if made is self._real else Traced(made, self._text, self._written)
 
     return apply
-
-
-def _term(written: Transcript, value: Any) -> str:
-    text = written.text(value)
-    return f"({text})" if text.startswith("-") else text
 
 
 def opened(value: Any) -> Any:

@@ -29,7 +29,7 @@ from autotest.trials.outcome import Outcome
 from autotest.trials.trial import run_trial
 
 #: Calls of the autograd and module machinery around operators; the account does not cover their gradients.
-_MACHINERY = frozenset(
+_WITHOUT_GRADIENTS = frozenset(
     (
         *"requires_grad_ retain_grad backward autograd.backward autograd.grad grad zero_grad step parameters".split(),
         *"named_parameters state_dict children modules train eval to_global to_local placement".split(),
@@ -102,7 +102,7 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
     carrying = {call.slot for call in carrying_calls(record)}
     reached = _reached(record) & carrying if outcome.gradients else set()
     for call in record.calls:
-        if call.kind not in OPERATIONS or call.target in _MACHINERY:
+        if call.kind not in OPERATIONS or call.target in _WITHOUT_GRADIENTS:
             continue
         results = tensors_in(record, call.slot)
         operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]

@@ -29,7 +29,7 @@ from autotest.trials.outcome import Outcome
 
 _PLAIN = frozenset((type(None), bool, int, str))
 #: Calls that are not counted as operators: they say nothing about what a test covers.
-_MACHINERY = frozenset(("__call__", "backward", "autograd.backward", "requires_grad_"))
+_NOT_COUNTED = frozenset(("__call__", "backward", "autograd.backward", "requires_grad_"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class TaskTally:
 
 def _count_calls(calls: Sequence[Call], result: Explored) -> None:
     for call in calls:
-        if call.kind not in ("function", "method") or call.target in _MACHINERY:
+        if call.kind not in ("function", "method") or call.target in _NOT_COUNTED:
             continue
         result.operators[call.target] += 1
         for place, value in (*enumerate(call.args), *call.kwargs.items()):

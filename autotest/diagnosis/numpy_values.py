@@ -105,13 +105,18 @@ def sum_with_product(c: Values, product: Values, beta: float, alpha: float) -> V
 
 __all__ = [
     "NumpyFunction",
+    "OrderDependent",
     "Unsupported",
     "Values",
     "axis_of",
     "exactly",
+    "log_softmax",
+    "log_sum",
     "none_missing",
+    "of_finite",
     "p_norm",
     "reduction_of",
     "sigmoid",
+    "spread_out",
     "sum_with_product",
 ]

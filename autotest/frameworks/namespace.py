@@ -29,8 +29,10 @@ from generators import DTYPES
 #: The dtypes of tensors that may require grad.
 DIFFERENTIABLE = frozenset(filter(is_differentiable, DTYPES))
 #: Modules that draw a random mask in training mode, and modules that draw random numbers in every mode.
-_MASKING = frozenset(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU"))
-_DRAWING = frozenset(("FractionalMaxPool2d", "FractionalMaxPool3d"))
+_MASKING_MODULES = frozenset(
+    ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU")
+)
+_DRAWING_MODULES = frozenset(("FractionalMaxPool2d", "FractionalMaxPool3d"))
 
 
 class Namespace(Framework):
@@ -279,12 +281,12 @@ def _in_memory(tensor: Any) -> Any:
 
 def _draws(part: Any) -> bool:
     """Return whether a module itself draws random numbers, regardless of its submodules."""
-    if type(part).__name__ in _DRAWING:
+    if type(part).__name__ in _DRAWING_MODULES:
         return True
     if not part.training:
         return False
     dropout = getattr(part, "dropout", 0)
-    masks = type(part).__name__ in _MASKING and getattr(part, "p", 0.5) not in (0, 1)
+    masks = type(part).__name__ in _MASKING_MODULES and getattr(part, "p", 0.5) not in (0, 1)
     return masks or (isinstance(dropout, float) and dropout > 0)
 
 

@@ -12,7 +12,7 @@ from autotest.base.errors import UsageError
 from autotest.frameworks import Framework, registry
 
 
-def as_inputs(inputs: Any) -> tuple[Any, ...]:
+def as_arguments(inputs: Any) -> tuple[Any, ...]:
     """Return `inputs`, a tensor or a sequence, as a tuple of positional arguments."""
     return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
 

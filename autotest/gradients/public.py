@@ -14,7 +14,7 @@ from autotest.base.errors import GradcheckError, OverlappingMemory, UsageError
 from autotest.base.plural import several
 from autotest.frameworks import ABSENT, Framework
 from autotest.gradients.arguments import (
-    as_inputs,
+    as_arguments,
     check_flags,
     check_function,
     check_needs,
@@ -103,7 +103,7 @@ def gradcheck(
     batched_forward = {"check_batched_forward_grad": check_batched_forward_grad}
     check_needs("gradcheck", "check_forward_ad", check_forward_ad, batched_forward)
     masked = joined("gradcheck", masked=masked, check_sparse_nnz=check_sparse_nnz)
-    given = as_inputs(inputs)
+    given = as_arguments(inputs)
     framework = framework_of(given)
     check_function(framework, fn, given)
     _refuse_overlap(framework, given)
@@ -204,13 +204,13 @@ def gradgradcheck(
         raise UsageError("gradgradcheck: expected check_fwd_over_rev or check_rev_over_rev, or both, to be True")
     reverse_only = {"check_undefined_grad": check_undefined_grad, "check_batched_grad": check_batched_grad}
     check_needs("gradgradcheck", "check_rev_over_rev", check_rev_over_rev, reverse_only)
-    given = as_inputs(inputs)
+    given = as_arguments(inputs)
     framework = framework_of(given)
     check_function(framework, fn, given)
     made = made_cotangents(framework, fn, given)
     if gen_non_contig_grad_outputs:
         made = tuple(_scattered(framework, item) for item in made)
-    cotangents = made if grad_outputs is None else as_inputs(grad_outputs)
+    cotangents = made if grad_outputs is None else as_arguments(grad_outputs)
     types = framework.tensor_types
     shapes, wanted = (
         [framework.shape(item) if isinstance(item, types) else ("?",) for item in each] for each in (cotangents, made)
@@ -224,8 +224,8 @@ def gradgradcheck(
 
     def first_order(*arguments: Any) -> Any:
         # Forward mode passes detached inputs, which have no gradients.
-        for item, wanted in zip(arguments, varied, strict=False):
-            if wanted and not framework.can_backpropagate(item):
+        for item, requires in zip(arguments, varied, strict=False):
+            if requires and not framework.can_backpropagate(item):
                 framework.invoke("method", "requires_grad_", (item,), {})
         return gradients(*arguments)
 

@@ -29,7 +29,10 @@ def _attention(
         scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
     if attn_mask is not None:
         scores = np.where(attn_mask, scores, -np.inf) if attn_mask.dtype == bool else scores + attn_mask
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    greatest = scores.max(axis=-1, keepdims=True)
+    if np.isneginf(greatest).any():
+        raise Unsupported  # for a row that is masked wholly, torch returned NaN before it returned zeros
+    weights = np.exp(scores - greatest)
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True) @ value)
 
 

@@ -239,6 +239,13 @@ def test_of_equal_elements_any_may_be_the_one(name: str, args: Any) -> None:
     assert places is None
 
 
+def test_numpy_has_no_opinion_about_attention_of_a_wholly_masked_row() -> None:
+    operands = some(2, 4), some(3, 4), some(3, 5)
+    masked = np.array([[True, False, True], [False, False, False]])
+    assert numpy_result("nn.functional.scaled_dot_product_attention", (*operands, masked), {}) is None
+    assert numpy_result("nn.functional.scaled_dot_product_attention", (*operands, SHOWN[:2, :3]), {}) is not None
+
+
 def test_numpy_has_no_opinion_about_a_condition_by_keyword() -> None:
     yes, ones = np.array([True]), np.ones(1)
     assert numpy_result("Tensor.where", (ones,), {"condition": yes, "other": ones}) is None

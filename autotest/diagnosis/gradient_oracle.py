@@ -16,6 +16,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.tape import listed
 from autotest.gradients.function import overlaps
 from autotest.gradients.redefined_gradients import ProgramRun, redefined
+from autotest.gradients.reverse_mode import weighted
 from autotest.program import Array, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.program.rewriting import assembled, filled, with_arrays
@@ -251,7 +252,7 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
         frozen = [[np.asarray(value.data, dtype=np.float64) for value in side.values(part)] for part in held]
         weights = frozen[1] if len(frozen) > 1 else [np.ones(())] * len(frozen[0])
         with np.errstate(all="ignore"):  # the caller discards a sum that is not finite
-            total += sum(float((array * weight).sum()) for array, weight in zip(frozen[0], weights, strict=True))
+            total += sum(weighted(weight, array) for array, weight in zip(frozen[0], weights, strict=True))
     return total
 
 

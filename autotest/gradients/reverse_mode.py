@@ -257,10 +257,10 @@ class _Pushed:
         """Return the number that is backpropagated: the sum of all results times their cotangents."""
         values = self._numbers(self._replayed(program, self._push.slot), self._roots)
         with np.errstate(all="ignore"):
-            return sum(_weighted(c, v) for c, v in zip(self._cotangents, values, strict=True))
+            return sum(weighted(c, v) for c, v in zip(self._cotangents, values, strict=True))
 
 
-def _weighted(cotangent: Real, values: Real) -> float:
+def weighted(cotangent: Real, values: Real) -> float:
     """Return the sum of `values` times their cotangents. A value with cotangent 0 adds 0, even if it is not finite."""
     return float(np.where(cotangent == 0, 0, np.conj(cotangent) * values).sum().real)
 
@@ -298,5 +298,6 @@ __all__ = [
     "in_reverse_mode",
     "is_wide",
     "of_finite_results",
+    "weighted",
     "wrong_gradient",
 ]

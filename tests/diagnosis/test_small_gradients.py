@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autotest as at
@@ -14,7 +15,8 @@ from autotest.diagnosis.gradient_oracle import _Element
 from autotest.diagnosis.referee import cleared, examine
 from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.program import operator_of
+from autotest.program import Array, Call, Program, Ref, operator_of
+from autotest.program.rewriting import tensor_call
 from autotest.replaying.agreement import agree
 from autotest.trials.trial import run_trial
 from tests.diagnosis.planted import gradient_when, when
@@ -133,3 +135,18 @@ def test_differences_that_separate_two_gradients_by_chance_accuse_neither_side(m
     # An error of 1e-13 is allowed: the candidate has slightly less, and the reference slightly more.
     monkeypatch.setattr(_Element, "extrapolated", lambda self: (1.0015e-13, 0.0))
     assert cleared(agree(outcome.program, pair, SETTINGS), pair, SETTINGS) is not None
+
+
+def test_differences_look_past_an_infinite_result_whose_cotangent_is_zero() -> None:
+    x, pole, cotangent = (Array(np.array(one), "float64") for one in ([2.0, 3.0], [np.inf, 1.0], [0.0, 1.0]))
+    calls = (
+        tensor_call(0, 0, x, requires_grad=True),
+        tensor_call(1, 1, pole, requires_grad=False),
+        Call("function", "add", (Ref(0), Ref(1)), {}, 2),
+        tensor_call(3, 2, cotangent, requires_grad=False),
+        Call("method", "backward", (Ref(2), Ref(3)), {}, 4),
+    )
+    element = _Element(Program(calls, (x, pole, cotangent)), 0, (1,), TorchFramework(), 4)
+    difference = element.difference()
+    assert difference is not None
+    assert difference.derivative == pytest.approx(1.0)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch as real
 
 from autotest import random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.gradients.exemptions import LOWER
+from autotest.gradients.numeric_check import RULE
 from autotest.gradients.rule import Rule
+from autotest.gradients.sums import SumOfInput
 from tests.gradients.test_gradcheck import checked, leaf, needs_oneflow, with_backward
 from tests.support.running import agrees, trial
 
@@ -60,3 +63,13 @@ def test_oneflow_takes_the_logarithm_of_a_target_in_single_precision():
 def test_a_derivative_that_rounding_of_the_input_changes_is_not_accused(jitter, passed):
     wrong = with_backward(lambda x: 2 * x, lambda x, c: (100 + jitter * 1e6 * real.sin(1e16 * x)) * c)
     assert checked(wrong, leaf(5, 5, low=0.3, high=0.9), rule=CAUTIOUS).passed == passed
+
+
+def test_a_function_that_is_the_same_infinity_beside_two_equal_numbers_has_slope_zero_there():
+    equal = np.array([1.0, 1.0])
+
+    def total(numbers):
+        return float(numbers[0]) if np.abs(numbers - equal).max() <= 10 * RULE.eps else float("inf")
+
+    summed = SumOfInput(equal, total, np.zeros_like, (1.0, True))
+    assert summed.wrong_element(np.zeros(2), RULE) is None

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
-from autotest.emission.script_output import differences, raised_instead, runs_that_died
+from autotest.emission.script_output import differs, raised_instead, runs_that_died
 from autotest.processes.endings import describe
 from autotest.processes.fresh import FreshInterpreter
 from autotest.report.activity import doing
@@ -32,17 +32,28 @@ def verify(script: str, deadline: float = DEADLINE, finding: Finding | None = No
     """
     with doing("verifying the reproducer"):
         status, output = run_script(script, deadline)
+    return Verification(State.UNCLEAR, output) if status is None else judged(status, output, finding)
+
+
+def judged(status: int, output: str, finding: Finding | None) -> Verification:
+    """Return whether a script that has ended shows its finding.
+
+    Args:
+        status: its exit status, negative for a signal.
+        output: what it printed.
+        finding: the finding that it must show; None if any difference will do.
+    """
     runs = runs_that_died(output)
-    if status == 1:
-        other = "" if finding is None else raised_instead(output, finding)
-        if other:
-            return Verification(State.MISSED, f"the script shows something else: {other[:200]}")
-        return Verification(State.VERIFIED, runs)
     if status == 0:
         return Verification(State.MISSED, runs)
-    if status is None:
-        return Verification(State.UNCLEAR, output)
-    if status < 0 and any(differences(output)):
+    # A script also exits with 1 if the candidate raises where the finding is another difference.
+    other = raised_instead(output, finding) if status == 1 and finding is not None else ""
+    if other:
+        return Verification(State.MISSED, f"the script shows something else: {other[:200]}")
+    # A framework may end the process with status 1, too, but does not print a difference then.
+    if status == 1 and differs(output):
+        return Verification(State.VERIFIED, runs)
+    if status < 0 and differs(output):
         # A framework may crash when it frees its resources at exit; the script has printed its result by then.
         return Verification(State.VERIFIED, f"the script then crashes at exit ({describe(status)})")
     state = State.DIED if status < 0 else State.UNCLEAR

@@ -21,6 +21,11 @@ def differences(output: str) -> Iterator[str]:
             yield from line.removeprefix(_DIFFERS).split(_NEXT)
 
 
+def differs(output: str) -> bool:
+    """Whether a script printed a difference, also if a framework that died left text on the same line."""
+    return _DIFFERS in output
+
+
 def runs_that_died(output: str) -> str:
     """Return in how many runs of a script the candidate died: ``dies in 3 of 10 runs``; empty for a single run."""
     told = _RUNS.search(output)

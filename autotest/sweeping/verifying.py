@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from autotest.base.errors import StoreUnwritable
-from autotest.emission.script_output import differences, raised_instead, runs_that_died
+from autotest.diagnosis.verification import judged
 from autotest.processes.client import Process, Server, ServerLost
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
@@ -83,15 +83,7 @@ def _said(finding: SweepFinding, process: Process, seconds: float) -> Verificati
             status, output = process.connection.recv()
         except (EOFError, OSError):
             return Verification(State.UNCLEAR, "the script ended its process")
-        if status == 0:
-            return Verification(State.MISSED)
-        # A script also exits with 1 if the candidate raises where the finding is another difference.
-        other = raised_instead(output, finding.finding) if finding.finding is not None else ""
-        if status == 1 and other:
-            return Verification(State.MISSED, f"the script shows something else: {other[:200]}")
-        if status == 1 and any(differences(output)):
-            return Verification(State.VERIFIED, runs_that_died(output))
-        return Verification(State.UNCLEAR, f"exit status {status}")
+        return judged(status, output, finding.finding)
     try:
         ended = process.status() is not None
     except ServerLost:

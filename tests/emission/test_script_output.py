@@ -70,6 +70,11 @@ def test_a_script_whose_candidate_raises_verifies_no_finding_about_values():
     assert verify(script, finding=finding("exception", "relu: oneflow raised RuntimeError")).holds
 
 
+def test_a_script_that_exits_with_1_and_shows_no_difference_verifies_nothing():
+    assert verify("import sys; sys.exit(1)").state is State.UNCLEAR
+    assert verify("import sys; print('Check failed: DIFFERS: oneflow dies'); sys.exit(1)").holds
+
+
 #: Scripts of a sweep's finding about a gradient, and how each is verified.
 SCRIPTS = [
     ("print('DIFFERS: torch gives 1.0, oneflow 2.0'); sys.exit(1)", State.VERIFIED, ""),
@@ -80,9 +85,14 @@ SCRIPTS = [
         "the script shows something else: oneflow raises RuntimeError: no grad_fn",
     ),
     ("1 / 0", State.UNCLEAR, "the script ended its process"),
-    ("sys.exit(1)", State.UNCLEAR, "exit status 1"),
-    ("sys.exit(print('cannot tell: no such framework') or 2)", State.UNCLEAR, "exit status 2"),
-    ("sys.exit('words')", State.UNCLEAR, "exit status 2"),
+    ("sys.exit(1)", State.UNCLEAR, "the script ended with status 1: no output"),
+    (
+        "sys.exit(print('cannot tell: no such framework') or 2)",
+        State.UNCLEAR,
+        "the script ended with status 2: cannot tell: no such framework",
+    ),
+    ("sys.exit('words')", State.UNCLEAR, "the script ended with status 2: no output"),
+    ("print('same: oneflow dies in 0 of 10 runs')", State.MISSED, "dies in 0 of 10 runs"),
 ]
 
 

@@ -91,15 +91,17 @@ def test_each_call_of_a_method_has_a_new_instance(file):
         class TestPlain:
             calls = 0
 
-            @autotest(n=1)
+            @autotest()
             def test_it(self):
                 self.calls += 1
-                assert self.calls == 1
-                return torch.relu(random_tensor(ndim=1))
+                return self.calls
     """)
     (item,) = collect([path]).tests
-    item.body()
-    item.body()
+    returned = []
+    with driven_by(lambda test, _: returned.append(test.body())):
+        item.call()
+        item.call()
+    assert returned == [1, 1]
 
 
 def test_a_case_of_parametrize_that_is_skipped_or_goes_through_a_fixture_is_left_out_alone(file):

@@ -24,7 +24,13 @@ from autotest.program.calls import LAYOUT
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.paths import is_gradient
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
-from autotest.program.semantics import OPERATIONS, first_operand, plain_name, pushes_gradients, writes_first_operand
+from autotest.program.semantics import (
+    OPERATIONS,
+    overwritten_operand,
+    plain_name,
+    pushes_gradients,
+    writes_first_operand,
+)
 from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
 
 #: Operators that only compare or select numbers, or round them to whole ones. Of the same operands, they give the same
@@ -225,10 +231,7 @@ class DoublePrecision:
     def _last_writer(self, slot: int) -> Call:
         """Return the last call that wrote into the tensor in `slot`, or else the call that made it."""
         calls = self.program.calls
-        return next(
-            (call for call in reversed(calls) if writes_first_operand(call) and first_operand(call) == Ref(slot)),
-            calls[slot],
-        )
+        return next((call for call in reversed(calls) if overwritten_operand(call) == Ref(slot)), calls[slot])
 
     def _is_same(self, slot: int) -> bool:
         """Whether the value in `slot` is the same on both sides and in both precisions."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import decimal
 import difflib
 import math
 from collections import Counter
@@ -149,11 +150,8 @@ def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
 
 def _rounded_up(number: float) -> str:
     """Return `number` with three digits and not less than it is, so that the tolerance that is shown passes."""
-    shown = f"{number:.3g}"
-    if float(shown) >= number:
-        return shown
-    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
-    return f"{(round(float(shown) / unit) + 1) * unit:.3g}"
+    three_digits = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
+    return f"{float(three_digits.create_decimal(repr(number))):.3g}"
 
 
 def _ordinal(number: int) -> str:

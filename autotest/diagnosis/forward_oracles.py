@@ -21,10 +21,10 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
-from autotest.program.influence import is_written_later
+from autotest.program.influence import written_later
 from autotest.program.paths import indices_of
 from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import OPERATIONS, first_operand, in_place, is_module_call, writes_first_operand
+from autotest.program.semantics import OPERATIONS, in_place, is_module_call, overwritten_operand
 from autotest.replaying.agreement import Place, results
 from autotest.replaying.replay import live_operands, replay, run_call
 
@@ -66,7 +66,7 @@ def opinions(
         return ()
     if place[0] not in (slot, asked.written):
         return ()  # the value was changed by a call that is not known to write there
-    if slot == place[0] and is_written_later(program.calls, slot):
+    if slot == place[0] and slot in written_later(program.calls):
         return ()  # the final value is not the result of the call
     given = given or [results(program, side) for side in (pair.reference, pair.candidate)]
     one, other = (side.get(place) for side in given)
@@ -131,7 +131,7 @@ def _oracle_call(program: Program, slot: int, side: Framework) -> _OracleCall | 
         owner = next((ref.slot for ref in refs(call) if values[ref.slot] is called.written), None)
     else:
         args, named = live_operands(call, side, values, program.arrays)
-        out = call.kwargs.get("out", first_operand(call) if writes_first_operand(call) else None)
+        out = call.kwargs.get("out", overwritten_operand(call))
         named.pop("out", None)
         if not args and "input" in named:  # oracles take it as a positional argument, under other names
             args = [named.pop("input")]

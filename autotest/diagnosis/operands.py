@@ -10,7 +10,7 @@ from autotest.frameworks import Framework
 from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 from autotest.program import Call, Program, refs
 from autotest.program.isolation import ModuleState
-from autotest.program.semantics import writes_first_operand
+from autotest.program.semantics import overwritten_operand
 from autotest.program.values import TensorValue
 from autotest.replaying.replay import replay
 
@@ -71,8 +71,8 @@ def _read(slots: list[int], values: list[Any], framework: Framework) -> dict[int
 
 def _given(call: Call, values: list[Any], framework: Framework) -> Any:
     result = values[call.slot]
-    if result is None and writes_first_operand(call):
-        result = values[next(refs(call)).slot]
+    if result is None and (owner := overwritten_operand(call)) is not None:
+        result = values[owner.slot]
     frozen = freeze(framework, [result])[0]
     return frozen.copied() if type(frozen) is TensorValue else frozen
 

@@ -21,7 +21,7 @@ from autotest.program import Call, Captured, Program, Ref, map_operand, refs
 from autotest.program.operator_names import first_use
 from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
-from autotest.program.semantics import OPERATIONS, first_operand, is_backward, is_class, writes_first_operand
+from autotest.program.semantics import OPERATIONS, is_backward, is_class, overwritten_operand, writes_first_operand
 from autotest.recording.recorder import Recorder
 from autotest.replaying.agreement import Agreement, Place, agree, place_of
 from autotest.replaying.operator_of_mismatch import operator_of_mismatch
@@ -118,7 +118,7 @@ def _corrected(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
     if first.stage == "backward" and slot not in (reached := _computed_from(program, place[0])):
         slot = next(iter(reached), slot)  # the located call has a wrong gradient, too, but not that of this value
     call = program.calls[place[0] if slot is None else slot]
-    if writes_first_operand(call) and first.symptom == "structure" and first_operand(call) is not None:
+    if first.symptom == "structure" and overwritten_operand(call) is not None:
         return _reading_the_owner(program, call), aside  # its return value is missing, but the operand can be read
     if call.kind not in OPERATIONS or is_class(call):
         return program, aside
@@ -154,7 +154,7 @@ def _computed_from(program: Program, slot: int) -> list[int]:
 
 def _reading_the_owner(program: Program, call: Call) -> Program:
     """Return `program` with each use of an in-place call's return value replaced by the operand it wrote into."""
-    owner = first_operand(call)
+    owner = overwritten_operand(call)
 
     def leaf(item: object) -> object:
         return owner if type(item) is Ref and item.slot == call.slot else item

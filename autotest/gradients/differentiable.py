@@ -10,7 +10,7 @@ import numpy as np
 from autotest.gradients.gate import GradientUse
 from autotest.gradients.nondifferentiable import NoGradient, listed
 from autotest.program import Call, Ref, operator_of, refs
-from autotest.program.influence import is_written_later
+from autotest.program.influence import written_later
 from autotest.program.semantics import (
     OPERATIONS,
     base_name,
@@ -96,9 +96,9 @@ def tensors_in(record: Record, slot: int) -> list[Any]:
 
 
 def _wrongly_listed(record: Record, known: Iterable[tuple[Call, NoGradient]]) -> Iterator[str]:
-    reference = record.pair.reference
+    reference, changed = record.pair.reference, written_later(record.calls)
     for call, entry in known:
-        if entry.kind != "none" or is_written_later(record.calls, call.slot):
+        if entry.kind != "none" or call.slot in changed:
             continue
         # An in-place form returns its operand, which may belong to a graph from before.
         operands = {id(record.expected[ref.slot]) for ref in refs(call)}

@@ -63,10 +63,11 @@ def shared_memory(calls: Sequence[Call]) -> list[int]:
     return [first(slot) for slot in range(len(earlier))]
 
 
-def is_written_later(calls: Sequence[Call], slot: int) -> bool:
-    """Return whether a later call may write into the value in `slot`, or into one that may share memory with it."""
+def written_later(calls: Sequence[Call]) -> frozenset[int]:
+    """Return the slots of the values that a later call may write into, directly or through shared memory."""
     memory = shared_memory(calls)
-    return any(memory[ref.slot] == memory[slot] for call in calls[slot + 1 :] for ref in written(call))
+    last_write = {memory[ref.slot]: call.slot for call in calls for ref in written(call)}
+    return frozenset(slot for slot, shared in enumerate(memory) if slot < last_write.get(shared, slot))
 
 
 def _shared(call: Call) -> Iterator[Ref]:
@@ -94,4 +95,4 @@ def _uses_gradients(call: Call) -> bool:
     return is_step(call) or clips_gradients(call) or reads_gradient(call)
 
 
-__all__ = ["contributing", "is_written_later", "shared_memory"]
+__all__ = ["contributing", "shared_memory", "written_later"]

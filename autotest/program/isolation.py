@@ -11,7 +11,7 @@ from autotest.program.dtypes import is_differentiable
 from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.paths import item_path
 from autotest.program.rewriting import assembled, tensor_call
-from autotest.program.semantics import first_operand, is_setting, reparametrizes, writes_first_operand
+from autotest.program.semantics import is_setting, overwritten_operand, reparametrizes, with_first_operand
 from autotest.program.values import TensorValue
 
 _MISSING = object()
@@ -54,12 +54,10 @@ def isolated(
     part = _Excerpt(program, operands, slot, asking=gradients)
     for ref in dict.fromkeys(refs(call)):
         part.provide(ref.slot)
-    owner = first_operand(call)
-    if gradients and writes_first_operand(call) and owner is not None:
+    owner = overwritten_operand(call)
+    if gradients and owner is not None:
         # A leaf that requires a gradient must not be written into.
-        copy = Ref(part.add("method", "clone", (owner,)))
-        by_keyword = {} if call.args else {"input": copy}
-        call = call._replace(args=(copy, *call.args[1:])[: len(call.args)], kwargs={**call.kwargs, **by_keyword})
+        call = with_first_operand(call, Ref(part.add("method", "clone", (owner,))))
     elif on_copies:
         call = call._replace(args=(*call.args[:1], *(part.copy(item) for item in call.args[1:])))
     part.keep(call)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
 from autotest.program.semantics import (
     PRECISION_METHODS,
-    first_operand,
     is_holder,
     is_setting,
     makes_module,
+    overwritten_operand,
     reparametrizes,
-    writes_first_operand,
     written,
 )
 
@@ -163,7 +162,7 @@ def with_scaled_operands(program: Program, slot: int, factors: Mapping[int, Arra
         factors: the factor by the slot of the operand. The first operand of an in-place call is not scaled.
     """
     call, arrays = program.calls[slot], list(program.arrays)
-    kept = first_operand(call) if writes_first_operand(call) else None
+    kept = overwritten_operand(call)
     extra, before, instead = len(program.calls), [], {}
     for operand, factor in factors.items():
         if kept == Ref(operand):

@@ -127,6 +127,18 @@ def first_operand(call: Call) -> Ref | None:
     return given if type(given) is Ref else None
 
 
+def with_first_operand(call: Call, operand: Operand) -> Call:
+    """Return `call` with `operand` where `first_operand` finds the first one."""
+    if call.args:
+        return call._replace(args=(operand, *call.args[1:]))
+    return call._replace(kwargs={**call.kwargs, "input": operand})
+
+
+def overwritten_operand(call: Call) -> Ref | None:
+    """Return the first operand of `call` if it is an earlier value that the call writes into."""
+    return first_operand(call) if writes_first_operand(call) else None
+
+
 def written(call: Call) -> Iterator[Ref]:
     """Yield the earlier values that `call` writes into, except writes of a module to its own buffers and operands."""
     if call.kind in ("overwrite", "load_state", "setattr") or writes_first_operand(call):

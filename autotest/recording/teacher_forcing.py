@@ -6,7 +6,7 @@ from typing import Any
 
 from autotest.comparison import Mismatch
 from autotest.program import Call, Ref
-from autotest.program.semantics import first_operand, is_class, writes_first_operand
+from autotest.program.semantics import is_class, overwritten_operand
 from autotest.recording.lowering import LiveRecord
 
 #: Note of the calls that replace a refused call by the result of the reference.
@@ -57,8 +57,8 @@ def _put_back(recorder: LiveRecord, call: Call, given: tuple[Any, Any], mismatch
 
 
 def _instead(recorder: LiveRecord, call: Call, expected: Any) -> int | None:
-    owner = first_operand(call)
-    if owner is not None and writes_first_operand(call):
+    owner = overwritten_operand(call)
+    if owner is not None:
         return _overwritten(recorder, owner.slot)
     if type(expected) in (tuple, list):
         parts = [_input(recorder, item) for item in expected]

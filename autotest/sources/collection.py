@@ -338,7 +338,7 @@ def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) ->
 
 def _has_constructor(owner: type) -> bool:
     """Return whether a class that is no TestCase has a constructor of its own, which pytest has no arguments for."""
-    own = any(name in vars(base) for base in owner.__mro__[:-1] for name in ("__init__", "__new__"))
+    own = any(getattr(owner, name) is not getattr(object, name) for name in ("__init__", "__new__"))
     return own and not issubclass(owner, unittest.TestCase)
 
 

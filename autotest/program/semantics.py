@@ -32,6 +32,8 @@ _INPLACE_AT: Final[Mapping[str, int]] = MappingProxyType(
 _STATISTICS: Final[Mapping[str, tuple[tuple[int, str], ...]]] = MappingProxyType(
     dict.fromkeys(("batch_norm", "instance_norm"), ((1, "running_mean"), (2, "running_var")))
 )
+#: Functions that scale rows of ``weight=``, the second argument, in place if ``max_norm=``, the fourth, is given.
+_RENORMALIZING: Final = frozenset(("nn.functional.embedding", "nn.functional.embedding_bag"))
 _VIEWS: Final = frozenset(
     (
         "H T adjoint alias align_to as_strided bfloat16 broadcast_tensors broadcast_to chunk conj contiguous "
@@ -109,11 +111,14 @@ def in_place_by_argument(call: Call) -> bool:
     """Whether an argument makes `call` write into its first operand: ``relu(x, inplace=True)``."""
     if call.kind not in ("function", "method"):
         return False
-    position = _INPLACE_AT.get(base_name(call))
-    given = call.kwargs.get("inplace")
-    if given is None and position is not None and len(call.args) > position:
-        given = call.args[position]
-    return given is True
+    return _argument(call, _INPLACE_AT.get(base_name(call)), "inplace") is True
+
+
+def _argument(call: Call, position: int | None, name: str) -> Operand:
+    """Return an argument that may be given by position or by name; None if it is not given."""
+    if position is not None and len(call.args) > position:
+        return call.args[position]
+    return call.kwargs.get(name)
 
 
 def writes_first_operand(call: Call) -> bool:
@@ -148,10 +153,17 @@ def written(call: Call) -> Iterator[Ref]:
     for item in leaves(call.kwargs.get("out")):
         if type(item) is Ref:
             yield item
-    for position, name in _STATISTICS.get(base_name(call), ()) if call.kind == "function" else ():
-        given = call.kwargs.get(name, call.args[position] if len(call.args) > position else None)
-        if type(given) is Ref:
-            yield given
+    yield from (item for item in _written_by_functions(call) if type(item) is Ref)
+
+
+def _written_by_functions(call: Call) -> Iterator[Operand]:
+    """Yield what functions of layers write into besides their first operand: running statistics, a scaled weight."""
+    if call.kind != "function":
+        return
+    for position, name in _STATISTICS.get(base_name(call), ()):
+        yield _argument(call, position, name)
+    if call.target in _RENORMALIZING and _argument(call, 3, "max_norm") is not None:
+        yield _argument(call, 1, "weight")
 
 
 def writes(call: Call) -> bool:

@@ -14,7 +14,7 @@ from autotest.comparison import Comparison, Mismatch, TensorValue, compare_value
 from autotest.frameworks import Framework, Pair, warnings_ignored
 from autotest.program import LAYOUT, Program, operator_of, refs
 from autotest.program.influence import shared_memory
-from autotest.program.semantics import OPERATIONS, pushes_gradients, writes_first_operand
+from autotest.program.semantics import OPERATIONS, pushes_gradients, writes
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
@@ -31,7 +31,7 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
     slot = mismatch.slot
     if (mismatch.stage, mismatch.symptom) != ("forward", "value"):
         return None
-    writers = {call.slot for call in program.calls[slot + 1 :] if writes_first_operand(call)}
+    writers = {call.slot for call in program.calls[slot + 1 :] if call.kind in OPERATIONS and writes(call)}
     if any(call.slot == slot for call in program.inputs()):
         readers = _readers(program, slot)
         writers |= readers if len(readers) > 1 else set()

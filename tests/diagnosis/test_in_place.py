@@ -188,3 +188,23 @@ def test_an_operand_that_is_written_into_may_be_given_by_keyword(tmp_path: Path)
     assert finding.blame == "candidate"
     assert finding.program is not None
     assert [call.target for call in finding.program.calls if call.kind != "tensor"] == ["nn.functional.relu"]
+
+
+def test_a_weight_whose_norm_is_limited_is_written_into_by_the_embedding(tmp_path: Path) -> None:
+    def body() -> Any:
+        weight = drawn(requires_grad=False) + 2
+        dual.nn.functional.embedding(dual.tensor([0, 1]), weight, max_norm=1.0)
+        return dual.sin(weight)
+
+    def beside(embedding: Any) -> Any:
+        def scaled(rows: Any, weight: Any, max_norm: float) -> Any:
+            found = embedding(rows, weight, max_norm=max_norm)
+            weight.mul_(1.5)
+            return found
+
+        return scaled
+
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch({"nn.functional.embedding": beside}), n=1)
+    assert raised.value.finding is not None
+    assert raised.value.finding.identity.operator == "nn.functional.embedding"

@@ -14,7 +14,7 @@ from autotest.gradients.nondifferentiable import listed
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.program import Call, operator_of, refs
 from autotest.program.rewriting import needed
-from autotest.program.semantics import OPERATIONS, in_place, pushes_gradients
+from autotest.program.semantics import OPERATIONS, pushes_gradients, writes_first_operand
 from autotest.recording.call_observer import notifying
 from autotest.recording.record import Record
 from autotest.results.gradient_account import SMALL, GradientAccount, Use
@@ -108,7 +108,9 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
         operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]
         if not results or not operands:
             continue  # it creates a tensor without tensor operands, or returns a plain value
-        if not in_place(call) and {id(result) for result in results} <= {id(operand) for operand in operands}:
+        if not writes_first_operand(call) and {id(result) for result in results} <= {
+            id(operand) for operand in operands
+        }:
             continue  # it returned its operand, as a dropout in eval mode does
         use = _use(
             call,
@@ -145,7 +147,7 @@ def _use(
         return Use(operator, "exempt", "the result is of integers or booleans")
     if settings.skip_grad:
         return Use(operator, "exempt", settings.skip_grad)
-    if in_place(call) and any(map(record.pair.reference.holds_gradient, results)):
+    if writes_first_operand(call) and any(map(record.pair.reference.holds_gradient, results)):
         return Use(operator, "exempt", "it writes into a leaf, which autograd only allows when it is disabled")
     if not any(record.pair.reference.can_backpropagate(tensor) for tensor in operands):
         return Use(operator, "missing", "its inputs never require grad")

@@ -14,16 +14,14 @@ from autotest.frameworks import Pair, files
 from autotest.program import Array, Call, CallKind, Captured, File, Operand, Program, Ref, Scope, leaves, refs
 from autotest.program.randomness import KnownContents
 from autotest.program.semantics import (
-    assigns_items,
     clips_gradients,
     fills,
-    first_operand,
-    in_place,
     is_backward,
     is_module_call,
     is_step,
     pushes_gradients,
     reads_gradient,
+    written,
 )
 from autotest.recording.drawn_result import DrawnResult, drawn_by
 from autotest.recording.module_table import ModuleTable
@@ -224,11 +222,9 @@ class Record:
             return
         if is_backward(call):
             self.backward_undefined = True
-        if assigns_items(call) or in_place(call) or call.kind == "setattr":
-            types = self.pair.reference.tensor_types
-            owned = first_operand(call)
-            shared = () if owned is None else spoilt_with(self.calls, self.expected, types, owned.slot)
-            for spoilt in shared:
+        types = self.pair.reference.tensor_types
+        for changed in written(call):
+            for spoilt in spoilt_with(self.calls, self.expected, types, changed.slot):
                 self.mark_undefined(spoilt, self.expected[spoilt])
         if called and self.pair.reference.is_training(owner):
             self._hold_undefined(self.pair.reference.buffers(owner).values())  # for example running means

@@ -53,6 +53,24 @@ def gradient_read_by_the_body():
     return x.grad * 2
 
 
+def running_means_of_a_function():
+    mean, variance = torch.zeros(3), torch.ones(3)
+    torch.nn.functional.batch_norm(dropped(rows()), mean, variance, training=True)
+    return mean, variance
+
+
+def row_dropped_in_place():
+    x = rows(requires_grad=False) * 1
+    torch.nn.functional.dropout(x[0], 0.5, True, True)
+    return x
+
+
+def row_dropped_in_place_by_keyword():
+    x = rows(requires_grad=False) * 1
+    torch.nn.functional.dropout(input=x[0], inplace=True)
+    return x
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -61,6 +79,9 @@ def gradient_read_by_the_body():
         running_means_used_later,
         step_of_dropped_gradients,
         gradient_read_by_the_body,
+        running_means_of_a_function,
+        row_dropped_in_place,
+        row_dropped_in_place_by_keyword,
     ],
 )
 def test_what_a_drawn_mask_reaches_through_state_and_gradients_is_no_divergence(body):

@@ -90,6 +90,12 @@ def test_each_operator_is_told_with_what_became_of_its_gradient(gradients):
     assert lines[-1] == "6 operators in 8 trials: 1 numeric, 1 compared, 3 exempt, 1 missing"
 
 
+def test_an_operator_that_an_argument_makes_write_into_its_operand_is_accounted(gradients):
+    written = "torch.nn.functional.relu(random_tensor(shape=(2, 3)) * 1, inplace=True)"
+    _, lines = gradients(SUITE.replace("torch.tanh(random_tensor(shape=(2, 3)))", written))
+    assert line_of(lines, "nn.functional.relu") == ["numeric", "2/2"]
+
+
 def test_an_operator_whose_gradient_no_test_compares_is_missing(gradients):
     status, lines = gradients(SUITE + FORGETS)
     assert status == 0

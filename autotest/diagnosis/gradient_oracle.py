@@ -20,7 +20,7 @@ from autotest.gradients.reverse_mode import weighted
 from autotest.program import Array, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.program.rewriting import assembled, filled, with_arrays
-from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
+from autotest.program.semantics import argument, backward_arguments, is_backward, returns_gradients
 from autotest.replaying.agreement import Place, results
 from autotest.replaying.replay import replay
 
@@ -127,7 +127,7 @@ def _leaf(program: Program, place: Place) -> int | None:
     call = program.calls[slot]
     name = member_of(owner_of_gradient(suffix))
     if returns_gradients(call):
-        inputs = call.args[1] if len(call.args) > 1 else call.kwargs.get("inputs")
+        inputs = argument(call, 1, "inputs")
         indices = indices_of(suffix)
         inputs = [inputs] if type(inputs) is Ref else inputs
         wanted = inputs[indices[0]] if isinstance(inputs, (list, tuple)) and indices else None

@@ -9,9 +9,9 @@ import numpy as np
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.locating import operands
 from autotest.frameworks import Pair
-from autotest.program import Ref, operator_of
+from autotest.program import operator_of
 from autotest.program.rewriting import needed
-from autotest.program.semantics import pushes_gradients
+from autotest.program.semantics import first_operand, pushes_gradients
 from autotest.replaying.agreement import Agreement, Place, place_of
 
 #: Operators whose integer result is right if it selects the right value.
@@ -44,7 +44,8 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
     if type(one) is not TensorValue or type(other) is not TensorValue or one.data.dtype.kind not in "iu":
         return False
     held, _ = operands(focus.program, pair.reference, slot)
-    source = held.get(call.args[0].slot) if call.args and type(call.args[0]) is Ref else None
+    read = first_operand(call)
+    source = None if read is None else held.get(read.slot)
     if type(source) is not TensorValue or one.data.shape != other.data.shape:
         return False
     numbers = [item for item in call.args[1:] if type(item) is int]

@@ -15,7 +15,7 @@ import numpy as np
 
 from autotest.frameworks import Framework
 from autotest.program import Call, Operand, Ref, leaves, map_operand, refs
-from autotest.program.semantics import OPERATIONS, base_name, is_class, is_module_call
+from autotest.program.semantics import OPERATIONS, argument, base_name, is_class, is_module_call
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,11 +67,6 @@ def _name(call: Call) -> str:
     return base_name(call).rstrip("_") if call.kind in OPERATIONS else ""
 
 
-def _given(call: Call, position: int, name: str) -> Any:
-    """Return the argument at `position` or called `name`, or None if it was omitted."""
-    return call.kwargs.get(name, call.args[position] if len(call.args) > position else None)
-
-
 def _embedding(weight: tuple[int, str], **asked: int) -> _Rule:
     """Return the rule for embeddings with a padding row, gradients scaled by frequency, or a maximum norm.
 
@@ -81,10 +76,10 @@ def _embedding(weight: tuple[int, str], **asked: int) -> _Rule:
     """
 
     def rule(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-        given = [_given(call, position, name) for name, position in asked.items()]
+        given = [argument(call, position, name) for name, position in asked.items()]
         if any(one is not None and one is not False for one in given):
             # The call of a class makes a module, which contains the weight.
-            yield Ref(call.slot) if is_class(call) else _given(call, *weight)
+            yield Ref(call.slot) if is_class(call) else argument(call, *weight)
 
     return rule
 
@@ -94,7 +89,7 @@ def _of_log_softmax(ran: ProgramRun, call: Call) -> Iterator[Operand]:
 
     The gradient of a `ctc_loss` is only right after the backward of a log_softmax was applied to it.
     """
-    given = _given(call, 0, "log_probs")
+    given = argument(call, 0, "log_probs")
     if type(given) is Ref and base_name(ran.calls[given.slot]) != "log_softmax":
         yield given
 
@@ -108,7 +103,7 @@ def _criterion(ran: ProgramRun, call: Call) -> Iterator[Operand]:
 
 def _first(ran: ProgramRun, call: Call) -> Iterator[Operand]:
     """Yield the first operand, for example of a straight-through estimator."""
-    yield call.args[0] if call.args else call.kwargs.get("input")
+    yield argument(call, 0, "input")
 
 
 def _of_a_leaf(ran: ProgramRun, call: Call) -> Iterator[Operand]:
@@ -134,15 +129,15 @@ def _written_twice(index: tuple[int, str], source: tuple[int, str], accumulate: 
     """
 
     def rule(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-        if not (accumulate and _given(call, *accumulate)) and _repeats(ran, call, _given(call, *index)):
-            yield _given(call, *source)
+        if not (accumulate and argument(call, *accumulate)) and _repeats(ran, call, argument(call, *index)):
+            yield argument(call, *source)
 
     return rule
 
 
 def _repeats(ran: ProgramRun, call: Call, index: Operand) -> bool:
     """Return whether `index` contains an element of the written tensor more than once, also by negative indices."""
-    into = ran.array(call.args[0])
+    into = ran.array(argument(call, 0, "input"))
     if into is None:
         return False
     places = np.arange(into.size).reshape(-1 if base_name(call) in ("put", "put_") else into.shape)
@@ -155,23 +150,23 @@ def _repeats(ran: ProgramRun, call: Call, index: Operand) -> bool:
 
 def _copied(ran: ProgramRun, call: Call) -> Iterator[Operand]:
     """Do the same as `_written_twice`, for an index of whole rows."""
-    index = ran.array(_given(call, 2, "index"))
+    index = ran.array(argument(call, 2, "index"))
     if index is not None and np.unique(index).size < index.size:
-        yield _given(call, 3, "source")
+        yield argument(call, 3, "source")
 
 
 def _scattered(ran: ProgramRun, call: Call) -> Iterator[Operand]:
     """Do the same as `_written_twice`, for an index with different elements in each row."""
-    dim, index = _given(call, 1, "dim"), ran.array(_given(call, 2, "index"))
-    if type(dim) is int and index is not None and index.ndim and _given(call, 4, "reduce") is None:
+    dim, index = argument(call, 1, "dim"), ran.array(argument(call, 2, "index"))
+    if type(dim) is int and index is not None and index.ndim and argument(call, 4, "reduce") is None:
         ordered = np.sort(index, axis=dim)
         if (np.diff(ordered, axis=dim) == 0).any():
-            yield _given(call, 3, "src")
+            yield argument(call, 3, "src")
 
 
 def _clamped(ran: ProgramRun, call: Call) -> Iterator[Operand]:
     """Yield the variance of a ``gaussian_nll_loss`` if it is clamped to `eps`: it gets the gradient nevertheless."""
-    var, eps = _given(call, 2, "var"), _given(call, 4, "eps")
+    var, eps = argument(call, 2, "var"), argument(call, 4, "eps")
     array = ran.array(var)
     if array is None or (array < (1e-6 if eps is None else eps)).any():
         yield var

@@ -87,6 +87,11 @@ def base_name(call: Call) -> str:
     return call.target.rpartition(".")[2]
 
 
+def argument(call: Call, position: int | None, name: str) -> Operand:
+    """Return the argument at `position`, if it has one, or called `name`; None if it is not given."""
+    return call.args[position] if position is not None and len(call.args) > position else call.kwargs.get(name)
+
+
 def plain_name(operator: str) -> str:
     """Return the last part of an operator's name without the in-place suffix: ``relu`` for ``nn.functional.relu_``."""
     return operator.rpartition(".")[2].rstrip("_")
@@ -107,28 +112,21 @@ def assigns_items(call: Call) -> bool:
     return call.kind == "operator" and call.target in ("setitem", "delitem")
 
 
-def in_place_by_argument(call: Call) -> bool:
+def in_place_byargument(call: Call) -> bool:
     """Whether an argument makes `call` write into its first operand: ``relu(x, inplace=True)``."""
     if call.kind not in ("function", "method"):
         return False
-    return _argument(call, _INPLACE_AT.get(base_name(call)), "inplace") is True
-
-
-def _argument(call: Call, position: int | None, name: str) -> Operand:
-    """Return an argument that may be given by position or by name; None if it is not given."""
-    if position is not None and len(call.args) > position:
-        return call.args[position]
-    return call.kwargs.get(name)
+    return argument(call, _INPLACE_AT.get(base_name(call)), "inplace") is True
 
 
 def writes_first_operand(call: Call) -> bool:
     """Whether `call` writes into its first operand, whether its name says so or an argument."""
-    return in_place(call) or in_place_by_argument(call)
+    return in_place(call) or in_place_byargument(call)
 
 
 def first_operand(call: Call) -> Ref | None:
     """Return the first operand if it is an earlier value. A function of torch may get it by keyword, as ``input=x``."""
-    given = call.args[0] if call.args else call.kwargs.get("input")
+    given = argument(call, 0, "input")
     return given if type(given) is Ref else None
 
 
@@ -161,9 +159,9 @@ def _written_by_functions(call: Call) -> Iterator[Operand]:
     if call.kind != "function":
         return
     for position, name in _STATISTICS.get(base_name(call), ()):
-        yield _argument(call, position, name)
-    if call.target in _RENORMALIZING and _argument(call, 3, "max_norm") is not None:
-        yield _argument(call, 1, "weight")
+        yield argument(call, position, name)
+    if call.target in _RENORMALIZING and argument(call, 3, "max_norm") is not None:
+        yield argument(call, 1, "weight")
 
 
 def writes(call: Call) -> bool:
@@ -224,8 +222,7 @@ def backward_arguments(call: Call) -> tuple[Operand, Operand]:
         names: tuple[str, ...] = ("", "gradient")
     else:
         names = ("outputs", "inputs", "grad_outputs") if returns_gradients(call) else ("tensors", "grad_tensors")
-    given = [*call.args, *(call.kwargs.get(name) for name in names[len(call.args) :])]
-    return given[0], given[len(names) - 1]
+    return argument(call, 0, names[0]), argument(call, len(names) - 1, names[-1])
 
 
 def gives_gradients(call: Call) -> bool:

@@ -8,7 +8,14 @@ from typing import Any, Final
 from autotest.frameworks import Framework
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import first_operand, is_module_call, may_share_memory, writes_first_operand, written
+from autotest.program.semantics import (
+    argument,
+    first_operand,
+    is_module_call,
+    may_share_memory,
+    writes_first_operand,
+    written,
+)
 
 #: Operator -> position of its argument `sorted`, which is True by default.
 _SORTED: Final = {"topk": 4, "unique": 1}
@@ -58,9 +65,7 @@ def marked(program: Program, *, drawn: bool) -> Program:
 def _in_any_order(call: Call) -> bool:
     """Whether `call` has ``sorted=False``, so that the order of its results is unspecified."""
     place = _SORTED.get(call.target)
-    if place is None:
-        return False
-    return call.kwargs.get("sorted", call.args[place] if len(call.args) > place else True) is False
+    return place is not None and argument(call, place, "sorted") is False
 
 
 def _works_in_place(program: Program, call: Call) -> bool:

@@ -303,14 +303,18 @@ def test_who_draws_is_named(noise: tuple[float, float], said: str) -> None:
     assert judge(Evidence("value", ("torch", "faulty"), noise)).line == said
 
 
-@pytest.mark.parametrize("alike", [1.0, float("nan")])
-def test_ties_that_are_broken_differently_are_nobodys_fault(alike: float) -> None:
+@pytest.mark.parametrize(("alike", "by_keyword"), [(1.0, False), (1.0, True), (float("nan"), False)])
+def test_ties_that_are_broken_differently_are_nobodys_fault(alike: float, by_keyword: bool) -> None:
     def body() -> Any:
         drawn = at.random_tensor(1, 6, low=0, high=2, dtype=int).float()
-        return dual.argsort(dual.where(drawn == 1, alike, drawn), 0)
+        given = dual.where(drawn == 1, alike, drawn)
+        return dual.argsort(input=given, dim=0) if by_keyword else dual.argsort(given, 0)
 
     def last(original: Any) -> Any:
-        return lambda t, dim: t.shape[0] - 1 - original(t.flip(0), dim=dim, stable=True)
+        def chosen(input: Any, dim: int) -> Any:  # noqa: A002 - the name of torch's argument
+            return input.shape[0] - 1 - original(input.flip(0), dim=dim, stable=True)
+
+        return chosen
 
     pair = Pair(TorchFramework(), FaultyTorch({"argsort": last}))
     outcome = None

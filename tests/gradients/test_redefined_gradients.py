@@ -68,6 +68,7 @@ DEFINED = {
     "rows written twice": (lambda: torch.index_copy(doubles(3, 3), 0, torch.tensor([0, 0]), doubles(2, 3)), 1),
     "places written twice": (lambda: torch.index_put(doubles(3), (torch.tensor([0, 0]),), doubles(2)), 1),
     "flat places written twice": (lambda: torch.put(doubles(2, 2), torch.tensor([3, 3]), doubles(2)), 1),
+    "by keyword": (lambda: torch.put(input=doubles(2, 2), index=torch.tensor([3, 3]), source=doubles(2)), 1),
     "clamped without saying so": (
         lambda: nnf().gaussian_nll_loss(doubles(3), doubles(3), doubles(3, low=0.1, high=0.2), eps=0.5),
         2,

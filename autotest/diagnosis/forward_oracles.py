@@ -29,6 +29,8 @@ from autotest.replaying.agreement import Place, results
 from autotest.replaying.replay import live_operands, replay, run_call
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
+#: torch's names of operands, in the order of their positions. Oracles have other names for them.
+_OPERANDS = "input other exponent mat1 mat batch1 mat2 batch2 vec vec2 tensor shape".split()
 #: The allowed error of exact results: not 0, as errors are divided by it.
 _LEAST = 1e-300
 
@@ -133,8 +135,7 @@ def _oracle_call(program: Program, slot: int, side: Framework) -> _OracleCall | 
         args, named = live_operands(call, side, values, program.arrays)
         out = call.kwargs.get("out", overwritten_operand(call))
         named.pop("out", None)
-        if not args and "input" in named:  # oracles take it as a positional argument, under other names
-            args = [named.pop("input")]
+        args += [named.pop(name) for name in _OPERANDS if name in named]
         called = FunctionCalled(_path(call), tuple(args), named)
         owner = out.slot if type(out) is Ref else None
     tensors = [item for item in leaves((called.args, called.kwargs)) if isinstance(item, side.tensor_types)]

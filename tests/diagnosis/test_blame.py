@@ -248,6 +248,24 @@ def test_numpy_is_an_oracle_of_linear_algebra_statistics_writing_and_layers(
     assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
 
 
+OPERANDS = {
+    "mul": lambda x: dual.mul(input=x, other=x),
+    "pow": lambda x: dual.pow(x, exponent=2),
+    "mm": lambda x: dual.mm(x, mat2=x.t()),
+    "addmm": lambda x: dual.addmm(dual.ones(1), mat2=x.t(), mat1=x),
+    "where": lambda x: dual.where(x > 1.5, other=x, input=-x),
+    "reshape": lambda x: dual.reshape(input=x, shape=(3, 2)),
+}
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_an_oracle_takes_operands_that_are_given_by_keyword(name: str) -> None:
+    def body() -> Any:
+        return OPERANDS[name](at.random_tensor(shape=(2, 3), low=1, high=2, requires_grad=False))
+
+    assert blamed(body, FaultyTorch({name: returning(lambda result: result + 1)}), TorchFramework()) == "candidate"
+
+
 def without_nan(argmax: Any) -> Any:
     return lambda tensor: argmax(tensor.nan_to_num(nan=float("-inf")))
 

@@ -20,6 +20,7 @@ from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled
+from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.influence import written_later
 from autotest.program.paths import indices_of
@@ -156,7 +157,10 @@ def _path(call: Call) -> str:
     if call.kind == "function":
         return call.target
     name = call.target.strip("_")
-    return f"Tensor.{name.removeprefix('i') if call.kind == 'operator' and in_place(call) else name}"
+    if call.kind == "operator":
+        name = name.removeprefix("i") if in_place(call) else name
+        name = FUNCTIONS.get(name, name)
+    return f"Tensor.{name}"
 
 
 def _plain_sizes(value: Any) -> Any:

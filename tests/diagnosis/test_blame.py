@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,16 @@ def test_an_oracle_takes_operands_that_are_given_by_keyword(name: str) -> None:
         return OPERANDS[name](at.random_tensor(shape=(2, 3), low=1, high=2, requires_grad=False))
 
     assert blamed(body, FaultyTorch({name: returning(lambda result: result + 1)}), TorchFramework()) == "candidate"
+
+
+@pytest.mark.parametrize("name", ["and", "or", "xor", "lshift", "invert"])
+def test_an_oracle_knows_the_function_of_an_operator(name: str) -> None:
+    def body() -> Any:
+        x, y = (at.random_tensor(shape=(3,), low=0, high=9, dtype="int32") for _ in range(2))
+        return ~x if name == "invert" else getattr(operator, f"__{name}__")(x, y)
+
+    wrong = FaultyTorch(tensors={f"__{name}__": returning(lambda result: result + 1)})
+    assert blamed(body, wrong, TorchFramework()) == "candidate"
 
 
 def without_nan(argmax: Any) -> Any:

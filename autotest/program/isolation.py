@@ -11,7 +11,7 @@ from autotest.program.dtypes import is_differentiable
 from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.paths import item_path
 from autotest.program.rewriting import assembled, tensor_call
-from autotest.program.semantics import is_setting, overwritten_operand, reparametrizes, with_first_operand
+from autotest.program.semantics import is_setting, loads_state, overwritten_operand, reparametrizes, with_first_operand
 from autotest.program.values import TensorValue
 
 _MISSING = object()
@@ -176,7 +176,7 @@ class _Excerpt:
         for later in self._program.calls[at + 1 : self._end]:
             if not later.args or later.args[0] != Ref(at):
                 continue
-            loads = later.kind == "load_state" or later.target == "load_state_dict"
+            loads = later.kind == "load_state" or loads_state(later)
             changes_state = (is_setting(later) and not loads) or later.kind in ("enter", "exit")
             if changes_state or reparametrizes(later) or (loads and state is None):
                 for ref in refs(later):

@@ -270,6 +270,11 @@ def is_setting(call: Call) -> bool:
     return call.kind in ("load_state", "setattr") or (call.kind == "method" and call.target in _SETTINGS)
 
 
+def loads_state(call: Call) -> bool:
+    """Whether `call` gives a module, or an optimizer, the state that a test took from elsewhere."""
+    return call.kind == "method" and call.target == "load_state_dict"
+
+
 def reparametrizes(call: Call) -> bool:
     """Whether `call` changes which parameters its first operand, a module, has: ``nn.utils.weight_norm``."""
     if call.kind != "function" or not call.target.startswith("nn.utils."):

@@ -19,6 +19,7 @@ from autotest.program.semantics import (
     is_backward,
     is_module_call,
     is_step,
+    loads_state,
     pushes_gradients,
     reads_gradient,
     written,
@@ -210,8 +211,10 @@ class Record:
         for filled in _filled(call):
             self._define(filled, call)
             read.discard(filled)
-        if call.target == "getitem" and read and isinstance(self.expected[call.args[0].slot], (tuple, list)):
-            read = {slot}  # of several values, only some may be undefined
+        types = self.pair.reference.tensor_types
+        several = call.target == "getitem" and read and isinstance(self.expected[call.args[0].slot], (tuple, list))
+        if several and isinstance(expected, types):
+            read = {slot}  # of several tensors, only some may be undefined
         pushed = self.backward_undefined and (is_step(call) or clips_gradients(call))
         if not (
             draws
@@ -222,12 +225,16 @@ class Record:
             return
         if is_backward(call):
             self.backward_undefined = True
-        types = self.pair.reference.tensor_types
-        for changed in written(call):
-            for spoilt in spoilt_with(self.calls, self.expected, types, changed.slot):
+        changed = {*written(call)}
+        if isinstance(expected, types):  # a module that works in place returns its operand
+            changed |= {ref for ref in refs(call) if self.expected[ref.slot] is expected}
+        for ref in changed:
+            for spoilt in spoilt_with(self.calls, self.expected, types, ref.slot):
                 self.mark_undefined(spoilt, self.expected[spoilt])
         if called and self.pair.reference.is_training(owner):
             self._hold_undefined(self.pair.reference.buffers(owner).values())  # for example running means
+        if loads_state(call) and isinstance(owner, self.pair.reference.module_types):
+            self._hold_undefined(self.pair.reference.state(owner).values())
         if is_step(call):
             self._hold_undefined(self.pair.reference.optimized(owner))
         if draws:

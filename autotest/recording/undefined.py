@@ -39,12 +39,16 @@ def spoilt_with(calls: Sequence[Call], values: Sequence[Any], tensors: Any, slot
 def _sharing(
     calls: Sequence[Call], values: Sequence[Any], tensors: Any, slot: int, upwards: Callable[[Call], bool]
 ) -> set[int]:
-    top = slot
-    while (owner := _owner(calls[top])) is not None and isinstance(values[owner], tensors) and upwards(calls[top]):
-        top = owner
+    top = at = slot
+    while (owner := _owner(calls[at])) is not None and upwards(calls[at]):
+        at = owner
+        if isinstance(values[at], tensors):
+            top = at
+        elif not isinstance(values[at], (tuple, list)):  # several views, as of `chunk`, lead to the tensor behind them
+            break
     found, same = {slot, top}, {id(values[slot]), id(values[top])}
     for call in calls:
-        if not isinstance(values[call.slot], tensors):
+        if not isinstance(values[call.slot], (tensors, tuple, list)):
             continue
         if id(values[call.slot]) in same or (_shares(call) and _owner(call) in found):
             found.add(call.slot)

@@ -65,6 +65,31 @@ def row_dropped_in_place():
     return x
 
 
+def row_dropped_in_place_by_a_module():
+    x = rows(requires_grad=False) * 1
+    torch.nn.Dropout(0.5, inplace=True)(x[0])
+    return x
+
+
+def chunk_dropped_in_place():
+    x = rows(requires_grad=False) * 1
+    one, other = x.chunk(2)
+    torch.nn.functional.dropout(one, 0.5, True, True)
+    return x, other
+
+
+def loaded_weight():
+    linear = torch.nn.Linear(3, 3)
+    state = linear.state_dict()
+    state["weight"] = dropped(state["weight"])
+    linear.load_state_dict(state)
+    return linear(rows())
+
+
+def numbers_in_lists():
+    return dropped(rows()).tolist(), rows() * 1
+
+
 def row_dropped_in_place_by_keyword():
     x = rows(requires_grad=False) * 1
     torch.nn.functional.dropout(input=x[0], inplace=True)
@@ -82,6 +107,10 @@ def row_dropped_in_place_by_keyword():
         running_means_of_a_function,
         row_dropped_in_place,
         row_dropped_in_place_by_keyword,
+        row_dropped_in_place_by_a_module,
+        chunk_dropped_in_place,
+        loaded_weight,
+        numbers_in_lists,
     ],
 )
 def test_what_a_drawn_mask_reaches_through_state_and_gradients_is_no_divergence(body):
@@ -97,6 +126,17 @@ def test_state_that_no_mask_reaches_is_compared_beside_it():
     assert agrees(trial(body))
     names = {mismatch.name for mismatch in trial(body, FaultyTorch({"relu": plus(1.0)})).mismatches}
     assert any("running_mean" in name for name in names)
+
+
+def test_a_result_beside_one_that_a_mask_reaches_is_compared():
+    def body():
+        values, places = torch.sort(rows(requires_grad=False), dim=0)
+        torch.nn.functional.dropout(values, 0.5, True, True)
+        return places
+
+    assert agrees(trial(body, auto_backward=False))
+    later = returning(lambda both: type(both)((both[0], both[1] + 1)))
+    assert trial(body, FaultyTorch({"sort": later}), auto_backward=False).mismatches
 
 
 def written_by_out():

@@ -12,8 +12,9 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 from autotest.program import Array, Call, Program, refs
 from autotest.program.exact_conversions import exact_conversions
+from autotest.program.influence import shared_memory
 from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step
+from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step, written
 from autotest.recording.pairing import is_data
 from autotest.replaying.replay import Contexts, run_call
 
@@ -66,6 +67,8 @@ class _Lockstep:
         #: Slots of modules, whose parameters an optimizer may change.
         self._modules: list[int] = []
         self.gradients: dict[int, Gradients] = {}
+        #: The values that share memory: a write into one of them changes all of them.
+        self._memory = shared_memory(program.calls)
 
     def run(self) -> int | None:
         sides = list(zip((self._pair.reference, self._pair.candidate), self._values, strict=True))
@@ -143,7 +146,9 @@ class _Lockstep:
     def _touched(self, call: Call) -> Iterator[tuple[int, Any, Any]]:
         """Yield the call's result and the values that it may have written into, with their slots, on both sides."""
         expected, actual = self._values
-        for slot in (call.slot, *dict.fromkeys(ref.slot for ref in refs(call))):
+        written_into = {self._memory[ref.slot] for ref in written(call)}
+        sharing = (slot for slot in range(call.slot) if self._memory[slot] in written_into) if written_into else ()
+        for slot in dict.fromkeys((call.slot, *(ref.slot for ref in refs(call)), *sharing)):
             if isinstance(expected[slot], self._pair.reference.module_types):
                 parts = (Framework.buffers,) if call.target != "step" else ()
                 yield from ((slot, own, other) for own, other in self._parts(slot, *parts))

@@ -208,3 +208,20 @@ def test_a_weight_whose_norm_is_limited_is_written_into_by_the_embedding(tmp_pat
         trials(body, tmp_path, FaultyTorch({"nn.functional.embedding": beside}), n=1)
     assert raised.value.finding is not None
     assert raised.value.finding.identity.operator == "nn.functional.embedding"
+
+
+@pytest.mark.parametrize("view", ["t", "chunk", "detach"])
+def test_a_write_that_does_not_reach_the_owner_of_a_view_is_where_the_sides_part(view: str, tmp_path: Path) -> None:
+    def body() -> Any:
+        x = drawn(requires_grad=False) * 1
+        part = x.chunk(2)[0] if view == "chunk" else getattr(x, view)()
+        part.zero_()
+        return x
+
+    copying = returning(lambda made: tuple(one.clone() for one in made) if view == "chunk" else made.clone())
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch(tensors={view: copying}), n=1, options={"shrink": 5.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.operator == finding.identity.operator == "zero_"
+    assert [call.target for call in finding.program.calls if call.kind == "method"] == [view, "zero_"]

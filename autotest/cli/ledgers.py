@@ -78,7 +78,7 @@ def add(arguments: argparse.Namespace) -> int:
     facts = {
         "key": entry.key,
         "test": arguments.test or entry.finding.test,
-        "symptom": entry.finding.first.heading,
+        "symptom": entry.finding.identity.symptom,
         "operator": entry.finding.identity.operator,
         "match": arguments.match,
         "reason": arguments.reason,

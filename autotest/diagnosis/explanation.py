@@ -145,7 +145,10 @@ def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
             seen[value] += key is None
             which = f"{_ordinal(seen[value])} {value}" if equal[value] > 1 else value
             text = f"{key}={value}" if key else f"the {which} of {call.target}"
-            yield text, [with_call(program, with_leaves(call, {position: other})) for other in others]
+            changed = [with_leaves(call, {position: other}) for other in others]
+            if key is not None:
+                changed.append(call._replace(kwargs={name: one for name, one in call.kwargs.items() if name != key}))
+            yield text, [with_call(program, one) for one in changed]
 
 
 def _rounded_up(number: float) -> str:

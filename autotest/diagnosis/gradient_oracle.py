@@ -17,10 +17,19 @@ from autotest.frameworks.tape import listed
 from autotest.gradients.function import overlaps
 from autotest.gradients.redefined_gradients import ProgramRun, redefined
 from autotest.gradients.reverse_mode import weighted
-from autotest.program import Array, Program, Ref
+from autotest.program import Array, Call, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.program.rewriting import assembled, filled, with_arrays
-from autotest.program.semantics import argument, backward_arguments, is_backward, returns_gradients
+from autotest.program.semantics import (
+    argument,
+    backward_arguments,
+    base_name,
+    clips_gradients,
+    is_backward,
+    reads_gradient,
+    returns_gradients,
+    written,
+)
 from autotest.replaying.agreement import Place, results
 from autotest.replaying.replay import replay
 
@@ -51,8 +60,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
         return None, False
     wide, place = _with_contents_of_its_own(wide, place, pair.reference)
     leaf = _leaf(wide, place)
-    slots = [call.slot for call in wide.calls if is_backward(call)]
-    pushing = place[0] if returns_gradients(wide.calls[place[0]]) else next(iter(slots), None)
+    pushing = place[0] if returns_gradients(wide.calls[place[0]]) else _only_push(wide)
     if leaf is None or pushing is None:
         return None, False
     sides = (pair.reference, pair.candidate)
@@ -93,6 +101,24 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     shown = f"{found[0]:.9g}" + (f" at {at}" if at else "")
     oracle = OracleResult("finite difference of its own forward", shown, errors, allowed)
     return (oracle if agreed and not near and not any(kinks) else None), kink
+
+
+def _only_push(program: Program) -> int | None:
+    """Return the slot of the backward that the gradients in `program` are of.
+
+    None if there is no backward, or if gradients may not be those of one: several are added up, or one is cleared,
+    clipped or written into.
+    """
+    pushes = [call.slot for call in program.calls if is_backward(call)]
+    return (
+        pushes[0] if len(pushes) == 1 and not any(_changes_gradients(program, call) for call in program.calls) else None
+    )
+
+
+def _changes_gradients(program: Program, call: Call) -> bool:
+    into_gradient = any(reads_gradient(program.calls[ref.slot]) for ref in written(call))
+    assigned = call.kind == "setattr" and call.target == "grad"
+    return clips_gradients(call) or base_name(call) == "zero_grad" or assigned or into_gradient
 
 
 def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None:

@@ -122,9 +122,11 @@ class _Lockstep:
         one = freeze(self._pair.reference, [own for _, own, _ in found])
         other = freeze(self._pair.candidate, [live for _, _, live in found])
         differs = plain
-        for (touched, _, live), mine, theirs in zip(found, one, other, strict=True):
+        for (touched, _, _), mine, theirs in zip(found, one, other, strict=True):
             unlike = touched in self._counting and self._unlike(mine, theirs, exactly=exactly and touched == slot)
             differs = unlike or differs
+        # Only now, because several of these values may share memory.
+        for (_, _, live), mine, theirs in zip(found, one, other, strict=True):
             self._overwrite_candidate(live, mine, theirs)
         return differs
 

@@ -173,6 +173,24 @@ def test_a_smaller_program_shows_the_failure_of_a_call_that_wrote_into_the_resul
     assert FailureSignature("value", "forward", "candidate", writing.target, "").shown_by(agreement)
 
 
+def test_a_module_that_works_in_place_is_named_itself(tmp_path: Path) -> None:
+    def wrong(relu: type) -> type:
+        return type("ReLU", (relu,), {"forward": lambda self, x: relu.forward(self, x).add_(1)})
+
+    def body() -> Any:
+        y = drawn(requires_grad=False) - 2
+        dual.nn.ReLU(inplace=True)(y)
+        return dual.exp(y)
+
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch({"nn.ReLU": wrong}), n=1, options={"shrink": 5.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.operator == "nn.ReLU"
+    assert finding.program is not None
+    assert [call.target for call in finding.program.calls if call.kind != "tensor"] == ["nn.ReLU", "__call__"]
+
+
 def test_an_operand_that_is_written_into_may_be_given_by_keyword(tmp_path: Path) -> None:
     """The call is recognised as one in place, so that the candidate is accused and the smallest program is found."""
 

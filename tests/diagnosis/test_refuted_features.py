@@ -79,16 +79,22 @@ def test_sizes_that_are_multiples_of_a_block_are_some_sizes(happens) -> None:
 
 def test_sizes_one_past_a_block_are_some_sizes(happens) -> None:
     told = happens("tanh", off_where(lambda x: x.dim() > 0 and x.shape[-1] > 8 and x.shape[-1] % 8 == 1), tanh)
-    assert told == "only with some numbers of elements, such as 9 and 17"
+    assert told == "only with some sizes of a dimension, such as 9 and 17"
 
 
 def test_one_element_is_not_needed_if_one_past_a_block_shows_it_too(happens) -> None:
     told = happens("tanh", off_where(lambda x: x.dim() > 0 and x.shape[-1] % 8 == 1), tanh)
-    assert told == "only with some numbers of elements, such as 1 and 9"
+    assert told == "only with some sizes of a dimension, such as 1 and 9"
 
 
 def test_a_size_that_alone_shows_it_is_the_only_one(happens) -> None:
     assert happens("tanh", off_where(lambda x: x.numel() == 5), tanh) == "only with 5 elements"
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_dimension_that_alone_shows_it_is_no_number_of_elements(happens, place) -> None:
+    wrong = off_where(lambda x: x.dim() > 0 and x.shape[place] == 5)
+    assert happens("tanh", wrong, tanh) == "only with a dimension of 5"
 
 
 # -- numbers of two inputs ----------------------------------------------------------------------------------

@@ -275,6 +275,18 @@ def test_equal_arguments_are_told_apart() -> None:
     assert "the first 1 of roll, the second 1 of roll" in told
 
 
+def test_an_argument_that_the_candidate_ignores_matters_as_the_program_without_it_passes() -> None:
+    def ignoring(layer_norm: Any) -> Any:
+        return lambda x, shape, eps=1e-5: layer_norm(x, shape)
+
+    finding = diagnosed(
+        lambda: dual.nn.functional.layer_norm(at.random_tensor(2, dim0=3, dim1=4), (4,), eps=1.0),
+        Pair(TorchFramework(), FaultyTorch({"nn.functional.layer_norm": ignoring})),
+    )
+    told = "\n".join(finding.shrinking)
+    assert "eps=" in told.partition("Matters:")[2].partition("Irrelevant:")[0]
+
+
 def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_would_pass() -> None:
     softmax = {"softmax": when(lambda t, dim: dim < 0, lambda result: result * 1.5)}
     finding = diagnosed(function("softmax", -1), Pair(TorchFramework(), FaultyTorch(softmax)))

@@ -206,6 +206,16 @@ def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(comman
     assert "extend the `test` pattern of that entry" in again.errors
 
 
+def test_an_entry_expects_what_the_trial_showed_although_the_report_is_of_a_smaller_program(command, tmp_path, kept):
+    store = Store(tmp_path / ".autotest")
+    entry = store.load(kept)
+    shrunk = dataclasses.replace(entry.finding.first, symptom="gradient", stage="backward")
+    store.save(dataclasses.replace(entry.finding, mismatches=(shrunk,), shown=entry.finding.identity), entry.report)
+    assert command("ledger", "add", kept, "--reason", "known", "--ledger", tmp_path / "ledger.toml").status == 0
+    (added,) = read(tmp_path / "ledger.toml")
+    assert (added.key, added.symptom) == (kept, "value")
+
+
 def test_an_entry_that_would_be_wrong_is_not_written(command, tmp_path, kept):
     path = tmp_path / "ledger.toml"
     path.write_bytes(b"# ours\r\n")

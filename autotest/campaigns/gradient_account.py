@@ -108,9 +108,7 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
         operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]
         if not results or not operands:
             continue  # it creates a tensor without tensor operands, or returns a plain value
-        if not writes_first_operand(call) and {id(result) for result in results} <= {
-            id(operand) for operand in operands
-        }:
+        if not writes_first_operand(call) and set(map(id, results)) <= set(map(id, operands)):
             continue  # it returned its operand, as a dropout in eval mode does
         use = _use(
             call,

@@ -31,7 +31,7 @@ from autotest.replaying.replay import live_operands, replay, run_call
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
 #: torch's names of operands, in the order of their positions. Oracles have other names for them.
-_OPERANDS = "input other exponent mat1 mat batch1 mat2 batch2 vec vec2 tensor shape".split()
+_OPERANDS = tuple("input other exponent mat1 mat batch1 mat2 batch2 vec vec2 tensor shape".split())
 #: The allowed error of exact results: not 0, as errors are divided by it.
 _LEAST = 1e-300
 

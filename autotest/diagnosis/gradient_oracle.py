@@ -110,9 +110,9 @@ def _only_push(program: Program) -> int | None:
     clipped or written into.
     """
     pushes = [call.slot for call in program.calls if is_backward(call)]
-    return (
-        pushes[0] if len(pushes) == 1 and not any(_changes_gradients(program, call) for call in program.calls) else None
-    )
+    if len(pushes) != 1 or any(_changes_gradients(program, call) for call in program.calls):
+        return None
+    return pushes[0]
 
 
 def _changes_gradients(program: Program, call: Call) -> bool:

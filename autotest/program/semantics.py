@@ -112,7 +112,7 @@ def assigns_items(call: Call) -> bool:
     return call.kind == "operator" and call.target in ("setitem", "delitem")
 
 
-def in_place_byargument(call: Call) -> bool:
+def in_place_by_argument(call: Call) -> bool:
     """Whether an argument makes `call` write into its first operand: ``relu(x, inplace=True)``."""
     if call.kind not in ("function", "method"):
         return False
@@ -121,7 +121,7 @@ def in_place_byargument(call: Call) -> bool:
 
 def writes_first_operand(call: Call) -> bool:
     """Whether `call` writes into its first operand, whether its name says so or an argument."""
-    return in_place(call) or in_place_byargument(call)
+    return in_place(call) or in_place_by_argument(call)
 
 
 def first_operand(call: Call) -> Ref | None:

@@ -51,8 +51,11 @@ def boundless_numbers(bits: Bits, count: int, dtype: str, level: str, turn: int)
     if level == "whole":
         step, steps = (1.0 if turn % 2 else 0.5), 4 * int(REACH) + 1  # up to eight steps on either side of zero
         few = count <= EACH_DECADE  # with few numbers, as few as possible are equal
-        wholes = bits.order(max(count, steps))[:count] % steps if few else bits.below(steps, count)
-        values = cast((wholes.astype(np.float64) - 2 * REACH) * step, dtype)
+        order = bits.order(max(count, steps))[:count] if few else bits.below(steps, count)
+        wholes = ((order % steps).astype(np.float64) - 2 * REACH) * step
+        if turn % 2:  # of equal numbers other than zero, one is a half more, because rounding decides at halves
+            wholes[(order >= steps) & (wholes != 0)] += 0.5
+        values = cast(wholes, dtype)
         if not few and not turn % 2:
             return _with_some_beside(bits, values, dtype)
         if count >= steps:

@@ -103,7 +103,10 @@ class OpenShapes:
         if all_open(ndim, dims):
             if partner == "fewer" and not turn:
                 return shape[1:]
-            return () if partner == "first" and turn % 2 else shape
+            if partner == "first" and turn % 2:
+                return ()
+            # A missing dimension broadcasts as a leading 1 does.
+            return shape[1:] if partner == "first" and shape[:1] == (1,) else shape
         return single_number(shape, dims) if partner == "fewer" and turn == _FIRST_SINGLE else shape
 
     def _of_the_first(self, common: Shape, dims: Sequence[Any], partner: str) -> Shape:

@@ -16,7 +16,7 @@ from generators.code_position import call_site, location
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
-from generators.levels import PLAIN_ROWS
+from generators.levels import BLOCK, PLAIN_ROWS
 from generators.plan import values_in
 from generators.source import Source, trial_of
 
@@ -40,6 +40,9 @@ _OF_DIMENSIONS = (
     *((33, 34), *((LOW, HIGH),) * 2, (HIGH, 18)),
     *((17, 18), *((LOW, HIGH),) * 2, (HIGH, 18)),
 )
+#: The bounds of all dimensions in one trial of each block, and the place of this trial, whose numbers are ordinary ones
+#: in single precision: a fault may need several long dimensions.
+_LONG, _ALL_LONG = (65, 81), 17
 _OF_WHOLE = ((LOW, HIGH), *((LOW, HIGH),) * 9, *((HIGH, 18),) * 3, *((-6, 0),) * 4, *((0, 1),) * 2)
 #: The alternative of a whole number that is zero; and the level and turn of values beside which numbers are zero.
 _ZERO, _BESIDE_ZERO = (kinds.INT, 0, 1), ("nan", 1)
@@ -143,8 +146,11 @@ class random(Generator):
         if self._open and isinstance(kind, kinds.Scalar):
             # A number that is a size, or may be used as one, is not negative.
             size = annotation is None or annotation is kinds.SIZE or annotation is kinds.DIMENSION
-            table = _OF_DIMENSIONS if annotation is kinds.DIMENSION else _OF_SIZES if size else _OF_WHOLE
-            low, high = open_bounds(source, table if kind.type is int else _OF_FLOATS)
+            table = _OF_SIZES if size else _OF_WHOLE
+            if kind.type is int and annotation is kinds.DIMENSION:
+                low, high = _bounds_of_dimension(source)
+            else:
+                low, high = open_bounds(source, table if kind.type is int else _OF_FLOATS)
             if kind.type is float:
                 return _float(source, low, high, _TELLING, is_zero=not size and _meets_special_numbers(source))
         if kind is kinds.INT and type(low) is int and type(high) is int:
@@ -252,6 +258,11 @@ def open_bounds(source: Source, table: Sequence[builtins.tuple[Any, Any]]) -> bu
     later = trial_of(source.seed) - PLAIN_ROWS
     position = 1 + (later * _STRIDE + len(source.choices)) % (len(table) - 1) if later >= 0 else 0
     return table[source.planned(position, len(table))]
+
+
+def _bounds_of_dimension(source: Source) -> builtins.tuple[Any, Any]:
+    """Return the bounds for an unbounded dimension. In one trial of a block, all are longer than a tile."""
+    return _LONG if trial_of(source.seed) % BLOCK == _ALL_LONG else open_bounds(source, _OF_DIMENSIONS)
 
 
 @lru_cache(maxsize=16)

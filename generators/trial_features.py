@@ -22,6 +22,9 @@ _SAME_LAYOUT = frozenset(
     (LEVELS[PLACES["layout"]].index(level), turn)
     for level, turn in (("transposed", 0), ("transposed", 2), ("expanded", 0))
 )
+#: The level and turn of sizes at which the second array of a trial has long sizes, too, as a matrix product is computed
+#: by another function if all of its sizes are long.
+_LONG_TOGETHER = ("seventeen", 1)
 
 
 class TrialFeatures:
@@ -68,6 +71,8 @@ class TrialFeatures:
             return own if kept or (self.index + number) % 3 else other
         if factor == "sizes" and LEVELS[position][other] in HUGE_SIZES:
             return 0
+        if factor == "sizes" and number == 1 and (LEVELS[position][own], self.turn(factor)) == _LONG_TOGETHER:
+            return own
         if factor == "layout" and number == 1 and (own, self.turn(factor)) in _SAME_LAYOUT:
             return own
         return other

@@ -9,6 +9,7 @@ from tests.wrong_operators.backwards import BACKWARDS
 from tests.wrong_operators.formulas import FORMULAS
 from tests.wrong_operators.inference import INFERENCE
 from tests.wrong_operators.layers import LAYERS
+from tests.wrong_operators.long_together import LONG_TOGETHER
 from tests.wrong_operators.meeting import MEETING
 from tests.wrong_operators.memory import MEMORY
 from tests.wrong_operators.numbers import NUMBERS
@@ -32,6 +33,7 @@ WRONG = [
     *BACKWARDS,
     *INFERENCE,
     *MEETING,
+    *LONG_TOGETHER,
     *SINGLE_PRECISION,
 ]
 

@@ -138,13 +138,17 @@ class _Trials:
             tally.expected += self._run_additional()
         needed = options.trials(test.settings.n)
         at, end = options.trial or 0, needed * ATTEMPTS_PER_TRIAL
-        while tally.accepted < needed and at < end:
-            missing = min(needed - tally.accepted, end - at)
+        while tally.counted < needed and at < end:
+            missing = min(needed - tally.counted, end - at)
             needed -= self._explore(options.seed, range(at, at + missing), tally)
             at += missing
             if options.trial is not None:
-                return
-        if tally.accepted < needed:
+                break
+        if tally.lacking:
+            raise unittest.SkipTest(tally.lacking)
+        if options.trial is not None:
+            return
+        if tally.counted < needed:
             raise TooFewAccepted(test.id, text.too_few_accepted(tally.accepted, needed, tally.rejections, tally.places))
         special = test.settings.special_values
         stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True, special_values=special)

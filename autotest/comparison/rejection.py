@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Collection
 from typing import Final, NamedTuple
@@ -36,7 +37,22 @@ class Rejection(NamedTuple):
     def reason(self) -> str:
         """One line that is the same for rejections that differ only in their numbers."""
         first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
-        return f"{self.target}: {self.type}: {re.sub(r'[-+]?[0-9][0-9.e+-]*', 'N', first)[:160]}"
+        numbers = _NUMBERS_OUTSIDE_NAMES if self.type == ABSENT else _NUMBERS
+        return f"{self.target}: {self.type}: {numbers.sub('N', first)[:160]}"
+
+
+_NUMBERS = re.compile(r"[-+]?[0-9][0-9.e+-]*")
+#: What the candidate lacks is a name, such as conv2d or float64, whose digits are not numbers.
+_NUMBERS_OUTSIDE_NAMES = re.compile(rf"(?<!\w){_NUMBERS.pattern}")
+
+
+def absences(rejections: collections.Counter[str]) -> collections.Counter[str]:
+    """Return what the candidate lacks, and in how many trials, by the trials of each `Rejection.reason`."""
+    found: collections.Counter[str] = collections.Counter()
+    for reason, times in rejections.items():
+        if is_absence(reason):
+            found[reason.split(": ", 2)[2]] += times
+    return found
 
 
 def is_absence(reason: str) -> bool:

@@ -8,8 +8,6 @@ import unittest
 from typing import TYPE_CHECKING, NamedTuple
 
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
-from autotest.base.plural import several
-from autotest.comparison.rejection import ABSENT
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
@@ -86,7 +84,7 @@ class JudgedTrials:
     @property
     def enough(self) -> bool:
         """Whether enough trials were accepted. Trials that the candidate has no name for count, too."""
-        return self.tally.accepted + self.tally.absent.total() >= self.needed
+        return self.tally.counted >= self.needed
 
     def add(self, planned: PlannedTrial, outcome: Outcome) -> None:
         """Add a finished trial, and judge the waiting trials if it is time. Raises the failures that they show."""
@@ -112,9 +110,8 @@ class JudgedTrials:
         """
         self.judge_waiting()
         tally = self.tally
-        if tally.absent and not tally.accepted:
-            ((what, times),) = tally.absent.most_common(1)
-            raise unittest.SkipTest(f"{what} ({times} of {several(tally.rejections.total(), 'trial')})")
+        if tally.lacking:
+            raise unittest.SkipTest(tally.lacking)
         if not self.enough and self.context.options.trial is None:
             said = text.too_few_accepted(tally.accepted, self.needed, tally.rejections, tally.places)
             raise TooFewAccepted(self.test.id, said)
@@ -180,8 +177,6 @@ class JudgedTrials:
                     tally.not_pushed[rejection.reason] += 1
                 if self.context.options.coverage:
                     tally.coverage.append(refused_features_of(outcome))
-                if rejection.type == ABSENT:
-                    tally.absent[rejection.text] += 1
             case Diverged():
                 raise self._divergence(planned.base, planned.trial, outcome)
             case Vacuous():

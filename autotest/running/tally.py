@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from autotest.base.plural import several
+from autotest.comparison.rejection import absences
 from autotest.results.coverage import Coverage
 
 
@@ -16,8 +18,6 @@ class Tally:
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Reason of a rejection -> the line of the test at which it occurred first.
     places: dict[str, str] = dataclasses.field(default_factory=dict)
-    #: Reason -> number of rejected trials that the candidate has no name for.
-    absent: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     compared: int = 0
     gradients: int = 0
     #: Reason -> number of trials whose forward was compared, and whose backward, which the trial adds, was refused.
@@ -36,3 +36,21 @@ class Tally:
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Inputs of the operators of each accepted trial, if the run collects them.
     coverage: list[Coverage] = dataclasses.field(default_factory=list)
+
+    @property
+    def absent(self) -> collections.Counter[str]:
+        """What the candidate lacks -> number of rejected trials that need it."""
+        return absences(self.rejections)
+
+    @property
+    def counted(self) -> int:
+        """Number of trials that count towards those a test needs: also those that need what the candidate lacks."""
+        return self.accepted + self.absent.total()
+
+    @property
+    def lacking(self) -> str:
+        """What the candidate lacks, if some trials need it and none was accepted, which skips the test; else empty."""
+        if self.accepted or not self.absent:
+            return ""
+        ((what, times),) = self.absent.most_common(1)
+        return f"{what} ({times} of {several(self.rejections.total(), 'trial')})"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import re
 
 import pytest
 
-from autotest.comparison.rejection import Rejection, is_mistake
+from autotest.comparison.rejection import ABSENT, Rejection, absences, is_mistake
 from autotest.report.advice import advice_on
 
 
@@ -63,6 +64,15 @@ def test_reasons_that_differ_in_numbers_alone_are_one():
     one = Rejection("cat", "RuntimeError", "Expected size 3 but got size 12 for tensor number 1")
     two = Rejection("cat", "RuntimeError", "Expected size 4 but got size 5.5e-3 for tensor number -2")
     assert one.reason == two.reason == "cat: RuntimeError: Expected size N but got size N for tensor number N"
+
+
+def test_digits_in_the_name_of_what_the_candidate_lacks_are_no_numbers():
+    reasons = [Rejection("nn.Conv2d", ABSENT, f"mlx has no conv2d of float64 with {n} groups").reason for n in (2, 3)]
+    assert absences(collections.Counter(reasons)) == {"mlx has no conv2d of float64 with N groups": 2}
+
+
+def test_a_refusal_of_the_reference_is_no_absence():
+    assert not absences(collections.Counter({Rejection("mm", "RuntimeError", "Absent: x").reason: 1}))
 
 
 def test_a_reason_is_one_line_of_readable_length():

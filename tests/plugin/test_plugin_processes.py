@@ -234,3 +234,31 @@ def test_the_isolated_trials_before_a_finding_are_counted(suite, run, quick, aga
         re.search(r"1 test ran (\d+) trials: (\d+) accepted", said),
     )
     assert int(failed[1]) + 1 == int(ran[1]) == int(ran[2]) > 2
+
+
+LACKS = """
+@autotest(n=6)
+def test_always():
+    return torch.relu(random_tensor())
+
+@autotest(n=6)
+def test_sometimes():
+    x = random_tensor(ndim=random(1, 3))
+    return torch.relu(x) if len(x.shape) > 1 else torch.exp(x)
+"""
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_trials_that_need_what_the_candidate_lacks_count_and_skip_a_test_without_others(
+    suite, run, against, monkeypatch, isolated
+):
+    without_relu = FaultyTorch(missing=("relu",))
+    without_relu.translates = True
+    against(without_relu).names = ("torch", "torch")  # another process could create it by this name
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite(LACKS)
+    result = run("-rs", *(["--autotest-isolate"] if isolated else []))
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        ["2 tests ran 12 trials: *, 0 rejected by the reference, * need *", "*faulty has no relu (6 of 6 trials)"]
+    )

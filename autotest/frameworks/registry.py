@@ -112,7 +112,7 @@ def _look_here_too(module_name: str) -> None:
         return
     named = active_project().file
     for place in (Path.cwd(), *([] if named is None else [named.parent])):
-        if str(place) in sys.path or ("" in sys.path and place == Path.cwd()):
+        if str(place) in sys.path:  # an empty entry does not count: it is another folder after `os.chdir`
             continue
         if (place / f"{first}.py").is_file() or (place / first / "__init__.py").is_file():
             sys.path.append(str(place))

@@ -81,7 +81,8 @@ def begin(descriptor: int, server: socket.socket, parent: int) -> ForkRequest:
     os.environ.update(around.environment)
     with contextlib.suppress(OSError):
         os.chdir(around.folder)
-    sys.path[:] = around.path
+    # The server may have added the folder of an adapter, which imports its framework from there only now.
+    sys.path[:] = [*around.path, *(place for place in sys.path if place and place not in around.path)]
     quiet(around.log)
     return ForkRequest(connection, server)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,16 @@ def test_a_child_does_what_it_was_asked_for_where_the_asker_is(server, tmp_path,
     assert before["pid"] == first.pid() != second.pid()
     assert before["parent"] == after["parent"] != os.getpid()
     assert (first.status(10), second.status(10)) == (0, 0)
+
+
+def test_a_child_imports_what_lies_beside_an_adapter_that_the_server_found_in_its_folder(server, tmp_path, monkeypatch):
+    (tmp_path / "adapter_beside.py").write_text("def factory():\n    raise ImportError('planted')\n")
+    (tmp_path / "framework_beside.py").touch()
+    monkeypatch.setenv("AUTOTEST_REFERENCE", "adapter_beside:factory")
+    monkeypatch.setattr("sys.path", [place for place in sys.path if place])  # as that of a console script
+    monkeypatch.chdir(tmp_path)
+    child = server.process(tasks.import_module, "framework_beside")
+    assert child.connection.recv() == str(tmp_path / "framework_beside.py")
 
 
 def test_garbage_is_looked_for_in_a_child_but_not_among_what_the_server_has_imported(server):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import socket
 import sys
@@ -23,6 +24,11 @@ def tell(connection: Connection, server: socket.socket, value: object) -> None:
         "told": os.environ.get("TESTS_TOLD"),
     }
     connection.send((value, known, "torch" in sys.modules))
+
+
+def import_module(connection: Connection, server: socket.socket, name: str) -> None:
+    """Import the module `name`, and send its file."""
+    connection.send(importlib.import_module(name).__file__)
 
 
 def garbage(connection: Connection, server: socket.socket) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import AutotestError, FrameworkMissing
-from autotest.base.temporary_folders import remove_old
+from autotest.base.temporary_folders import own_folder, remove_old
 from autotest.campaigns.executor import MissingFramework, diagnosis_slots_for, is_of_hang
 from autotest.campaigns.worker_breadcrumbs import current_activity, read_death
 from autotest.processes import breadcrumb
@@ -124,8 +124,14 @@ class Workers:
         return isinstance(worker.task, Explore) and worker.ready and time.monotonic() - worker.begun > usual
 
     def prepare(self) -> None:
-        """Start the workers, and wait until one of them has imported the frameworks. Raises `FrameworkMissing`."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        """Start the workers, and wait until one of them has imported the frameworks. Raises `FrameworkMissing`.
+
+        Their files are in a temporary folder if the store cannot be written.
+        """
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError:  # findings are kept elsewhere, too, if the store cannot be written
+            self._folder = own_folder("autotest-campaign-")
         remove_old(self._folder.parent.glob("campaign-*"), _STALE)
         while True:
             try:

@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import subprocess
+import tempfile
 import types
 
 import pytest
@@ -96,6 +97,19 @@ def test_what_a_killed_campaign_left_is_removed_in_the_end_and_nothing_of_others
         os.utime(place, (at, at))
     remove_old(tmp_path.glob("campaign-*"), _STALE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["7.trail", "campaign-2"]
+
+
+def test_workers_start_with_their_files_elsewhere_if_the_store_cannot_be_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "kept").write_text("a file where the store's folder should be")
+    pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 1)
+    monkeypatch.setattr(pool, "_first_ready", lambda: _Worker(Silent(), tmp_path / "log", ready=True))
+    pool.prepare()
+    crumb = breadcrumb_at(pool._crumb_path(0))
+    assert crumb is not None
+    assert [path.name for path in tmp_path.glob("*/*")] == ["0.crumb"]
+    pool.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
 class Silent:

@@ -1,7 +1,7 @@
 """The command `autotest`: parses the command line, calls the other packages, and sets the exit status.
 
-Exit status: 0 nothing new was found, 1 something was, 2 the command line or the tests are wrong, 3 the tool
-itself failed. Subcommands stand in files of their own.
+Exit status: 0 nothing new was found, 1 something was, 2 the command line or the tests are wrong, 3 the tool itself
+failed or was interrupted. Subcommands stand in files of their own.
 """
 
 from __future__ import annotations

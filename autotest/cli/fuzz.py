@@ -29,7 +29,7 @@ from autotest.cli.collecting import tests_against
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
 from autotest.cli.report_files import ReportFile, write_reports
-from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
+from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen_names, chosen_pair
 from autotest.report import campaign as report
 from autotest.report import campaign_json, github, junit, markdown, sweep_html
@@ -151,6 +151,8 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         raise failure
     if progress.found:
         return FINDINGS, progress
+    if progress.interrupted:
+        return FAILED, progress
     return USAGE if report.mistakes(progress) else NOTHING_NEW, progress
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from autotest.base.environment import variables
 from autotest.base.errors import UsageError
 from autotest.base.plural import several
-from autotest.cli.status import NOTHING_NEW
+from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.results.progress import CampaignProgress
 
 #: Default duration of a campaign in seconds.
 DEFAULT_SECONDS = 60.0
 #: The order in which one of several exit statuses is chosen, the most informative first.
-_ORDER = (3, 1, 2, 0)
+_ORDER = (FINDINGS, FAILED, USAGE, NOTHING_NEW)
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
         if progress.interrupted:
             break
     print("\n".join([f"Candidates, base seed {seed}:", *lines]))
-    return next((status for status in _ORDER if status in statuses), NOTHING_NEW)
+    return next(status for status in _ORDER if status in statuses)
 
 
 def _part_of(arguments: argparse.Namespace, name: str, parts: int, seed: int) -> argparse.Namespace:

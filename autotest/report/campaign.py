@@ -235,7 +235,8 @@ def verdict(progress: CampaignProgress) -> str:
     if progress.found:
         return f"{several(len(progress.found), 'distinct finding')} that the ledger does not expect."
     wrong = mistakes(progress)
-    return f"Nothing new found, but {', and '.join(wrong)}." if wrong else "Nothing new found."
+    nothing = "Nothing new found" + (" before it was interrupted" if progress.interrupted else "")
+    return f"{nothing}, but {', and '.join(wrong)}." if wrong else f"{nothing}."
 
 
 def mistakes(progress: CampaignProgress) -> list[str]:

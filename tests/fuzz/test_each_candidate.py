@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+from autotest.campaigns.in_process import InProcess
+from autotest.frameworks import chosen_names
 from autotest.storage.store import Store
 from tests.fuzz.conftest import SUITES
 
@@ -33,6 +35,22 @@ def test_each_has_a_campaign_of_its_own_a_report_and_a_line(command, tmp_path):
     (entry,) = Store(tmp_path / ".autotest").list()
     assert entry.finding.sides == ("torch", "faulty")
     assert os.environ["AUTOTEST_CANDIDATE"] == BOTH
+
+
+def test_an_interrupt_of_the_second_campaign_does_not_hide_what_the_first_found(command, monkeypatch):
+    plain = InProcess.wait
+
+    def wait(executor, seconds):
+        if chosen_names()[1].endswith("renamed"):
+            raise KeyboardInterrupt
+        return plain(executor, seconds)
+
+    monkeypatch.setattr(InProcess, "wait", wait)
+    ended = command(
+        "fuzz", SUITES / "twenty_six.py", "--jobs", 0, "--trials", 3, "-k", "'relu'", "--seed", 5, candidate=BOTH
+    )
+    assert ended.status == 1
+    assert ended.output.splitlines()[-1] == "  tests.support.faults:renamed: 0 findings in 0 trials"
 
 
 def test_the_option_goes_before_the_variable_and_lasts_as_long_as_the_command(command, tmp_path):

@@ -9,6 +9,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from autotest.campaigns.campaign import Campaign
+from autotest.campaigns.in_process import InProcess
 from tests.fuzz.conftest import SUITES
 
 SUITE = SUITES / "twenty_six.py"
@@ -32,6 +34,29 @@ def test_a_finding_is_status_1_and_one_however_often_it_is_seen(command, tmp_pat
     (folder,) = (tmp_path / ".autotest" / "failures").iterdir()
     assert f"python .autotest/failures/{folder.name}/repro.py" in ended.output
     assert {path.name for path in folder.iterdir()} >= {"repro.py", "report.txt", "program.json", "failure.json"}
+
+
+def test_an_interrupt_before_anything_is_found_is_status_3(command, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(InProcess, "wait", interrupt)
+    ended = command(*SMALL)
+    assert ended.status == 3
+    assert ended.output.endswith("Nothing new found before it was interrupted.\n")
+
+
+def test_an_interrupt_after_a_finding_is_status_1(command, monkeypatch):
+    plain = Campaign._record_finding
+
+    def record(campaign, found):
+        plain(campaign, found)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Campaign, "_record_finding", record)
+    ended = command(*SMALL, candidate=FAULTY)
+    assert ended.status == 1
+    assert "(interrupted)" in ended.output
 
 
 def test_the_same_seed_finds_the_same_and_another_seed_makes_other_trials(command, tmp_path):

@@ -209,8 +209,8 @@ def test_a_signal_ends_a_campaign_with_its_summary(shell, tmp_path, number):
         os.kill(run.pid, number)
         output, _ = run.communicate(timeout=60)
     assert "(interrupted)" in output
-    assert output.endswith("Nothing new found.\n")
-    assert run.returncode == 0
+    assert output.endswith("Nothing new found before it was interrupted.\n")
+    assert run.returncode == 3
 
 
 @pytest.mark.timeout(900)

@@ -84,8 +84,8 @@ def test_fuzz_tells_what_it_found_and_writes_its_files(tmp_path, candidate):
     )
     done = interrupted(tmp_path, candidate, 0.05, *command)
     assert "(interrupted)" in done.stdout
-    assert "Nothing new found." in done.stdout
-    assert done.returncode == 0
+    assert "Nothing new found before it was interrupted." in done.stdout
+    assert done.returncode == 3
     assert (tmp_path / "all.json").exists()
     assert (tmp_path / "r.xml").exists()
 

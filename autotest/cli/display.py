@@ -15,6 +15,7 @@ from autotest.campaigns.executor import Observer
 from autotest.cli.pacing import Pacing
 from autotest.report import campaign as report
 from autotest.report.colours import LineRole, pieces
+from autotest.report.trial_counts import lacking
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import FindingRecord
 from autotest.sources.collection import Collection
@@ -55,8 +56,8 @@ class Live:
         self._progress.update(
             self._task,
             completed=completed,
-            trials=f"{thousands(progress.trials, 'trial')} ({rate:,.0f}/s), {progress.rejected:,} rejected, "
-            f"{several(progress.workers, 'worker')}",
+            trials=f"{thousands(progress.trials, 'trial')} ({rate:,.0f}/s), {progress.rejected:,} rejected"
+            f"{lacking(progress.absent)}, {several(progress.workers, 'worker')}",
             findings=several(len(progress.found), "finding"),
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from autotest.base.errors import UsageError
+from autotest.base.plural import several
 
 #: Type of a rejection not raised by the reference: the candidate does not have the function that the call names.
 ABSENT: Final = "Absent"
@@ -53,6 +54,18 @@ def absences(rejections: collections.Counter[str]) -> collections.Counter[str]:
         if is_absence(reason):
             found[reason.split(": ", 2)[2]] += times
     return found
+
+
+def what_is_lacking(accepted: int, rejections: collections.Counter[str]) -> str:
+    """Return what the candidate lacks, with numbers of trials, if none was accepted and some need it; else empty.
+
+    Such a test counts as skipped.
+    """
+    absent = absences(rejections)
+    if accepted or not absent:
+        return ""
+    ((what, times),) = absent.most_common(1)
+    return f"{what} ({times} of {several(rejections.total(), 'trial')})"
 
 
 def is_absence(reason: str) -> bool:

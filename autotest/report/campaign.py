@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from autotest.base.plural import several, were
 from autotest.base.settings import ATTEMPTS_PER_TRIAL
-from autotest.report import coverage
+from autotest.report import coverage, trial_counts
 from autotest.report import groups as by_group
 from autotest.report.advice import refused_at
 from autotest.report.cleared import rounding
@@ -44,9 +44,10 @@ def _wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
 def progress_line(progress: CampaignProgress) -> str:
     """Return the progress of a campaign in one line."""
     rate = progress.trials / progress.seconds if progress.seconds else 0.0
+    found, workers = several(len(progress.found), "distinct finding"), several(progress.workers, "worker")
     return (
-        f"{progress.seconds:4.0f} s: {several(progress.trials, 'trial')} ({rate:.0f}/s), {progress.rejected} rejected, "
-        f"{several(len(progress.found), 'distinct finding')}, {several(progress.workers, 'worker')}"
+        f"{progress.seconds:4.0f} s: {several(progress.trials, 'trial')} ({rate:.0f}/s), {progress.rejected} rejected"
+        f"{trial_counts.lacking(progress.absent)}, {found}, {workers}"
         + (f", {progress.workers_lost} lost" if progress.workers_lost else "")
     )
 
@@ -68,7 +69,7 @@ def _numbers(progress: CampaignProgress, width: int) -> str:
     lines = [
         f"{several(progress.trials, 'trial')} of {several(len(ran), 'test')} "
         f"in {progress.seconds:.0f} s, base seed {progress.base_seed}: "
-        f"{progress.accepted} accepted, {progress.rejected} rejected by the reference"
+        + trial_counts.counts(progress.accepted, progress.rejected, progress.absent)
         + (f" ({progress.stopped})" if progress.stopped else "")
     ]
     skipped = sum(test.skipped for test in progress.tests)
@@ -214,7 +215,7 @@ def _why_never(test: TestProgress) -> str:
         return test.set_aside
     if not test.tried and not test.died:
         return "no trial was run"
-    if test.skipped > test.rejected:
+    if test.skipped > test.rejections.total():
         return f"0 of {test.tried}; most end before {_commonest(test.avoided)}, which is avoided"
     if not test.rejections:
         return f"0 of {max(test.tried, test.died)}"

@@ -16,9 +16,9 @@ def as_data(progress: CampaignProgress, sides: Sequence[str], versions: Mapping[
     """Return everything that the summary contains, as values that `json.dumps` accepts.
 
     ``findings`` has an object for each distinct finding in the order of discovery, and ``tests`` one for each test that
-    ran, is broken or skips itself. Of a test, trials are accepted, rejected (by the reference, with the reasons in
-    ``rejections``), died (their process), or ended before a call that is avoided (``avoided``). Texts are empty where
-    they do not apply. Paths are as given on the command line.
+    ran, is broken or skips itself. Of a test, trials are accepted, rejected (by the reference), absent (they need what
+    the candidate lacks; the reasons of both are in ``rejections``), died (their process), or ended before a call that
+    is avoided (``avoided``). Texts are empty where they do not apply. Paths are as given on the command line.
 
     Args:
         progress: the campaign.
@@ -36,6 +36,7 @@ def as_data(progress: CampaignProgress, sides: Sequence[str], versions: Mapping[
         "trials": progress.trials,
         "accepted": progress.accepted,
         "rejected": progress.rejected,
+        "absent": progress.absent,
         "cleared": progress.cleared,
         "machines": progress.machines,
         "groups": [group.as_data() for group in of_campaign(progress)],
@@ -56,6 +57,7 @@ def as_data(progress: CampaignProgress, sides: Sequence[str], versions: Mapping[
                 "trials": test.tried,
                 "accepted": test.accepted,
                 "rejected": test.rejected,
+                "absent": test.absent,
                 "died": test.died,
                 "seconds": round(test.seconds, 3),
                 "rejections": dict(test.rejections.most_common(20)),

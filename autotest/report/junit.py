@@ -12,7 +12,7 @@ from autotest.results.tasks import FindingRecord
 #: Characters that XML 1.0 cannot contain, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Attributes of a campaign that become properties.
-_PROPERTIES = ("base_seed", "trials", "accepted", "rejected", "workers_lost")
+_PROPERTIES = ("base_seed", "trials", "accepted", "rejected", "absent", "workers_lost")
 
 
 def as_xml(progress: CampaignProgress) -> str:
@@ -36,7 +36,7 @@ def _suite(suites: ET.Element, name: str, progress: CampaignProgress) -> None:
             "tests": len(ran) + len(progress.files_broken),
             "failures": sum(test.where in found for test in ran),
             "errors": sum(len(_errors(test)) for test in ran) + len(progress.files_broken),
-            "skipped": sum(bool(test.skips) for test in ran),
+            "skipped": sum(bool(_skipped(test)) for test in ran),
         },
         {name: getattr(progress, name) for name in _PROPERTIES},
     )
@@ -78,14 +78,19 @@ def _case(suite: ET.Element, test: TestProgress, found: list[FindingRecord]) -> 
     case = ET.SubElement(
         suite, "testcase", classname=clean(file.removesuffix(".py")), name=clean(name), time=f"{test.seconds:.3f}"
     )
-    if test.skips:
-        ET.SubElement(case, "skipped", message=clean(test.skips))
+    if skipped := _skipped(test):
+        ET.SubElement(case, "skipped", message=clean(skipped))
     for message, said in _errors(test):
         ET.SubElement(case, "error", message=message).text = clean(said)
     for item in found:
         identity = item.identity
         message = f"{identity.operator}: {identity.symptom} ({identity.stage})"
         ET.SubElement(case, "failure", message=clean(message), type=identity.symptom).text = clean(item.report)
+
+
+def _skipped(test: TestProgress) -> str:
+    """Return why the test is reported as skipped; empty if it is not."""
+    return test.skips or ("" if test.broken else test.lacking)
 
 
 def _errors(test: TestProgress) -> list[tuple[str, str]]:

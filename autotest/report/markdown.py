@@ -5,6 +5,7 @@ from __future__ import annotations
 from autotest.base.plural import several
 from autotest.emission import program_text
 from autotest.report import groups as by_group
+from autotest.report import trial_counts
 from autotest.report.campaign import mistakes, seen_by_groups
 from autotest.results.finding import Finding
 from autotest.results.groups import of_campaign
@@ -53,7 +54,7 @@ def campaign(progress: CampaignProgress) -> str:
         "",
         (
             f"{several(progress.trials, 'trial')} in {progress.seconds:.0f} s, base seed {progress.base_seed}; "
-            f"{progress.accepted} accepted, {progress.rejected} rejected by the reference, "
+            f"{trial_counts.counts(progress.accepted, progress.rejected, progress.absent)}, "
             f"{sum(progress.expected.values())} diverged as the ledger expects."
         ),
         "",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
 from autotest.base.plural import several
-from autotest.report import coverage
+from autotest.report import coverage, trial_counts
 from autotest.report.cleared import rounding
 from autotest.results.coverage import Coverage, merged
 
@@ -93,12 +93,10 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     cleared = sum(item["cleared"] for item in items)
     versions = {name: version for item in items for name, version in item["versions"].items()}
     seeds = sorted({item["base_seed"] for item in items})
-    absent = sum(one["absent"] for item in items for one in item["candidates"].values())
+    absent = sum(map(_absent, items))
     ran = f"{several(len(items), 'test')} ran {several(sum(map(_trials, items)), 'trial')}"
-    rejected = f"{sum(rejections.values()) - absent} rejected by the reference"
-    lacking = f", {absent} need what the candidate lacks" if absent else ""
     lines = [
-        f"{ran}: {accepted + len(found)} accepted, {rejected}{lacking}",
+        f"{ran}: {trial_counts.counts(accepted + len(found), rejections.total() - absent, absent)}",
         "; ".join([f"base seed {', '.join(map(str, seeds))}", *_told(versions)]),
     ]
     if rejections:
@@ -172,7 +170,8 @@ def properties(item: TestSummary) -> list[tuple[str, str]]:
     rows = [
         ("seed", item["base_seed"]),
         ("trials", _trials(item)),
-        ("rejected", sum(item["rejections"].values())),
+        ("rejected", sum(item["rejections"].values()) - _absent(item)),
+        ("absent", _absent(item)),
         ("versions", ", ".join(" ".join(pair).rstrip() for pair in item["versions"].items())),
     ]
     if item["expected"]:
@@ -186,6 +185,11 @@ def properties(item: TestSummary) -> list[tuple[str, str]]:
 def _trials(item: TestSummary) -> int:
     """Return the number of trials. A trial that ends in a finding is not counted among the accepted ones."""
     return item["accepted"] + sum(item["rejections"].values()) + len(item["found"])
+
+
+def _absent(item: TestSummary) -> int:
+    """Return the number of trials that need what a candidate lacks."""
+    return sum(one["absent"] for one in item["candidates"].values())
 
 
 def _total(counts: Iterable[Mapping[str, int]]) -> collections.Counter[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from autotest.comparison.rejection import absences
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.sweep import Cell, CellKey, Check, SweepMap, SweepRow
 from autotest.results.sweep_findings import SweepFinding
@@ -59,7 +60,9 @@ def campaign_map(
     for test in progress.tests:
         cell = _cell(test)
         for name, part in progress.groups.items():
-            cell.groups[name] = sum(one.accepted + one.rejected for one in part.tests if one.where == test.where)
+            cell.groups[name] = sum(
+                one.accepted + one.rejections.total() for one in part.tests if one.where == test.where
+            )
         swept.rows[keys[test.where]] = SweepRow(keys[test.where], test.where.file.name, "tests", cell)
     found: list[SweepFinding] = []
     for identity, one in progress.found.items():
@@ -79,7 +82,7 @@ def _key(test: TestProgress) -> CellKey:
 
 
 def _cell(test: TestProgress) -> Cell:
-    cell = Cell(accepted=test.accepted, refused=test.rejected)
+    cell = Cell(accepted=test.accepted, refused=test.rejected, left_out=absences(test.rejections), absent=test.lacking)
     if test.accepted:
         cell.check("value", passed=True, times=test.accepted)
         cell.check("survives", passed=True, times=test.accepted)

@@ -6,7 +6,7 @@ import collections
 import dataclasses
 
 from autotest.base.settings import ATTEMPTS_PER_TRIAL, DEFAULT_TRIALS
-from autotest.comparison.rejection import is_absence
+from autotest.comparison.rejection import absences, what_is_lacking
 from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
 from autotest.results.tasks import Explored, FindingRecord, LeftOut, Where
@@ -66,7 +66,17 @@ class TestProgress:
     @property
     def rejected(self) -> int:
         """The number of trials that the reference rejected."""
-        return self.rejections.total()
+        return self.rejections.total() - self.absent
+
+    @property
+    def absent(self) -> int:
+        """The number of trials that need what the candidate lacks. Their reasons are among the `rejections`."""
+        return absences(self.rejections).total()
+
+    @property
+    def lacking(self) -> str:
+        """What the candidate lacks, if nothing else came of its trials; else empty."""
+        return what_is_lacking(self.accepted + self.died, self.rejections)
 
     @property
     def skipped(self) -> int:
@@ -76,7 +86,7 @@ class TestProgress:
     @property
     def refused(self) -> bool:
         """Whether the reference refused every trial, and so many that the test is wrong."""
-        return self.rejected == self.tried >= REFUSED and not (self.died or any(map(is_absence, self.rejections)))
+        return self.rejected == self.tried >= REFUSED and not self.died
 
     @property
     def over(self) -> bool:
@@ -155,7 +165,7 @@ class CampaignProgress:
 
     @property
     def trials(self) -> int:
-        return self.accepted + self.rejected + sum(test.died for test in self.tests)
+        return self.accepted + self.rejected + self.absent + sum(test.died for test in self.tests)
 
     @property
     def accepted(self) -> int:
@@ -164,6 +174,10 @@ class CampaignProgress:
     @property
     def rejected(self) -> int:
         return sum(test.rejected for test in self.tests)
+
+    @property
+    def absent(self) -> int:
+        return sum(test.absent for test in self.tests)
 
     def seen_on(self, identity: Identity) -> dict[str, int]:
         """Return how often each group of machines showed a finding, without the groups that did not."""

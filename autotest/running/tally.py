@@ -5,8 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from autotest.base.plural import several
-from autotest.comparison.rejection import absences
+from autotest.comparison.rejection import absences, what_is_lacking
 from autotest.results.coverage import Coverage
 
 
@@ -49,8 +48,5 @@ class Tally:
 
     @property
     def lacking(self) -> str:
-        """What the candidate lacks, if some trials need it and none was accepted, which skips the test; else empty."""
-        if self.accepted or not self.absent:
-            return ""
-        ((what, times),) = self.absent.most_common(1)
-        return f"{what} ({times} of {several(self.rejections.total(), 'trial')})"
+        """What the candidate lacks, if this skips the test; else empty."""
+        return what_is_lacking(self.accepted, self.rejections)

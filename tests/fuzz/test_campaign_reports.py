@@ -185,6 +185,33 @@ def test_no_report_hides_that_tests_are_wrong():
     assert "the test is broken: NameError: x" in {why for row in page.rows.values() for why in row.cell.left_out}
 
 
+def test_what_the_candidate_lacks_is_no_refusal_of_the_reference_in_any_report():
+    lacks, refuses = "conv2d: Absent: it has no conv2d", "conv2d: RuntimeError: no"
+    states = {
+        "always": {"tried": 9, "rejections": collections.Counter({lacks: 8, refuses: 1})},
+        "sometimes": {"tried": 9, "accepted": 4, "rejections": collections.Counter({lacks: 5})},
+        "deadly": {"tried": 9, "died": 1, "rejections": collections.Counter({lacks: 8})},
+    }
+    tests = [TestProgress(WHERE._replace(test=f"test_x.py::{name}"), **state) for name, state in states.items()]
+    made = progress(tests=tests, found={})
+    for text in (campaign.summary(made, 200), markdown.campaign(made)):
+        assert "4 accepted, 1 rejected by the reference, 21 need what the candidate lacks" in text
+    assert "27 trials (0/s), 1 rejected, 21 need what the candidate lacks, " in campaign.progress_line(made)
+    suite = ET.fromstring(junit.as_xml(made).partition("?>")[2])[0]
+    skipped = {
+        case.get("name"): [one.get("message") for one in case.iter("skipped")] for case in suite.iter("testcase")
+    }
+    assert skipped == {"always": ["it has no conv2d (8 of 9 trials)"], "sometimes": [], "deadly": []}
+    assert suite.get("skipped") == "1"
+    assert '<property name="autotest.absent" value="21"' in junit.as_xml(made)
+    data = campaign_json.as_data(made, ("torch", "it"), {})
+    assert (data["trials"], data["rejected"], data["absent"]) == (27, 1, 21)
+    assert [(test["rejected"], test["absent"]) for test in data["tests"]] == [(1, 8), (0, 5), (0, 8)]
+    cells = [row.cell for row in campaign_map(made, ("torch", "it"), {}, {})[0].rows.values()]
+    assert [(cell.refused, cell.left_out["it has no conv2d"]) for cell in cells] == [(1, 8), (0, 5), (0, 8)]
+    assert cells[0].status == "absent"
+
+
 def test_github_commands_are_one_line_each_with_what_ends_them_escaped():
     (line,) = github.workflow_commands(progress(), Path("/repo"))
     assert line.startswith("::error file=tests/test_x.py,title=nn.ReLU%3A value (forward)::")

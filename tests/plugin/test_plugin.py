@@ -147,6 +147,8 @@ def test_what_a_candidate_lacks_is_not_counted_as_refused_by_the_reference():
     }
     first, *_ = session.summary([heard])
     assert first == "1 test ran 9 trials: 4 accepted, 3 rejected by the reference, 2 need what the candidate lacks"
+    properties = dict(session.properties(heard))
+    assert (properties["autotest.rejected"], properties["autotest.absent"]) == ("3", "2")
 
 
 def differs(candidate, place):

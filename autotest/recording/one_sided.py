@@ -15,11 +15,11 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
     """Record that the candidate refused the call at `slot` with `error`.
 
     This is a mismatch. But if the candidate only translates names and has none for this call, or raised `Absent`, the
-    trial is rejected.
+    trial is rejected, and the call is removed again: it is no part of what both sides ran, which may be compared.
 
     Args:
         record: the record, with the call written.
-        slot: slot of the refused call.
+        slot: slot of the refused call, the last one.
         function: the candidate's callable, or `ABSENT` if the candidate has none.
         error: the exception that the candidate raised.
     """
@@ -29,6 +29,7 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
     if isinstance(error, Absent) or (unnamed and record.pair.candidate.translates):
         no_name = error if isinstance(error, Absent) else Absent(candidate, record.calls[slot].target)
         record.rejection = Rejection(target, rejection.ABSENT, str(no_name))
+        del record.calls[slot:], record.expected[slot:], record.actual[slot:]
         return
     if function is ABSENT:
         what, text = "has no such function", f"{candidate} has no such function"

@@ -14,8 +14,9 @@ from autotest.frameworks import Pair
 from autotest.frameworks import framework as plain_torch
 from autotest.frameworks.failures import Absent
 from autotest.sweeping.judging import Judge
+from generators.source import TRIAL_BITS
 from tests.support import running
-from tests.support.block_framework import Block, framework, with_wrong_sine
+from tests.support.block_framework import Block, BlockFramework, framework, with_wrong_sine
 
 #: Test bodies of tests/alignment, unchanged.
 FUNCTIONS = [
@@ -208,3 +209,30 @@ def test_what_a_sweep_finds_absent_is_no_failure():
     judged = swept(lambda: torch.div(random_tensor(shape=(3,), requires_grad=False), 2.0, rounding_mode="floor"))
     assert "has no div of such arguments" in judged.absent
     assert not judged.failures
+
+
+def test_a_backward_that_needs_what_it_lacks_is_no_finding(tmp_path):
+    body = lambda: torch.sin(random_tensor(ndim=2, layout="contiguous"))  # noqa: E731
+    tally = running.trials(body, tmp_path, BlockFramework(lacks=["expand"]))
+    assert tally.absent["otherwise has no expand"]
+    assert tally.absent.total() + tally.accepted == 20
+    assert tally.compared == 20, "what the body computed before is compared nevertheless"
+
+
+def test_gradients_that_it_cannot_compute_are_no_finding(tmp_path, monkeypatch):
+    candidate = framework()
+    monkeypatch.setattr(candidate, "vjp", lambda *given: (_ for _ in ()).throw(Absent("otherwise", "gradients")))
+    outcome = running.trial(lambda: torch.sin(random_tensor(ndim=2)), candidate)
+    assert (outcome.mismatches, outcome.rejection.text) == ([], "otherwise has no gradients")
+    with pytest.raises(unittest.SkipTest, match=r"create_graph=True\) \(20 of 20 trials\)"):
+        running.trials(lambda: torch.sin(random_tensor(ndim=2)), tmp_path, framework(), grad_order=2)
+
+
+def test_a_wrong_result_is_found_although_the_backward_needs_what_it_lacks():
+    wrong = {"sine": lambda sine: lambda block: Block(sine(block)._inside * 1.01)}
+    candidate = BlockFramework(wrong, lacks=["expand"])
+    of_an_expanded_cotangent = 8 << TRIAL_BITS
+    body = lambda: torch.sin(random_tensor(ndim=2, layout="contiguous"))  # noqa: E731
+    outcome = running.trial(body, candidate, seed=of_an_expanded_cotangent)
+    assert [mismatch.name for mismatch in outcome.mismatches] == ["v1"]
+    assert "expand" not in running.targets(outcome), "the program has only calls that run on both sides"

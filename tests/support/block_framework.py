@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,16 +115,26 @@ def _namespace() -> types.SimpleNamespace:
 
 
 class BlockFramework(Functional):
-    """The adapter. `replace` maps names to functions that turn the framework's original function into another one."""
+    """The adapter.
+
+    `replace` maps names to functions that turn the framework's original function into another one. `lacks` are names of
+    torch for which the adapter has no function.
+    """
 
     module = "torch"
     short = "other"
     gradient_lines = ("({gradients}) = other.pullback(lambda *given: [forward(*given)], [{leaves}], [{cotangents}])",)
     dtypes = ("float32", "float64", "int64", "bool")
 
-    def __init__(self, replace: Mapping[str, Callable[[Any], Any]] | None = None, made_by: str = "framework") -> None:
+    def __init__(
+        self,
+        replace: Mapping[str, Callable[[Any], Any]] | None = None,
+        made_by: str = "framework",
+        lacks: Collection[str] = (),
+    ) -> None:
         super().__init__("otherwise", f"tests.support.block_framework:{made_by}")
         self._replace = dict(replace or {})
+        self._lacks = lacks
 
     @functools.cached_property
     def root(self) -> Any:
@@ -197,7 +207,7 @@ class BlockFramework(Functional):
             made = o.product(input, transpose(weight, 0, 1))
             return made if bias is None else o.plus(made, bias)
 
-        return {
+        known = {
             "relu": relu,
             "sigmoid": sigmoid,
             "softmax": softmax,
@@ -232,6 +242,7 @@ class BlockFramework(Functional):
             "expand": lambda input, *size: o.spread(input, _sizes(size)),
             "unsqueeze": lambda input, dim: o.reform(input, _with_one(extent(input), dim)),
         }
+        return {name: function for name, function in known.items() if name not in self._lacks}
 
 
 def _sizes(given: Sequence[Any]) -> tuple[int, ...]:

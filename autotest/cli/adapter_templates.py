@@ -92,6 +92,8 @@ class {title}(Functional):
             "sum": lambda input, dim=None, keepdim=False: own.sum(input, axis=dim, keepdims=keepdim),
             "transpose": lambda input, dim0, dim1: own.swapaxes(input, dim0, dim1),
             "reshape": lambda input, *shape: own.reshape(input, shape[0] if len(shape) == 1 else shape),
+            # Some trials push back gradients that are expanded.
+            "expand": lambda input, *size: own.broadcast_to(input, size[0] if len(size) == 1 else size),
         }}
 
 

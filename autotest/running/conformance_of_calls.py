@@ -21,6 +21,7 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "complex numbers are exact", _complex
     yield "round trip of an array in column order", _array_in_columns
     yield "strides are reported", _strides
+    yield "tensors can be expanded, as some cotangents are", _expanded
     yield "operands by position and by name", _operands
     yield "each of several results", _several_results
     yield "in-place operators", _in_place
@@ -86,6 +87,12 @@ def _strides(framework: Framework) -> None:
     x = tensor_of(framework, np.ones((2, 3)))
     found = framework.strides(x), framework.strides(framework.invoke("method", "transpose", (x, 0, 1), {}))
     need(found == ((3, 1), (1, 3)), f"of (2, 3) and its transpose: expected ((3, 1), (1, 3)), got {found}")
+
+
+def _expanded(framework: Framework) -> None:
+    column = tensor_of(framework, [[1.0], [2.0]])
+    widened = call(framework, "method", "expand", column, (2, 3))
+    same(read(framework, widened), [[1, 1, 1], [2, 2, 2]], "x.expand((2, 3))")
 
 
 def _operands(framework: Framework) -> None:

@@ -56,6 +56,7 @@ FAULTS = {
     "requires_grad is forgotten": (planted(tensor=lambda self, array, *, device="cpu", requires_grad=False: plain("tensor")(self, array)), "requires_grad"),
     "tensors come back in reverse": (read_as(lambda found: found[::-1]), "keeps the order"),
     "unknown names are found": (planted(resolve=lambda self, path: plain("resolve")(self, "relu" if path == "no_such_name" else path)), "unknown name"),
+    "nothing is expanded": (replaced("method", "expand", lambda found: lambda x, *sizes: x), "can be expanded"),
     "a refusal is swallowed": (replaced("function", "matmul", lambda found: lambda *operands: operands[0]), "invalid call raises"),
     "nothing is overwritten": (planted(overwrite=lambda self, tensor, array: None), "overwrite()"),
     "gradients are lost": (planted(gradient=lambda self, tensor: None), "gradients of leaves"),
@@ -205,7 +206,7 @@ def test_nothing_is_found_in_a_right_adapter(adapter):
 
 def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert main(["conformance", "torch"]) == 0
-    assert "85 checks: 0 wrong" in capsys.readouterr().out
+    assert "86 checks: 0 wrong" in capsys.readouterr().out
     assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
     assert main(["conformance", "torch:meta"]) == 2  # where nothing can be read
     assert main(["conformance", "onefow"]) == 2
@@ -273,7 +274,9 @@ def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monke
     monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
     assert main(["adapter", "new", "numpy", "--functions"]) == 0
     assert main(["conformance", "numpy_adapter:factory"]) == 1  # imported from the folder into which it was written
-    wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
+    told = capsys.readouterr().out.splitlines()
+    assert not any("has no expand" in line for line in told), "without it, trials with expanded gradients are rejected"
+    wrong = [line for line in told if "WRONG" in line]
     assert wrong
     assert all("NotImplementedError: define how numpy differentiates" in line for line in wrong)
 

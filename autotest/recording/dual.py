@@ -134,7 +134,7 @@ class Symbol(DualObject):
         expected, actual = self._both(recorder.pair)
         if actual is ABSENT:
             call = recorder.next_call("function", self._path, (), {})
-            actual = recorder._on_candidate(call, expected, lambda: recorder.pair.candidate.resolve(self._path))
+            actual = recorder._on_candidate(call, expected, recorder.pair.candidate.resolve, self._path)
         return expected, actual, Root(self._path)
 
     def __getattr__(self, name: str) -> Any:
@@ -234,8 +234,7 @@ class Method(DualObject):
         return method if pair.side(name) == 0 else getattr(method, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        owner = self._owner
-        recorder = current() or owner._recorder
+        owner, recorder = self._owner, self._recorder_now()
         lowered = owner._lower(recorder)
         if self._name == "register_hook":
             return Value.of_modules.on_gradient(recorder, owner, *args, **kwargs)
@@ -244,6 +243,10 @@ class Method(DualObject):
         if self._name == "reset_parameters":
             return _read(recorder, reset_parameters(recorder, lowered))
         return _read(recorder, recorder.method(self._name, lowered, args, kwargs))
+
+    def __repr__(self) -> str:
+        # The attribute is not read, because a functional candidate has methods only as functions.
+        return f"<dual {type(self._owner._expected).__name__}.{self._name}>"
 
 
 class Value(DualObject):
@@ -314,8 +317,7 @@ class Value(DualObject):
         return np.array(taken._expected, dtype=dtype)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        recorder = current() or self._recorder
-        memo[id(self)] = copied = wrap(recorder, recorder.builtin("deepcopy", self))
+        memo[id(self)] = copied = self._convert("deepcopy")
         return copied
 
     def __enter__(self) -> Any:

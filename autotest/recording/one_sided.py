@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autotest.base.errors import as_test_mistake
 from autotest.comparison import Mismatch, Symptom, rejection
 from autotest.comparison.rejection import Rejection, first_line, is_out_of_memory
 from autotest.frameworks import ABSENT, Absent
@@ -11,7 +12,7 @@ from autotest.program import operator_of
 from autotest.recording.record import Record, stage_of
 
 
-def only_reference_accepts(record: Record, slot: int, function: Any, error: Exception) -> None:
+def only_reference_accepts(record: Record, slot: int, function: Any, error: Exception) -> Exception:
     """Record that the candidate refused the call at `slot` with `error`.
 
     This is a mismatch. But if the candidate only translates names and has none for this call, or raised `Absent`, the
@@ -22,15 +23,19 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
         slot: slot of the refused call, the last one.
         function: the candidate's callable, or `ABSENT` if the candidate has none.
         error: the exception that the candidate raised.
+
+    Returns:
+        The exception to raise outside of trials: `error`, or an `Absent` that says what the candidate has no name for.
     """
     reference, candidate = record.pair.sides
     target = operator_of(record.calls, slot)
     unnamed = function is ABSENT or isinstance(error, AttributeError)
     if isinstance(error, Absent) or (unnamed and record.pair.candidate.translates):
         no_name = error if isinstance(error, Absent) else Absent(candidate, record.calls[slot].target)
+        no_name.__suppress_context__ = True  # it says all that the other error does
         record.rejection = Rejection(target, rejection.ABSENT, str(no_name))
         del record.calls[slot:], record.expected[slot:], record.actual[slot:]
-        return
+        return as_test_mistake(no_name.with_traceback(None))  # without the frames of the adapter
     if function is ABSENT:
         what, text = "has no such function", f"{candidate} has no such function"
     else:
@@ -40,6 +45,7 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
     stage = stage_of(record.calls[slot].kind, target, function)
     symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
     record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message, what=what))
+    return error
 
 
 def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:

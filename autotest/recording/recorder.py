@@ -181,10 +181,10 @@ class Recorder(LiveRecord):
         except Exception as error:  # noqa: BLE001 - the framework may raise any exception
             self.running = ""
             slot = self.write(call, expected, None)
-            one_sided.only_reference_accepts(self, slot, self._lacks(slot, operation, given.actual), error)
+            refused = one_sided.only_reference_accepts(self, slot, self._lacks(slot, operation, given.actual), error)
             if self.mismatches and self.is_known_refusal(self.mismatches[-1]):
                 force(self, slot, expected)
-            self.end(error)
+            self.end(refused)
         finally:
             self.running = ""
 
@@ -228,7 +228,7 @@ class Recorder(LiveRecord):
         except AttributeError as error:
             suggested = mistakes.other_side(name, self.pair) or nearest(name, dir(expected_owner))
             raise as_test_mistake(AttributeError(f"{error}{suggested}") if suggested else error) from None
-        slot = self.write(call, expected, self._on_candidate(call, expected, attempt))
+        slot = self.write(call, expected, self._on_candidate(call, expected, operations.actual, actual_owner))
         if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
             self.mark_undefined(slot, expected)
         return slot
@@ -243,7 +243,7 @@ class Recorder(LiveRecord):
         attempt: Callable[[], Any] = lambda: operations.actual(actual_owner, other)  # noqa: E731
         call = self.next_call("setattr", name, (operand, recorded), {})
         self._on_reference(call, lambda: operations.expected(expected_owner, one), attempt)
-        self._on_candidate(call, None, attempt)
+        self._on_candidate(call, None, operations.actual, actual_owner, other)
         slot = self.write(call, None, None)
         if name == "data" and self.undefined:
             self.spread_undefined(slot, None)
@@ -260,7 +260,7 @@ class Recorder(LiveRecord):
         call = self.next_call("enter", "", (operand,), {})
         expected = self._on_reference(call, lambda: operations.expected(expected_owner), attempt)
         try:
-            actual = self._on_candidate(call, expected, lambda: operations.actual(actual_owner))
+            actual = self._on_candidate(call, expected, operations.actual, actual_owner)
         except BaseException:
             # The reference is entered already, and Python calls no `__exit__` if `__enter__` raises.
             leave.expected(expected_owner)
@@ -292,8 +292,7 @@ class Recorder(LiveRecord):
             self.expected[operand.slot] = self.actual[operand.slot] = ABSENT
         # An exception that leaves the body comes first, and says more.
         if failed is not None and details[:1] in ((), (None,)):
-            one_sided.only_reference_accepts(self, slot, operations.actual, failed)
-            self.end(failed)
+            self.end(one_sided.only_reference_accepts(self, slot, operations.actual, failed))
 
     def _on_reference(self, call: Call, action: Callable[[], Any], attempt: Callable[[], Any]) -> Any:
         """Return the reference's result of `call`. If it refuses, `attempt` may run the call on the candidate."""
@@ -304,13 +303,13 @@ class Recorder(LiveRecord):
             self._refused(call, error, attempt)
             self.end(error)
 
-    def _on_candidate(self, call: Call, expected: Any, action: Callable[[], Any]) -> Any:
+    def _on_candidate(self, call: Call, expected: Any, function: Any, *operands: Any) -> Any:
+        """Return the candidate's result of `call`; `function` is `ABSENT` if the candidate has none."""
         self.before_call(self, "candidate", call)
         try:
-            return action()
+            return function(*operands)
         except Exception as error:  # noqa: BLE001 - the framework may raise any exception
-            one_sided.only_reference_accepts(self, self.write(call, expected, None), action, error)
-            self.end(error)
+            self.end(one_sided.only_reference_accepts(self, self.write(call, expected, None), function, error))
 
     # -- tensors and modules ----------------------------------------------------------------------------
 
@@ -324,8 +323,7 @@ class Recorder(LiveRecord):
             actual = self.pair.candidate.tensor(array, device=device, requires_grad=requires_grad)
         except Exception as error:  # noqa: BLE001 - the framework may raise any exception
             slot = self.write(call, expected, None)
-            one_sided.only_reference_accepts(self, slot, self.pair.candidate.tensor, error)
-            self.end(error)
+            self.end(one_sided.only_reference_accepts(self, slot, self.pair.candidate.tensor, error))
         return self.write(call, expected, actual)
 
     def end(self, error: Exception | None = None) -> NoReturn:

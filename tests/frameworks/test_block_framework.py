@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import unittest
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -236,3 +237,47 @@ def test_a_wrong_result_is_found_although_the_backward_needs_what_it_lacks():
     outcome = running.trial(body, candidate, seed=of_an_expanded_cotangent)
     assert [mismatch.name for mismatch in outcome.mismatches] == ["v1"]
     assert "expand" not in running.targets(outcome), "the program has only calls that run on both sides"
+
+
+def assigned(x):
+    x.foo = 3
+
+
+@pytest.mark.parametrize("use", [lambda x: x.mT, lambda x: x.real, lambda x: x.layout, assigned], ids=range(4))
+def test_an_attribute_that_it_lacks_is_no_finding(use):
+    def body():
+        x = random_tensor(ndim=2)
+        use(x)
+        return torch.sin(x)
+
+    outcome = running.trial(body, framework())
+    assert outcome.mismatches == []
+    assert outcome.rejection.text.startswith("otherwise has no ")
+
+
+def test_a_method_is_shown_although_its_tensors_have_none():
+    def body():
+        x = random_tensor(ndim=2)
+        assert repr(x.sum) == "<dual Tensor.sum>"
+        return torch.sin(x)
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+OUTSIDE = {
+    "ones": lambda: torch.ones(3),
+    "erfinv": lambda: torch.tensor([1.0]).erfinv(),
+    "mT": lambda: torch.tensor([[1.0]]).mT,
+    "foo": lambda: assigned(torch.tensor([1.0])),
+    "int8": lambda: random_tensor(dtype="int8"),
+    "float16": lambda: torch.tensor([1.0]).to(torch.float16),
+}
+
+
+@pytest.mark.parametrize("lacking", OUTSIDE)
+def test_what_it_lacks_is_named_in_one_sentence_outside_of_trials_too(alignment, lacking):
+    with pytest.raises(Absent, match=f"^otherwise has no {lacking}$") as raised:
+        OUTSIDE[lacking]()
+    shown = raised.getrepr(style="short", tbfilter=True)
+    assert {Path(entry.reprfileloc.path).name for entry in shown.reprtraceback.reprentries} == {Path(__file__).name}
+    assert len(shown.chain) == 1, "without the error of the call that could not be made"

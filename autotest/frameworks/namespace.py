@@ -88,7 +88,8 @@ class Namespace(Framework):
 
     @functools.cached_property
     def module_types(self) -> tuple[type[Any], ...]:  # type: ignore[override]
-        return (self.root.nn.Module,)
+        kind = getattr(getattr(self.root, "nn", None), "Module", None)
+        return () if kind is None else (kind,)
 
     @functools.cached_property
     def _dtype_names(self) -> dict[Any, str]:
@@ -124,7 +125,7 @@ class Namespace(Framework):
     def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
         """Return the contents of a tensor, detached from autograd; bfloat16 as float32."""
         detached = tensor.detach()
-        if detached.dtype == self.root.bfloat16:
+        if self._dtype_names.get(detached.dtype) == "bfloat16":
             detached = detached.to(self.root.float32)
         held = detached.cpu()
         array: np.ndarray[Any, Any] = (_in_memory(held) if self._is_torch else held).numpy()
@@ -177,8 +178,12 @@ class Namespace(Framework):
         return getattr(tensor, "grad_fn", None)
 
     def overwrite(self, tensor: Any, array: Array) -> None:
-        with self.root.no_grad():
+        with self._no_grad():
             tensor.copy_(self.tensor(array, device=self.device_type(tensor)))
+
+    def _no_grad(self) -> contextlib.AbstractContextManager[Any]:
+        made: contextlib.AbstractContextManager[Any] = getattr(self.root, "no_grad", contextlib.nullcontext)()
+        return made
 
     # -- modules ----------------------------------------------------------------------------------------
 
@@ -214,7 +219,7 @@ class Namespace(Framework):
 
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
         own = self.state(module)
-        with self.root.no_grad():
+        with self._no_grad():
             for name, array in state.items():
                 if repeats_elements(own[name].shape, own[name].stride()):
                     # A tensor whose elements share memory cannot be written to. It was passed in by the test, and
@@ -225,23 +230,30 @@ class Namespace(Framework):
     # -- the rest ---------------------------------------------------------------------------------------
 
     def literal(self, value: Any) -> Operand:
-        root = self.root
-        if isinstance(value, root.dtype):
+        kinds = self._kinds
+        if isinstance(value, kinds["dtype"]):
             return Root(self.dtype_name(value))
-        if isinstance(value, root.device):
+        if isinstance(value, kinds["device"]):
             return "cpu" if value.type == "cpu" else str(value)  # there is one CPU; OneFlow's str() is "cpu:0"
-        if isinstance(value, root.Size):
+        if isinstance(value, kinds["Size"]):
             return tuple(value)
-        memory_format = getattr(root, "memory_format", None)
-        if memory_format is not None and isinstance(value, memory_format):
+        if isinstance(value, kinds["memory_format"]):
             return Root(str(value).rpartition(".")[2])
         return ABSENT
 
+    @functools.cached_property
+    def _kinds(self) -> dict[str, Any]:
+        """The classes of small objects by name: the empty tuple, of which nothing is an instance, if it is missing."""
+        found = {name: getattr(self.root, name, ()) for name in ("dtype", "device", "Size", "memory_format")}
+        return {name: kind if isinstance(kind, type) else () for name, kind in found.items()}
+
     def devices(self) -> tuple[str, ...]:
-        return ("cpu", "cuda") if self.root.cuda.is_available() else ("cpu",)
+        cuda = getattr(self.root, "cuda", None)
+        return ("cpu",) if cuda is None or not cuda.is_available() else ("cpu", "cuda")
 
     def seed(self, seed: int) -> None:
-        self.root.manual_seed(seed)
+        if hasattr(self.root, "manual_seed"):  # a framework without random numbers need not have it
+            self.root.manual_seed(seed)
 
     def synchronize(self) -> None:
         """Do nothing: CPU calls are synchronous."""

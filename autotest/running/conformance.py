@@ -250,7 +250,7 @@ def _as_values(framework: Framework) -> None:
 
 def _no_grad(framework: Framework) -> None:
     x = tensor_of(framework, [1.0], requires_grad=True)
-    context = framework.invoke("function", "no_grad", (), {})
+    context = call(framework, "function", "no_grad")
     framework.invoke("enter", "", (context,), {})
     try:
         still = framework.invoke("operator", "mul", (x, x), {})
@@ -275,7 +275,7 @@ def _holders(framework: Framework) -> None:
 
 
 def _state(framework: Framework) -> None:
-    module = framework.invoke("function", "nn.Linear", (2, 3), {})
+    module = call(framework, "function", "nn.Linear", 2, 3)
     need(isinstance(module, framework.module_types), f"nn.Linear made a {type(module).__name__}")
     parameters = framework.parameters(module)
     shapes = {name: framework.shape(tensor) for name, tensor in parameters.items()}

@@ -105,7 +105,7 @@ def _written(framework: Framework) -> None:
 
 
 def _order_of_parameters(framework: Framework) -> None:
-    module = framework.invoke("function", "nn.Linear", (2, 3), {})
+    module = call(framework, "function", "nn.Linear", 2, 3)
     listed = framework.invoke("builtin", "list", (call(framework, "method", "parameters", module),), {})
     shapes = [framework.shape(one) for one in framework.known(listed)]
     need(shapes == [(3, 2), (3,)], f"parameters() of Linear(2, 3): expected shapes (3, 2) and (3,), got {shapes}")
@@ -130,6 +130,6 @@ def _training(framework: Framework) -> None:
 
 def _tensors(framework: Framework) -> None:
     need(framework.is_tensor(tensor_of(framework, [1.0])), "is_tensor() of a tensor: expected True, got False")
-    module = framework.invoke("function", "nn.Linear", (2, 3), {})
+    module = call(framework, "function", "nn.Linear", 2, 3)
     for value, name in ((module, "a module"), (1.0, "a number"), ([1.0], "a list"), (np.ones(1), "an ndarray")):
         need(not framework.is_tensor(value), f"is_tensor() of {name}: expected False, got True")

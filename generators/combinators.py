@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from generators import annotations as kinds
 from generators.choosing import choose, have_rows, inside
+from generators.code_position import call_site, location
 from generators.core import Annotation, Generator
 from generators.errors import GeneratorError, is_test_mistake
 from generators.source import Source
@@ -201,9 +202,10 @@ _OF_QUOTIENTS = ("|+-", "|+-*/%")
 class Arithmetic(Generator):
     """The sum, difference, product, quotient or remainder of two values; `NOTHING` if either is `NOTHING`."""
 
-    __slots__ = ("_sign",)
+    __slots__ = ("_sign", "_where")
 
     def __init__(self, sign: str, left: Generator, right: Generator) -> None:
+        self._where = call_site()
         self._sign = sign
         self.children = (left, right)
 
@@ -217,7 +219,12 @@ class Arithmetic(Generator):
         try:
             return _OPERATORS[self._sign](first, second)
         except ZeroDivisionError:
-            raise GeneratorError(f"{self!r}: expected a divisor other than zero, got {second!r}") from None
+            expected = "a divisor other than zero"
+        except TypeError:
+            expected = f"values that have {self._sign}"
+        raise GeneratorError(
+            f"{self!r} at {location(self._where)}: expected {expected}, got {first!r} {self._sign} {second!r}"
+        )
 
     def __repr__(self) -> str:
         left, right = self.children
@@ -228,14 +235,19 @@ class Arithmetic(Generator):
 class Negated(Generator):
     """The negated value of a child; `NOTHING` stays `NOTHING`."""
 
-    __slots__ = ()
+    __slots__ = ("_where",)
 
     def __init__(self, child: Generator) -> None:
+        self._where = call_site()
         self.children = (child,)
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         value = self.children[0].draw_in(source, _number(annotation))
-        return value if value is NOTHING else -value
+        try:
+            return value if value is NOTHING else -value
+        except TypeError:
+            got = f"expected a value that has a negative, got {value!r}"
+        raise GeneratorError(f"{self!r} at {location(self._where)}: {got}")
 
     def __repr__(self) -> str:
         return f"-{bracketed(self.children[0], '|+-*/%')}"

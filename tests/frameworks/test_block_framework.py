@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autotest import Divergence, random_tensor, torch
+from autotest import Divergence, random, random_tensor, torch
 from autotest.frameworks import Pair
 from autotest.frameworks import framework as plain_torch
 from autotest.frameworks.failures import Absent
 from autotest.sweeping.judging import Judge
+from generators import GeneratorError
 from generators.source import TRIAL_BITS
 from tests.support import running
 from tests.support.block_framework import Block, BlockFramework, framework, with_wrong_sine
@@ -281,3 +282,12 @@ def test_what_it_lacks_is_named_in_one_sentence_outside_of_trials_too(alignment,
     shown = raised.getrepr(style="short", tbfilter=True)
     assert {Path(entry.reprfileloc.path).name for entry in shown.reprtraceback.reprentries} == {Path(__file__).name}
     assert len(shown.chain) == 1, "without the error of the call that could not be made"
+
+
+def test_an_error_of_the_test_in_an_argument_is_not_blamed_on_this_library():
+    with pytest.raises(TypeError, match=r"^unsupported operand type"):
+        running.trial(
+            lambda: torch.sum(random_tensor(ndim=2), dim=random(0, 2).map(lambda dim: dim + "a")), framework()
+        )
+    with pytest.raises(GeneratorError, match=r"^random\(0, 2\) \+ 'a' at .*test_block_framework.py:"):
+        running.trial(lambda: torch.sum(random_tensor(ndim=2), dim=random(0, 2) + "a"), framework())

@@ -157,9 +157,19 @@ def test_arithmetic_is_that_of_the_values() -> None:
             assert generator.value() == value, generator
 
 
-def test_a_divisor_of_zero_is_a_mistake_that_is_told_with_the_generator() -> None:
-    with using(Source(1)), pytest.raises(GeneratorError, match=re.escape("random(1, 6) // random(0, 1): expected a")):
-        (random(1, 6) // random(0, 1)).value()
+@pytest.mark.parametrize(
+    ("built", "told"),
+    [
+        (lambda: random(1, 6) // random(0, 1), "random(1, 6) // random(0, 1) at {}: expected a divisor other"),
+        (lambda: random(1, 2) + "a", "random(1, 2) + 'a' at {}: expected values that have +, got 1 + 'a'"),
+        (lambda: -constant("a"), "-'a' at {}: expected a value that has a negative, got 'a'"),
+    ],
+)
+def test_arithmetic_that_the_values_do_not_have_is_a_mistake_of_the_line_that_wrote_it(built: Any, told: str) -> None:
+    generator, here = built(), f"{__file__}:{built.__code__.co_firstlineno}"
+    with using(Source(1)), pytest.raises(GeneratorError, match=re.escape(told.format(here))) as raised:
+        generator.value()
+    assert raised.value.__cause__ is raised.value.__context__ is None
 
 
 def test_both_sides_of_an_operator_follow_the_annotation_together() -> None:

@@ -38,13 +38,12 @@ class Rejection(NamedTuple):
     def reason(self) -> str:
         """One line that is the same for rejections that differ only in their numbers."""
         first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
-        numbers = _NUMBERS_OUTSIDE_NAMES if self.type == ABSENT else _NUMBERS
-        return f"{self.target}: {self.type}: {numbers.sub('N', first)[:160]}"
+        shown = _NAME_OR_NUMBER.sub(lambda found: found[1] or "N", first)
+        return f"{self.target}: {self.type}: {shown[:160]}"
 
 
-_NUMBERS = re.compile(r"[-+]?[0-9][0-9.e+-]*")
-#: What the candidate lacks is a name, such as conv2d or float64, whose digits are not numbers.
-_NUMBERS_OUTSIDE_NAMES = re.compile(rf"(?<!\w){_NUMBERS.pattern}")
+#: A name, whose digits belong to it as in ``conv2d``, or a number. ``2x3`` has two numbers.
+_NAME_OR_NUMBER = re.compile(r"\b([A-Za-z_]\w*)|[-+]?[0-9][0-9.e+-]*")
 
 
 def absences(rejections: collections.Counter[str]) -> collections.Counter[str]:

@@ -75,6 +75,22 @@ def test_a_refusal_of_the_reference_is_no_absence():
     assert not absences(collections.Counter({Rejection("mm", "RuntimeError", "Absent: x").reason: 1}))
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("plank has no int8", "plank has no int8"),
+        ("plank has no nn.functional.conv2d", "plank has no nn.functional.conv2d"),
+        (
+            "mat1 and mat2 shapes cannot be multiplied (2x3 and 14x5)",
+            "mat1 and mat2 shapes cannot be multiplied (NxN and NxN)",
+        ),
+        ("cuda:0 has no 1e-3_x and no x-1", "cuda:N has no N_x and no xN"),
+    ],
+)
+def test_digits_of_names_are_no_numbers(said, shown):
+    assert Rejection("f", "Absent", said).reason == f"f: Absent: {shown}"
+
+
 def test_a_reason_is_one_line_of_readable_length():
     reason = Rejection("f", "RuntimeError", "\n\n  first line\nsecond " + "x" * 500).reason
     assert reason == "f: RuntimeError: first line"

@@ -121,7 +121,7 @@ def test_a_test_whose_trials_are_all_refused_is_named_as_its_operators_are_not_l
     never = "\n\n@autotest(n=2)\ndef test_never():\n    return torch.mm(random_tensor(shape=(2, 3)), "
     status, lines = gradients(SUITE + never + "random_tensor(shape=(2, 3)))\n", "-k", "never or sin or exempt")
     assert status == 0
-    told = "no accepted trial: test_suite.py::test_never: mm: RuntimeError: matN and matN shapes cannot be multiplied"
+    told = "no accepted trial: test_suite.py::test_never: mm: RuntimeError: mat1 and mat2 shapes cannot be multiplied"
     assert [line.partition(" (")[0] for line in lines if line.startswith("no accepted")] == [told]
 
 

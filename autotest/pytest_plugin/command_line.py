@@ -133,18 +133,33 @@ def _check(wanted: Mapping[str, str]) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if "AUTOTEST_CANDIDATE" in wanted:
-        check_candidates(wanted["AUTOTEST_CANDIDATE"])
+        _must_be_known("candidate", wanted["AUTOTEST_CANDIDATE"], "--autotest-candidate")
 
 
-def check_candidates(asked: str) -> None:
-    """Raise `pytest.UsageError` if a name in ``NAME,OTHER`` is not that of a framework, or stands there twice."""
+def check_frameworks() -> None:
+    """Raise `pytest.UsageError` if the environment, or the project's table, names a framework that does not exist."""
+    from autotest.base.options import active_project, configured
+
+    for name in ("reference", "candidate"):
+        variable = f"AUTOTEST_{name.upper()}"
+        asked = configured(variable)
+        if asked:
+            table = f"[tool.autotest] of {active_project().file}: {name}"
+            _must_be_known(name, asked, variable if os.environ.get(variable) else table)
+
+
+def _must_be_known(name: str, asked: str, setting: str) -> None:
+    """Raise `pytest.UsageError` if `asked`, the reference or the candidates, is not the name of a framework.
+
+    Several candidates are written as ``NAME,OTHER``; none may stand there twice.
+    """
     from autotest.base.errors import FrameworkMissing, UsageError
-    from autotest.frameworks.registry import must_be_known_candidates
+    from autotest.frameworks.registry import must_be_known, must_be_known_candidates
 
     try:
-        must_be_known_candidates(asked)
+        must_be_known_candidates(asked) if name == "candidate" else must_be_known(asked)
     except (FrameworkMissing, UsageError) as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(f"{setting}={asked!r}: {error}") from None
 
 
 def _restore(before: Mapping[str, str | None]) -> None:

@@ -85,10 +85,9 @@ class Session:
         from autotest.pytest_plugin.header import sides
         from autotest.report import session
 
-        candidate = configured("AUTOTEST_CANDIDATE")
         # Otherwise each test reports the same mistake. A worker of pytest-xdist that ends here is an internal error.
-        if candidate and not hasattr(self._config, "workerinput"):
-            command_line.check_candidates(candidate)
+        if not hasattr(self._config, "workerinput"):
+            command_line.check_frameworks()
         seed = configured("AUTOTEST_SEED") or "0"
         isolated = self._config.getoption("autotest_isolate")
         header = session.header(len(tests), len(items) - len(tests), sides(tests), seed, isolated)

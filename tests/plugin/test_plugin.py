@@ -400,19 +400,27 @@ def test_a_bad_option_is_a_usage_error_that_names_it(argument, said, suite, run)
     result.stderr.fnmatch_lines([said])
 
 
+@pytest.mark.parametrize("setting", ["*AUTOTEST_{}=", "*[[]tool.autotest] of *pyproject.toml: {}="])
 @pytest.mark.parametrize(
-    ("candidate", "said"),
+    ("name", "value", "said"),
     [
-        ("tosh", "*no framework is named 'tosh'. Did you mean 'torch'?*"),
-        ("torch,torch", "*candidate 'torch,torch': torch is named twice; expected each framework once"),
+        ("candidate", "tosh", "no framework is named 'tosh'. Did you mean 'torch'?*"),
+        ("candidate", "torch,torch", "*torch is named twice; expected each framework once"),
+        ("reference", "tosh", "no framework is named 'tosh'. Did you mean 'torch'?*"),
     ],
 )
-def test_a_bad_candidate_in_the_environment_is_told_once_and_not_by_each_test(candidate, said, suite, run, monkeypatch):
+def test_a_bad_framework_is_told_once_with_its_setting(setting, name, value, said, suite, run, pytester, monkeypatch):
     suite(AGREES)
-    monkeypatch.setenv("AUTOTEST_CANDIDATE", candidate)
+    if "toml" in setting:
+        monkeypatch.delenv("AUTOTEST_CANDIDATE")
+        pytester.makepyprojecttoml(f'[tool.autotest]\n{name} = "{value}"\n')
+        shown = setting.format(name)
+    else:
+        monkeypatch.setenv(f"AUTOTEST_{name.upper()}", value)
+        shown = setting.format(name.upper())
     result = run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([said])
+    result.stderr.fnmatch_lines([f"{shown}'{value}': {said}"])
 
 
 def test_options_leave_no_trace_in_the_environment(suite, run):

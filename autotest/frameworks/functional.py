@@ -29,6 +29,7 @@ from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.scripts import through_adapter
+from autotest.frameworks.shown_values import shown
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, backpropagate, listed, parent_of, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
@@ -281,6 +282,9 @@ class Functional(ArrayFramework):
             read_value(self.name, self.numpy(self.read(one)), self.dtype_of_array(one.array), "cpu", one.requires_grad)
             for one in tensors
         ]
+
+    def shown(self, value: Any) -> str:
+        return shown(self, value)
 
     def device_type(self, tensor: Any) -> str:
         return "cpu"

@@ -15,6 +15,7 @@ from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
 from autotest.frameworks.remote_client import RemoteFramework
 from autotest.frameworks.remote_values import RemoteName, RemoteValue, linked
+from autotest.frameworks.shown_values import shown
 from autotest.frameworks.states import Shapes
 from autotest.program import Array, Call, CallKind, Operand, Root, map_operand
 from autotest.program.semantics import reparametrizes
@@ -114,6 +115,9 @@ class Interpreter(RemoteFramework):
             item = self.operation("operator", "getitem")
             return tuple([self.known(item(value, at)) for at in range(facts["length"])])
         return facts["plain"] if facts["known"] else value
+
+    def shown(self, value: Any) -> str:
+        return shown(self, value)
 
     def is_tensor(self, value: Any) -> bool:
         return isinstance(value, RemoteValue) and bool(self._facts(value)["tensor"])

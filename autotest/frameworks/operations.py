@@ -137,6 +137,10 @@ class Operations:
         """
         return value
 
+    def shown(self, value: Any) -> str:
+        """Return the text of `value` for the output of a test, which contains the numbers of a tensor."""
+        return repr(value)
+
     def is_tensor(self, value: Any) -> bool:
         """Return whether `value` is a tensor of the framework."""
         return isinstance(value, self.tensor_types)

@@ -65,6 +65,11 @@ class TapeTensor:
     def __hash__(self) -> int:
         return id(self)
 
+    def __repr__(self) -> str:
+        stale = self.base is not None and self.view is not None and self.seen != self.base.version
+        array = self.view(self.base.array) if stale else self.array  # type: ignore[misc, union-attr]
+        return f"TapeTensor({array!r}{', requires_grad=True' if self.requires_grad else ''})"
+
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Node:

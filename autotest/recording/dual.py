@@ -58,8 +58,8 @@ class DualObject(NotCopyable):
     def __repr__(self) -> str:
         recorder = self._recorder_now()
         expected, actual, _ = self._lower(recorder)
-        reference, candidate = recorder.pair.sides
-        return f"{reference}:\n{expected!r}\n\n{candidate}:\n{actual!r}"
+        reference, candidate = recorder.pair.reference, recorder.pair.candidate
+        return f"{reference.name}:\n{reference.shown(expected)}\n\n{candidate.name}:\n{candidate.shown(actual)}"
 
     def __iter__(self) -> Iterator[Any]:
         recorder = self._recorder_now()

@@ -14,6 +14,7 @@ from autotest import Divergence, random, random_tensor, torch
 from autotest.frameworks import Pair
 from autotest.frameworks import framework as plain_torch
 from autotest.frameworks.failures import Absent
+from autotest.frameworks.tape import TapeTensor
 from autotest.sweeping.judging import Judge
 from generators import GeneratorError
 from generators.source import TRIAL_BITS
@@ -291,3 +292,28 @@ def test_an_error_of_the_test_in_an_argument_is_not_blamed_on_this_library():
         )
     with pytest.raises(GeneratorError, match=r"^random\(0, 2\) \+ 'a' at .*test_block_framework.py:"):
         running.trial(lambda: torch.sum(random_tensor(ndim=2), dim=random(0, 2) + "a"), framework())
+
+
+def test_a_printed_tensor_has_its_numbers_on_both_sides():
+    def body():
+        x = random_tensor(shape=(2,), low=1.0, high=2.0, dtype="float32", layout="contiguous", requires_grad=True)
+        numbers = np.array2string(x.otherwise.array._inside.detach().numpy(), separator=", ")
+        assert repr(x).endswith(f"\n\notherwise:\ntensor({numbers}, dtype=float32, requires_grad=True)")
+        parts = torch.cat([x, x]).reshape(2, 2)
+        row = parts[0]
+        with torch.no_grad():
+            parts.fill_(7)
+        assert repr(row).endswith("tensor([7., 7.], dtype=float32, requires_grad=True)")
+        assert "TapeTensor" not in repr(row)
+        return torch.sin(x)
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+def test_a_tensor_of_a_tape_shows_its_present_array():
+    base = TapeTensor(np.zeros(2, "float32"))
+    view = TapeTensor(base.array[:1])
+    candidate = framework()
+    candidate.alias_of(view, base, lambda array: array[:1])
+    base.array, base.version = np.ones(2, "float32"), base.version + 1
+    assert repr(view) == "TapeTensor(array([1.], dtype=float32))"

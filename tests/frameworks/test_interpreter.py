@@ -459,3 +459,12 @@ def test_arrays_cross_whatever_numpy_calls_its_own_functions(dtype, columns):
     assert received["key"] == wire.Link(3)
     assert np.array_equal(received["x"], sent["x"])
     received["x"][:] = 0  # it is writable
+
+
+def test_values_are_shown_with_their_numbers_and_a_failed_call_with_its_error(other, faulty):
+    x = other.tensor(Array(np.array([1.0, 2.0], "float32"), "float32"), requires_grad=True)
+    assert other.shown(x) == "tensor([1., 2.], dtype=float32, requires_grad=True)"
+    assert other.shown(other.invoke("method", "max", (x,), {"dim": 0})).startswith("(tensor(2., dtype=float32")
+    failed = faulty.invoke("function", "sin", (faulty.tensor(Array(np.ones(2, "float32"), "float32")),), {})
+    assert "no_such_thing" in faulty.shown(failed)
+    assert faulty.first_failure([failed]) is not None, "showing it does not hide the failure from the trial"

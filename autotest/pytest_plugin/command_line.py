@@ -157,7 +157,8 @@ def _must_be_known(name: str, asked: str, setting: str) -> None:
     from autotest.frameworks.registry import must_be_known, must_be_known_candidates
 
     try:
-        must_be_known_candidates(asked) if name == "candidate" else must_be_known(asked)
+        check = must_be_known_candidates if name == "candidate" else must_be_known
+        check(asked)
     except (FrameworkMissing, UsageError) as error:
         raise pytest.UsageError(f"{setting}={asked!r}: {error}") from None
 

@@ -245,7 +245,8 @@ class Campaign:
         assert death.index is not None
         assert death.symptom is not None
         operator = death.operator or "tensor"
-        self._deadly.killed(where.test, fatal_call(operator, death.refused), death.signature)
+        name = fatal_call(operator, death.refused, backward=death.stage == "backward")
+        self._deadly.killed(where.test, name, death.signature)
         call = FatalCall(operator, death.symptom, death.stage, death.side)
         identity = death_of(call, death.how, death.last_words, self.plan.candidate)
         entry = ledger.find(where.file, self.plan.candidate, common=self.plan.ledger).expects(

@@ -6,6 +6,9 @@ set aside with these arguments: at once in that test, and in all tests when it h
 A call is set aside in a test whatever its arguments if it killed `allowed` workers there without new arguments being
 recorded, or if it killed with twice as many (at least four) different arguments. It is set aside in all tests if that
 happened in two tests and the call never returned in any.
+
+A backward pass is set aside only in the test in which it killed. It is named after the last operator before it, while
+any operator that it goes back through may have killed.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import collections
 
 from autotest.results.progress import CampaignProgress
+from autotest.results.tasks import is_fatal_backward
 
 #: How many different arguments a call may kill with in a test, even if fewer deaths are allowed.
 _DIFFERENT = 4
@@ -36,14 +40,15 @@ class DeadlyCalls:
         elif (test, call) in self._too_often():
             self._progress.set_aside.add(f"{call} in {test}")
         elif signature:
-            everywhere_so = len(self._tests_by_signature()[signature]) > 1
+            everywhere_so = _kills_everywhere(signature, self._tests_by_signature()[signature])
             self._progress.set_aside.add(signature if everywhere_so else f"{signature} in {test}")
 
     def set_aside(self, test: str) -> frozenset[str]:
         """Return the calls that `test` must not make any more, some of them only with certain arguments."""
         calls = {call for name, call in self._too_often() if name == test} | self._everywhere()
+        by_signature = self._tests_by_signature().items()
         return frozenset(
-            calls | {known for known, tests in self._tests_by_signature().items() if test in tests or len(tests) > 1}
+            calls | {known for known, tests in by_signature if test in tests or _kills_everywhere(known, tests)}
         )
 
     def watched(self) -> frozenset[str]:
@@ -69,4 +74,9 @@ class DeadlyCalls:
     def _everywhere(self) -> set[str]:
         tests = collections.Counter(call for _, call in self._too_often())
         lives = {call for call in tests if any(call in test.operators for test in self._progress.tests)}
-        return {call for call, times in tests.items() if times > 1} - lives
+        return {call for call, times in tests.items() if times > 1 and not is_fatal_backward(call)} - lives
+
+
+def _kills_everywhere(signature: str, tests: set[str]) -> bool:
+    """Return whether a call with this signature, which killed in `tests`, is set aside in all tests."""
+    return len(tests) > 1 and not is_fatal_backward(signature)

@@ -11,6 +11,7 @@ from autotest.comparison import Side
 from autotest.comparison.rejection import Rejection
 from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.program import Call
+from autotest.program.semantics import pushes_gradients
 from autotest.recording.call_observer import notifying
 from autotest.recording.recorder import Recorder
 from autotest.results.tasks import EVERY_CALL, SET_ASIDE, Conditions, Where, fatal_call
@@ -54,10 +55,13 @@ class Guard:
         self._crumb.before_call(recorder, side, call)
 
     def _check_set_aside(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
-        operator = called(recorder, call)
-        fatal = fatal_call(operator, refused)
+        backward = pushes_gradients(call)
+        if backward:
+            call = _last_operator(recorder, otherwise=call)
+        operator = fatal_call(called(recorder, call), refused=False, backward=backward)
+        fatal = fatal_call(called(recorder, call), refused, backward=backward)
         if self._all or fatal in self._watched:
-            known = signature(recorder, call, refused=refused)
+            known = fatal_call(signature(recorder, call, refused=refused), refused=False, backward=backward)
             self._crumb.note(operator, known)
         else:
             known = ""
@@ -66,3 +70,9 @@ class Guard:
         if not refused:  # the reference has already rejected a refused trial
             recorder.rejection = Rejection(operator, SET_ASIDE, "kills the process")
         raise TrialEnd
+
+
+def _last_operator(recorder: Recorder, otherwise: Call) -> Call:
+    """Return the call after which a breadcrumb file names a backward pass."""
+    operators = (call for call in reversed(recorder.calls) if call.kind != "tensor" and not pushes_gradients(call))
+    return next(operators, otherwise)

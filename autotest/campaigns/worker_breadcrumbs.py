@@ -10,7 +10,7 @@ from typing import Literal
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.endings import ProcessDeath, last_words
-from autotest.results.tasks import Death
+from autotest.results.tasks import Death, fatal_call
 
 
 def fallback_path(crumb_path: Path) -> Path:
@@ -56,6 +56,7 @@ def read_death(crumb_path: Path, log: Path, died: ProcessDeath) -> Death:
     mode, back = position.settings.get("graph", ("", 0))
     if mode:  # the breadcrumb file does not record the calls of graph mode
         return Death(died.symptom, died.how, words, position.index, mode, "replay", back=back)
+    running = fatal_call(position.operator, refused=False, backward=position.stage == "backward")
     return Death(
         died.symptom,
         died.how,
@@ -65,9 +66,8 @@ def read_death(crumb_path: Path, log: Path, died: ProcessDeath) -> Death:
         position.stage,
         position.side,
         position.refused,
-        # The noted signature may belong to an earlier call: a backward call is named after the operator it goes back
-        # through.
-        signature=position.signature if position.noted == position.operator else "",
+        # The noted signature may belong to an earlier call.
+        signature=position.signature if position.noted == running else "",
     )
 
 

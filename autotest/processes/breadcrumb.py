@@ -149,7 +149,7 @@ class Breadcrumb:
             name = "call"
         if name in self._numbers:
             return self._numbers[name]
-        if name in ("backward", "autograd.backward"):
+        if name in ("backward", "autograd.backward", "autograd.grad"):
             number = -1
         elif len(self._numbers) >= _NAMES:
             number = 0

@@ -18,6 +18,8 @@ from autotest.results.verification import Verification
 SET_ASIDE = "set aside"
 #: Wildcard for the names of all calls.
 EVERY_CALL = "*"
+#: Ends the names and the signatures of backward passes.
+_BACKWARD = " (backward)"
 
 
 class LeftOut(NamedTuple):
@@ -213,12 +215,19 @@ class Vanished:
     index: int
 
 
-def fatal_call(operator: str, refused: bool) -> str:
+def fatal_call(operator: str, refused: bool, *, backward: bool = False) -> str:
     """Return the name under which a call of `operator` is set aside after it has killed its process.
 
     Calls that the reference rejects (`refused`) have another name, since they say nothing about calls that it accepts.
+    So does a backward pass after a call of `operator`, which says nothing about the call.
     """
-    return f"{operator} (calls that the reference refuses)" if refused else operator
+    name = f"{operator} (calls that the reference refuses)" if refused else operator
+    return f"{name}{_BACKWARD}" if backward else name
+
+
+def is_fatal_backward(name: str) -> bool:
+    """Return whether `fatal_call` named a backward pass so, or its signature is `name`."""
+    return name.endswith(_BACKWARD)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from autotest.diagnosis.verdict import Evidence, judge
 from autotest.frameworks import Pair
 from autotest.processes.endings import ProcessDeath
 from autotest.program import Call, operator_of, refs
-from autotest.program.semantics import is_backward
+from autotest.program.semantics import is_backward, pushes_gradients
 from autotest.results.finding import Finding
 from autotest.running.tracing import TracedTrial
 
@@ -45,7 +45,7 @@ def _operator(traced: TracedTrial, otherwise: str) -> str:
     if not calls:
         return otherwise
     call = calls[_slot(traced)]
-    if is_backward(call):
+    if pushes_gradients(call):
         return operator_of(calls, next((ref.slot for ref in refs(call)), call.slot)) or otherwise
     return operator_of(calls, call.slot) or otherwise
 
@@ -56,7 +56,7 @@ def _stage(traced: TracedTrial, otherwise: Stage) -> Stage:
         return "replay"
     if traced.program is None or not traced.program.calls:
         return otherwise
-    return "backward" if is_backward(traced.program.calls[-1]) else "forward"
+    return "backward" if pushes_gradients(traced.program.calls[-1]) else "forward"
 
 
 def described(finding: Finding, traced: TracedTrial, death: ProcessDeath, pair: Pair) -> Finding:

@@ -634,3 +634,23 @@ def test_what_keeps_killing_is_set_aside_with_the_arguments_that_matter_and_goes
     assert progress.workers_lost == 2, "the first shows which call kills, the second with what"
     assert progress.set_aside == {"relu(float32 empty) in a"}
     assert progress.accepted == 40
+
+
+def test_a_backward_that_kills_is_set_aside_only_in_its_tests_and_not_the_operator_before_it():
+    class Knowing(Pretending):
+        """In two tests, the backward after `sum` kills; all tests call `sum` with the same arguments."""
+
+        def answer(self, task):
+            if not isinstance(task, Explore) or task.where.test == "c":
+                return super().answer(task)
+            if not task.set_aside & {"sum (backward)", "sum(float32 2-d) (backward)"}:
+                told = "sum(float32 2-d) (backward)" if "sum (backward)" in task.watched else ""
+                return Death("crash", "SIGSEGV", "", task.indices[0], "sum", "backward", signature=told)
+            return Explored(done=len(task.indices), avoided=collections.Counter({"sum (backward)": len(task.indices)}))
+
+    progress = progress_of(Collection([Collected(name, Path("t.py"), Settings(), print) for name in "abc"]), 0)
+    executor = Knowing(healthy, 1)
+    Campaign(progress, Plan(0, trials=30), executor, Silent()).run()
+    assert {name.partition(" in ")[2] for name in progress.set_aside} == {"a", "b"}
+    assert not set().union(*(task.set_aside for task in executor.log if task.where.test == "c"))
+    assert sorted(executor.tried["c"]) == [*range(30)]

@@ -29,6 +29,14 @@ from autotest import autotest, random_tensor, torch
 def test_relu():
     return torch.relu(random_tensor(2))
 """
+BACKWARD = """
+
+@autotest(n=5)
+def test_backward():
+    x = random_tensor(2, requires_grad=True)
+    {backward}
+    return x
+"""
 
 
 def test_a_trial_ends_when_the_candidate_has_nothing_left_to_die_of(tmp_path, monkeypatch, against):
@@ -122,6 +130,26 @@ def test_trials_that_end_before_a_call_that_is_set_aside_are_no_rejections(tmp_p
     crumb.close()
     assert (result.done, result.accepted, result.rejections) == (3, 0, {})
     assert result.avoided == {"relu": 3}
+
+
+@pytest.mark.parametrize("backward", ["x.sum().backward()", "torch.autograd.grad(x.sum(), x)"])
+def test_trials_end_before_a_backward_that_is_set_aside_and_not_before_the_operator_that_it_is_named_after(
+    tmp_path, against, backward
+):
+    file = tmp_path / "test_sum.py"
+    forward = SUITE.replace("torch.relu(random_tensor(2))", "torch.sum(random_tensor(2, requires_grad=False))").replace(
+        "test_relu", "test_sum"
+    )
+    file.write_text(forward + BACKWARD.format(backward=backward))
+    against(TorchFramework("other"))
+    crumb = Breadcrumb(tmp_path / "1.trail")
+    avoided = []
+    for test in ("test_sum", "test_backward"):
+        place = Where(file, f"test_sum.py::{test}", 0)
+        task = Explore(place, range(3), seconds=60.0, set_aside=frozenset({"sum (backward)"}))
+        avoided.append(exploring.run_task(task, Conditions(tmp_path / "kept"), crumb, Server()).avoided)
+    crumb.close()
+    assert avoided == [{}, {"sum (backward)": 3}]
 
 
 @pytest.mark.parametrize("short", [True, False], ids=["lacking memory", "wrong"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from autotest.campaigns import known_deaths
 from autotest.results.tasks import Conditions, Death, Diagnose, Explore, Explored, Where
 from tests.support import faults
 from tests.support.deadly import six
+from tests.support.faulty import FaultyTorch, with_gradient
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -48,6 +52,13 @@ def test_a_death_that_the_ledger_expects_is_a_forks(run_in_fork):
     assert isinstance(death, Death)
     assert (death.symptom, death.how, death.operator, death.index) == ("crash", "SIGSEGV", "sinh", 4)
     assert death.signature == "sinh(float32 2-d)"
+
+
+def test_a_death_in_a_backward_has_another_signature_than_the_call_before_it(run_in_fork):
+    candidate = FaultyTorch({"sinh": with_gradient(lambda gradient: os.kill(os.getpid(), signal.SIGSEGV))})
+    death = run_in_fork(candidate=candidate)
+    assert isinstance(death, Death)
+    assert (death.operator, death.stage, death.signature) == ("sinh", "backward", "sinh(float32 2-d) (backward)")
 
 
 def test_trials_that_find_nothing_are_counted(run_in_fork):

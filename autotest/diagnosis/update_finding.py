@@ -14,6 +14,7 @@ from autotest.program import Program
 from autotest.program.semantics import is_step
 from autotest.recording.record import Record
 from autotest.replaying.agreement import Agreement, agree
+from autotest.replaying.rates import other_rate
 from autotest.replaying.updates import Update
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
@@ -33,15 +34,22 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
     line = f"semantic difference: {update.description}; no independent oracle can decide which side is right"
     verdict_lines = (line, *differing_defaults(update.program, pair))
     finding = dataclasses.replace(finding, verdict=verdict_lines, blame="semantic difference")
-    agreement = agree(update.program, pair, judged)
+    agreement = _of_values(agree(update.program, pair, judged))
     if not agreement.mismatches:
         return finding
     first = agreement.mismatches[0]
     failure = FailureSignature(first.symptom, first.stage, first.side, "", "")
     judging = ProgramJudge(pair, judged, _in_double)
     finding, agreement = shrunk(finding, agreement, failure, judging, context.options.shrink, features=False)
-    steps = [call.slot for call in agreement.program.calls if is_step(call)]
+    rate = other_rate(agreement.program, pair)
+    steps = [call.slot for call in agreement.program.calls if is_step(call)] if rate is None else [rate.slot]
     return dataclasses.replace(finding, divergent=steps[-1] if steps else None, settings=dataclasses.asdict(judged))
+
+
+def _of_values(agreement: Agreement) -> Agreement:
+    """Return `agreement` with only the mismatches that an update may cause, in values."""
+    found = [item for item in agreement.mismatches if item.symptom == "value"]
+    return dataclasses.replace(agreement, mismatches=found)
 
 
 def _in_double(program: Program, pair: Pair, settings: Settings) -> Agreement:
@@ -51,4 +59,4 @@ def _in_double(program: Program, pair: Pair, settings: Settings) -> Agreement:
     """
     if any(array.dtype != "float64" for array in program.arrays):
         return Agreement(program, Record(pair), [])
-    return agree(program, pair, settings)
+    return _of_values(agree(program, pair, settings))

@@ -3,14 +3,51 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.frameworks import Framework
-from autotest.program import Call, Operand, Program, leaves, map_operand
+from autotest.frameworks import Framework, Pair
+from autotest.program import Call, Operand, Program, leaves, map_operand, operator_of
 from autotest.program.semantics import makes_optimizer
+from autotest.replaying.replay import replay
+
+#: Relative difference of learning rates that single precision may cause in some steps of a scheduler.
+_ROUNDING = 1e-5
+
+
+class OtherRate(NamedTuple):
+    """The call of a scheduler that sets another learning rate on the candidate, and that rate on both sides."""
+
+    slot: int
+    reference: float
+    candidate: float
+
+
+def other_rate(program: Program, pair: Pair) -> OtherRate | None:
+    """Return the first call after which a learning rate differs between the sides, if that is a call of a scheduler."""
+    own, theirs = (_rates_during(program, side) for side in (pair.reference, pair.candidate))
+    for count, rates in enumerate(zip(own, theirs, strict=False)):
+        unlike = [both for both in zip(*rates, strict=False) if not math.isclose(*both, rel_tol=_ROUNDING)]
+        if unlike:
+            by_scheduler = operator_of(program.calls, count - 1).startswith("optim.lr_scheduler.")
+            return OtherRate(count - 1, *unlike[0]) if by_scheduler else None
+    return None
+
+
+def _rates_during(program: Program, framework: Framework) -> list[list[float]]:
+    """Return the learning rates of all optimizers before each call."""
+    found: list[list[float]] = []
+
+    def note(count: int, values: list[Any]) -> None:
+        optimizers = (values[call.slot] for call in program.calls[:count] if makes_optimizer(call))
+        groups = [group for one in optimizers for group in getattr(one, "param_groups", ())]
+        found.append([float(group["lr"]) for group in groups if "lr" in group])
+
+    replay(program, framework, between_calls=note)
+    return found
 
 
 def with_rates(program: Program, framework: Framework, change: Callable[[str, float], float]) -> Program:

@@ -17,7 +17,7 @@ from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.program.semantics import makes_optimizer
 from autotest.recording.record import Record
 from autotest.recording.steps import OptimizerStep
-from autotest.replaying.rates import in_single, numbers_by_default, with_rates
+from autotest.replaying.rates import in_single, numbers_by_default, other_rate, with_rates
 from autotest.replaying.replay import replay
 
 #: Maximum numbers of parameters and of steps of one optimizer that are compared.
@@ -174,11 +174,16 @@ class _OptimizerReplay:
             f"of the update is {error:.3g} in double precision ({allowed:.3g} allowed), with gradients up to "
             f"{size:.3g}"
         )
+        # Results after the first wrong step would only hide it.
+        cut = Program(program.calls[: slot + 1], program.arrays, frozenset())
+        rate = other_rate(cut, pair)
+        if rate is not None:
+            whole = next(made for made, place in places.items() if place == rate.slot)
+            description = (
+                f"{candidate} sets another learning rate: {rate.candidate:.6g}, {reference} sets {rate.reference:.6g}"
+            )
         message = f"{description}. expected={reference} actual={candidate}"
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message, what="another update")
-        # Results after the first wrong step would only hide it.
-        end = slot + 1
-        cut = Program(program.calls[:end], program.arrays, frozenset())
         return Updates(Update(cut, tolerance, floor, description, mismatch), single=single)
 
     def _judged(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch as real
 
 from autotest import random_tensor, torch
 from autotest.base.errors import UsageError
@@ -20,6 +21,7 @@ from autotest.frameworks import Framework
 from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.recording.disabled import DeviceGradScaler
 from autotest.report import text
+from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
@@ -212,7 +214,14 @@ def test_a_wrong_gradient_after_the_first_step_is_no_rounding() -> None:
     assert not passes(body, FaultyTorch({"tanh": replacement}))
 
 
-def test_the_report_says_which_default_of_an_optimizer_is_another_one() -> None:
+def diagnosed(body: Any, replaced: dict[str, Any], folder: Path, shrink: float = 5.0, **tensors: Any) -> Finding:
+    pair = pair_with(FaultyTorch(replaced, tensors=tensors))
+    outcome = run_trial(body, 0, SETTINGS, pair)
+    context = RunContext(pair, Options(verify=False, shrink=shrink, directory=folder))
+    return FailedTrial(ATest("file.py::test", body, SETTINGS), outcome, pair).diagnosed(context, 0)
+
+
+def test_the_report_says_which_default_of_an_optimizer_is_another_one(tmp_path: Path) -> None:
     def replacement(original: Any) -> Any:
         def make(parameters: Any, lr: float = 1e-3, weight_decay: float = 0.0) -> Any:
             return original(parameters, lr=lr, weight_decay=weight_decay)
@@ -220,19 +229,12 @@ def test_the_report_says_which_default_of_an_optimizer_is_another_one() -> None:
         return make
 
     body = training(lambda parameters: torch.optim.AdamW(parameters, lr=0.01), steps=2)
-    pair = pair_with(FaultyTorch({"optim.AdamW": replacement}))
-    outcome = run_trial(body, 0, SETTINGS, pair)
-    context = RunContext(pair, Options(verify=False, shrink=0.0))
-    finding = FailedTrial(ATest("file.py::test", body, SETTINGS), outcome, pair).diagnosed(context, 0)
+    finding = diagnosed(body, {"optim.AdamW": replacement}, tmp_path, shrink=0.0)
     assert "default of weight_decay in optim.AdamW: torch 0.01, faulty 0.0" in finding.verdict
 
 
 def test_the_report_shows_the_steps_alone_with_the_optimizer_that_is_wrong(tmp_path: Path) -> None:
-    body = training(OPTIMIZERS["Adam"], steps=2)
-    pair = pair_with(FaultyTorch({"optim.Adam": off_by_one_percent("eps")}))
-    outcome = run_trial(body, 0, Settings(n=1), pair)
-    context = RunContext(pair, Options(verify=False, shrink=5.0, directory=tmp_path))
-    finding = FailedTrial(ATest("file.py::test", body, Settings(n=1)), outcome, pair).diagnosed(context, 0)
+    finding = diagnosed(training(OPTIMIZERS["Adam"], steps=2), {"optim.Adam": off_by_one_percent("eps")}, tmp_path)
     assert finding.operator == "optim.Adam"
     assert finding.program is not None
     targets = [call.target for call in finding.program.calls]
@@ -240,6 +242,29 @@ def test_the_report_shows_the_steps_alone_with_the_optimizer_that_is_wrong(tmp_p
     assert "nn.Linear" not in targets
     assert finding.script is not None
     assert "same gradients" in text.divergence(finding, "place", "")
+
+
+def test_a_wrong_learning_rate_is_the_fault_of_the_scheduler_that_sets_it(tmp_path: Path) -> None:
+    class StepLR(real.optim.lr_scheduler.StepLR):  # type: ignore[misc]
+        def get_lr(self) -> list[float]:
+            return [rate * (0.5 if self.last_epoch == 4 else 1) for rate in super().get_lr()]
+
+    body = training(OPTIMIZERS["Adam"], steps=5)
+    finding = diagnosed(body, {"optim.lr_scheduler.StepLR": lambda original: StepLR}, tmp_path)
+    assert finding.operator == finding.identity.operator == "optim.lr_scheduler.StepLR"
+    assert "faulty sets another learning rate: 0.00025, torch sets 0.0005" in finding.verdict[0]
+
+
+def test_a_wrong_update_is_not_shrunk_to_a_detach_that_keeps_the_gradient(tmp_path: Path) -> None:
+    def body() -> Any:
+        scale = torch.nn.Parameter(torch.ones(4))
+        (scale * random_tensor(shape=(4,), low=1, high=2)).sum().backward()
+        torch.optim.SGD([scale], lr=0.1).step()
+        return scale
+
+    other = {"optim.SGD": off_by_one_percent("lr")}
+    finding = diagnosed(body, other, tmp_path, detach=lambda original: lambda one: one.view_as(one))
+    assert (finding.operator, finding.first.symptom) == ("optim.SGD", "value")
 
 
 def test_a_tolerance_of_the_tests_own_is_law() -> None:

@@ -23,6 +23,7 @@ from autotest.program.semantics import (
     is_backward,
     is_module_call,
     is_step,
+    writes,
 )
 from autotest.replaying.agreement import Agreement, agree
 
@@ -37,8 +38,8 @@ class Located:
     alone: Agreement | None = None
     #: The slot of that call in `alone`.
     alone_slot: int = 0
-    #: If no call is divergent: the slot of the optimizer's step, or of the call in the backward, after which the sides
-    #: differ. Its operands may already differ by rounding, so this is only a place to start looking.
+    #: If no call is divergent: the slot of the optimizer's step, of the write, or of the call in the backward, after
+    #: which the sides differ. Its operands may already differ by rounding, so this is only a place to start looking.
     hint: int | None = None
     #: Pairs of the reference's and the candidate's gradients, if they were compared.
     gradients: PairedGradients | None = None
@@ -88,7 +89,9 @@ class _Search:
         if slot is None:
             slot = first_divergent_in(self._influences, program, self.pair, self.settings)
         if slot is None:
-            return Located(None, hint=self._turning([call.slot for call in program.calls if is_step(call)]))
+            # A write may change more values on one side, where the result of a call is its operand or a view of it.
+            changing = [call.slot for call in program.calls if is_step(call) or writes(call)]
+            return Located(None, hint=self._turning(changing))
         return self._forward(slot)
 
     def _only_call(self) -> int | None:

@@ -243,3 +243,19 @@ def test_a_write_that_does_not_reach_the_owner_of_a_view_is_where_the_sides_part
     assert finding is not None
     assert finding.operator == finding.identity.operator == "zero_"
     assert [call.target for call in finding.program.calls if call.kind == "method"] == [view, "zero_"]
+
+
+@pytest.mark.parametrize("aliased", ["abs", "clone"])
+def test_a_write_that_reaches_the_operand_of_a_call_is_where_the_sides_part(aliased: str, tmp_path: Path) -> None:
+    def body() -> Any:
+        x = drawn(requires_grad=False) * 1
+        getattr(x, aliased)().zero_()
+        return x * 2
+
+    same = FaultyTorch(tensors={aliased: lambda original: lambda x: x})
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, same, n=1, options={"shrink": 5.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.operator == finding.identity.operator == "zero_"
+    assert finding.blame == "candidate"

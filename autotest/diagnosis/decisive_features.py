@@ -152,7 +152,16 @@ class _Features:
             if item.array.data.shape != whole:
                 full = [item.with_data(np.ascontiguousarray(np.broadcast_to(item.array.data, whole)))]
                 if self._with(full) == "passes" and self._is_the_same(full):
-                    yield f"only where {self._names[self._inputs.index(item)]} is broadcast"
+                    name = self._names[self._inputs.index(item)]
+                    yield f"only where {'an operand' if self._fails_swapped(item, whole) else name} is broadcast"
+
+    def _fails_swapped(self, item: Input, whole: tuple[int, ...]) -> bool:
+        """Whether the program also fails if another input, of the shape `whole`, is broadcast instead of `item`."""
+        return any(
+            self._with([item.with_data(_as(other, item)), other.with_data(_as(item, other))]) == "fails"
+            for other in self._inputs
+            if other.array.data.shape == whole
+        )
 
     def _is_the_same(self, others: Iterable[Input]) -> bool:
         """Whether the reference computes the same with `others`, as an operator does that really broadcasts."""
@@ -246,6 +255,11 @@ class _Features:
                 endings = [self._run(_given(self._program, call, key, place, other)) for other in others]
                 if "passes" in endings[:1] and (key in _DIMENSIONS or "fails" not in endings):
                     yield f"only where {key or f'the {item!r} of {call.target}'} is negative"
+
+
+def _as(one: Input, other: Input) -> Numbers:
+    """Return the numbers of `one` in the dtype of `other`."""
+    return one.array.data.astype(other.array.data.dtype)
 
 
 #: The names of arguments for a dimension, whose negative values count from the last one.

@@ -13,7 +13,7 @@ from autotest.report.text import WIDTH
 from tests.wrong_operators.inference import INFERENCE
 from tests.wrong_operators.memory import MEMORY
 from tests.wrong_operators.numbers import NUMBERS
-from tests.wrong_operators.wrong import Wrong, fills, gradient_where, off, when
+from tests.wrong_operators.wrong import Wrong, fills, gradient_where, of_two, off, when
 
 WRONG = {wrong.name: wrong for wrong in [*NUMBERS, *MEMORY, *INFERENCE]}
 
@@ -86,6 +86,15 @@ def test_what_lies_beside_a_larger_operand_is_broadcast_only_where_the_operator_
         return torch.nn.functional.conv1d(random_tensor(shape=(1, 1, 4)), random_tensor(shape=(1, 1, 1)))
 
     assert "broadcast" not in happens(against, Wrong("conv1d backwards", "nn.functional.conv1d", wrong, body))
+
+
+def test_what_fails_whichever_operand_is_broadcast_names_neither(against) -> None:
+    def body() -> Any:
+        return torch.mul(random_tensor(shape=(3,)), random_tensor(shape=(1,)))
+
+    wrong = of_two(lambda result, x, y: off(result) if x.shape != y.shape else result)
+    either = Wrong("mul where either is broadcast", "mul", wrong, body)
+    assert happens(against, either) == "only where an operand is broadcast"
 
 
 def test_equal_elements_are_named(against) -> None:

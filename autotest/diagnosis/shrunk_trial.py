@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.choice_reduction import shrink_choices
-from autotest.diagnosis.decisive_features import decisive_features
+from autotest.diagnosis.decisive_features import OutOfTime, decisive_features
 from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain, shrunk_line
 from autotest.diagnosis.failure_signature import FailureSignature, differs_widely, message_of, raises
+from autotest.diagnosis.outcomes import ProgramOutcome
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, may_be_rounding
 from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
@@ -29,6 +31,8 @@ from autotest.trials.special_values import with_extreme_ordinary_numbers, with_o
 
 #: Number of calls above which a test body is not run again to shrink its choices, if one call alone shows the failure.
 _LONG = 60
+#: How often the smallest program must fail before it is explained, and how many programs must pass a second time after.
+_RUNS = 6
 #: The largest number of candidate programs when each of them needs a verdict, too.
 _JUDGED = 300
 
@@ -109,11 +113,48 @@ class UnshrunkTrial:
                 smallest, final = shrunk.agreement, examine(shrunk.agreement, pair, settings)
         lines = [shrunk_line(self.finding.program, smallest.program, executions, shrunk.complete)]
         happens: tuple[str, ...] = ()
-        if time.monotonic() - begin < 2 * seconds and not smallest.program.has_properties:
-            happens = decisive_features(smallest.program, shrinker.values_of, shrinker.result_of)
-            lines += explain(smallest, shrinker.passing_neighbours(), settings, shrinker.result_of)
+        explainable = final.verdict.blame != "nondeterministic" and not smallest.program.has_properties
+        if explainable and time.monotonic() - begin < 2 * seconds:
+            varying = self._varying(smallest.program, _RUNS)
+            if varying is None:
+                happens, explanation, varying = self._explained(smallest, shrinker)
+                lines += explanation
+            final = final if varying is None else dataclasses.replace(final, verdict=varying)
         smaller_finding = with_opinion(self.finding, smallest, final, pair)
         return dataclasses.replace(smaller_finding, shrinking=tuple(lines), happens=happens)
+
+    def _explained(
+        self, smallest: Agreement, shrinker: Shrinker
+    ) -> tuple[tuple[str, ...], Sequence[str], Verdict | None]:
+        """Return the features that the failure needs, the lines that explain it, and the verdict if its runs vary.
+
+        Runs that vary seem to depend on any feature, so that nothing is explained then.
+        """
+        passing: list[Program] = []
+
+        def run(program: Program) -> ProgramOutcome:
+            ending = shrinker.result_of(program)
+            passing.extend([program] if ending == "passes" else [])
+            return ending
+
+        happens = decisive_features(smallest.program, shrinker.values_of, run)
+        neighbours = shrinker.passing_neighbours()
+        lines = explain(smallest, neighbours, self.test.settings, run)
+        with contextlib.suppress(OutOfTime):
+            if any(shrinker.result_of(program) == "fails" for program in [*passing, *neighbours][:_RUNS]):
+                return (), (), self._varies(1, 2)
+        return happens, lines, None
+
+    def _varying(self, program: Program, runs: int) -> Verdict | None:
+        """Return the verdict if `program`, which failed once, does not fail alike in each of several `runs`."""
+        again = [self._judged(program, self.pair, self.test.settings) for _ in range(runs - 1)]
+        fails = 1 + sum(map(self.failure.shown_by, again))
+        return None if fails == runs else self._varies(fails, runs)
+
+    def _varies(self, fails: int, runs: int) -> Verdict:
+        reference, candidate = self.pair.sides
+        line = f"nondeterministic: {candidate} differs from {reference} in {fails} of {runs} runs of the same program"
+        return Verdict("nondeterministic", line)
 
     def _judged_alike(self, history: Sequence[Agreement]) -> tuple[Agreement, Opinion]:
         """Return the smallest agreement in `history` that still is the same failure, and the opinion on it.

@@ -182,7 +182,8 @@ class Recorder(LiveRecord):
             self.running = ""
             slot = self.write(call, expected, None)
             refused = one_sided.only_reference_accepts(self, slot, self._lacks(slot, operation, given.actual), error)
-            if self.mismatches and self.is_known_refusal(self.mismatches[-1]):
+            latest = self.mismatches[-1] if self.mismatches else None
+            if latest is not None and latest.slot == slot and self.is_known_refusal(latest):
                 force(self, slot, expected)
             self.end(refused)
         finally:

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from autotest import Divergence, random, random_tensor, torch
+from autotest.base.errors import TrialEnd
+from autotest.comparison import Mismatch
 from autotest.frameworks import Pair
 from autotest.frameworks import framework as plain_torch
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.tape import TapeTensor
+from autotest.recording.recorder import Recorder, recording
 from autotest.sweeping.judging import Judge
 from generators import GeneratorError
 from generators.source import TRIAL_BITS
@@ -239,6 +242,15 @@ def test_a_wrong_result_is_found_although_the_backward_needs_what_it_lacks():
     outcome = running.trial(body, candidate, seed=of_an_expanded_cotangent)
     assert [mismatch.name for mismatch in outcome.mismatches] == ["v1"]
     assert "expand" not in running.targets(outcome), "the program has only calls that run on both sides"
+
+
+def test_what_it_lacks_is_not_replaced_because_an_earlier_refusal_is_known():
+    recorder = Recorder(running.pair_with(framework()))
+    recorder.is_known_refusal = lambda mismatch: True
+    recorder.mismatches.append(Mismatch("earlier", 0, "exception", "forward", "candidate", ""))
+    with recording(recorder), pytest.raises(TrialEnd):
+        torch.erfinv(torch.tensor([0.5]))
+    assert recorder.rejection.text == "otherwise has no erfinv"
 
 
 def assigned(x):

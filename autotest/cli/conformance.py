@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import re
 from pathlib import Path
 from typing import Any
@@ -36,18 +37,21 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table of checks and return the exit status."""
+    """Print each check when it is done, and return the exit status."""
     from autotest.frameworks import framework
+    from autotest.running.conformance import check_names
     from autotest.running.conformance_in_processes import conformance_in_processes
 
-    version, checked = conformance_in_processes(arguments.name)
-    width = max(len(item.name) for item in checked)
-    print(f"{framework(arguments.name).name} {version}")
-    for item in checked:
-        print(f"  {item.name.ljust(width)}  {item.outcome}{'  ' + item.why if item.why else ''}")
-    wrong = sum(item.outcome == "WRONG" for item in checked)
-    print(f"{len(checked)} checks: {wrong} wrong, {sum(item.outcome == 'absent' for item in checked)} absent")
-    return FINDINGS if wrong else NOTHING_NEW
+    width = max(map(len, check_names()))
+    outcomes = collections.Counter[str]()
+    for version, item in conformance_in_processes(arguments.name):
+        if not outcomes:
+            print(f"{framework(arguments.name).name} {version}")
+        outcomes[item.outcome] += 1
+        # At once, because a check that hangs takes a minute.
+        print(f"  {item.name.ljust(width)}  {item.outcome}{'  ' + item.why if item.why else ''}", flush=True)
+    print(f"{outcomes.total()} checks: {outcomes['WRONG']} wrong, {outcomes['absent']} absent")
+    return FINDINGS if outcomes["WRONG"] else NOTHING_NEW
 
 
 def write(arguments: argparse.Namespace) -> int:

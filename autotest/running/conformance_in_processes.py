@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -21,8 +21,8 @@ DEADLINE = 60.0
 _GONE = 10.0
 
 
-def conformance_in_processes(name: str, deadline: float = DEADLINE) -> tuple[str, list[Checked]]:
-    """Check all requirements on the adapter `name`; return the version of its framework and the results.
+def conformance_in_processes(name: str, deadline: float = DEADLINE) -> Generator[tuple[str, Checked], None, None]:
+    """Check all requirements on the adapter `name`; yield the version of the framework with each result as it is known.
 
     A process checks one requirement after another. If it dies, the check that it was at is wrong, and a new process
     continues with the next one.
@@ -33,21 +33,23 @@ def conformance_in_processes(name: str, deadline: float = DEADLINE) -> tuple[str
     """
     framework(name)  # a wrong name needs no process
     names = check_names()
-    version, checked = "", list[Checked]()
+    done = 0
     # A child imports the framework by itself, with all its threads, as it is imported when it is used.
     with (
         contextlib.closing(Server((__name__,), ahead=False)) as server,
         tempfile.TemporaryDirectory(prefix="autotest-") as folder,
     ):
-        while len(checked) < len(names):
-            log = Path(folder) / f"{len(checked)}.log"
-            process = server.process(_check, name, len(checked), log=log)
+        while done < len(names):
+            log = Path(folder) / f"{done}.log"
+            process = server.process(_check, name, done, log=log)
             with contextlib.closing(process):
                 version = _version(name, process, log)
-                checked += _results(process, deadline, names[len(checked) :])
-                if len(checked) < len(names):
-                    checked.append(Checked(names[len(checked)], "WRONG", _death(process, deadline, log)))
-    return version, checked
+                for checked in _results(process, deadline, names[done:]):
+                    yield version, checked
+                    done += 1
+                if done < len(names):
+                    yield version, Checked(names[done], "WRONG", _death(process, deadline, log))
+                    done += 1
 
 
 def _version(name: str, process: Process, log: Path) -> str:

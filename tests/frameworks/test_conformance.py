@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import sys
 
 import numpy as np
@@ -240,13 +242,21 @@ class NotEvenImported(TorchFramework):
 def test_a_check_that_kills_its_process_or_never_ends_is_wrong_and_costs_no_other_check(tmp_path, monkeypatch):
     (tmp_path / "dying.py").write_text(DYING)
     monkeypatch.chdir(tmp_path)
-    _, checked = conformance_in_processes("dying:Dying", deadline=3)
+    checked = [item for _, item in conformance_in_processes("dying:Dying", deadline=3)]
     found = {item.name: item.why for item in checked if item.outcome == "WRONG"}
     assert [item.name for item in checked] == check_names()
     assert found == {
         "overwrite() changes contents outside of autograd": "its process died (SIGABRT)",
         "state of modules": "no answer in 3 s",
     }
+
+
+def test_a_result_is_told_before_a_later_check_hangs(tmp_path, monkeypatch):
+    (tmp_path / "dying.py").write_text(DYING)
+    monkeypatch.chdir(tmp_path)
+    before = check_names().index("state of modules")
+    with contextlib.closing(conformance_in_processes("dying:Dying", deadline=600)) as results:
+        assert [item.name for _, item in itertools.islice(results, before)] == check_names()[:before]
 
 
 def test_a_framework_that_dies_when_it_is_imported_is_told_in_one_sentence(tmp_path, monkeypatch, capsys):

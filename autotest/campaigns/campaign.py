@@ -249,6 +249,9 @@ class Campaign:
         self._deadly.killed(where.test, name, death.signature)
         call = FatalCall(operator, death.symptom, death.stage, death.side)
         identity = death_of(call, death.how, death.last_words, self.plan.candidate)
+        if death.stage == "backward":
+            # Only tracing tells which operator died; until then, backwards of two tests may die of different ones.
+            identity = identity._replace(shapes=where.test)
         entry = ledger.find(where.file, self.plan.candidate, common=self.plan.ledger).expects(
             where.test, death.mismatch, operator
         )

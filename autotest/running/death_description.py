@@ -59,9 +59,18 @@ def _stage(traced: TracedTrial, otherwise: Stage) -> Stage:
     return "backward" if pushes_gradients(traced.program.calls[-1]) else "forward"
 
 
-def described(finding: Finding, traced: TracedTrial, death: ProcessDeath, pair: Pair) -> Finding:
-    """Return `finding` with the results of tracing the trial: operator, symptom, program, and the side that died."""
-    symptom, operator = _symptom(finding.first.symptom, death), _operator(traced, finding.first.name)
+def dies_in_backward(traced: TracedTrial) -> bool:
+    """Return whether the process died in a backward pass, and not of a limit."""
+    crashes = traced.death is not None and traced.death.symptom == "crash"
+    return crashes and traced.program is not None and _stage(traced, "forward") == "backward"
+
+
+def described(finding: Finding, traced: TracedTrial, death: ProcessDeath, pair: Pair, *, operator: str = "") -> Finding:
+    """Return `finding` with the results of tracing the trial: operator, symptom, program, and the side that died.
+
+    `operator` is the one that died, if it is known better than by the last call of the program.
+    """
+    symptom, operator = _symptom(finding.first.symptom, death), operator or _operator(traced, finding.first.name)
     words = f": {traced.last_words}" if traced.last_words else ""
     refuses = f"{pair.sides[0]} refuses ({traced.refusal[:200]}), " if traced.refusal else ""
     ours = traced.side == "reference"

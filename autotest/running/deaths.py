@@ -30,7 +30,8 @@ from autotest.results.tasks import (
 )
 from autotest.results.verification import State, Verification
 from autotest.running.attempts import Attempt, attempts
-from autotest.running.death_description import described, last_result, without_blame
+from autotest.running.deadly_backward import deadly_operator
+from autotest.running.death_description import described, dies_in_backward, last_result, without_blame
 from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
 from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
@@ -100,7 +101,7 @@ def _died_again(
     else:
         return Verification(State.SURVIVED)
     bare = _unexamined(dataclasses.replace(task, index=traced.index), conditions)
-    finding = described(bare, traced, traced.death, pair_of(conditions))
+    finding = described(bare, traced, traced.death, pair_of(conditions), operator=_deadly_operator(traced, server))
     first = finding.first
     name = pair_of(conditions).candidate.name
     call = FatalCall(first.name, first.symptom, first.stage, traced.side)
@@ -114,6 +115,15 @@ def _died_again(
     # Only here is it known how to divide the program into a graph and the code around it, so this script is verified
     # now.
     return finding if traced.graph is None else verified(finding, scripts, conditions)
+
+
+def _deadly_operator(traced: TracedTrial, server: Server) -> str:
+    """Return the operator whose backward killed the process; "" if that is unknown, or no backward did."""
+    if traced.program is None or not dies_in_backward(traced) or traced.side == "reference":
+        return ""
+    with contextlib.suppress(OSError):  # no process can be started
+        return deadly_operator(traced.program, ProbeOptions(), server)
+    return ""
 
 
 def _of_own_code(traced: TracedTrial) -> Verification:

@@ -654,3 +654,20 @@ def test_a_backward_that_kills_is_set_aside_only_in_its_tests_and_not_the_operat
     assert {name.partition(" in ")[2] for name in progress.set_aside} == {"a", "b"}
     assert not set().union(*(task.set_aside for task in executor.log if task.where.test == "c"))
     assert sorted(executor.tried["c"]) == [*range(30)]
+
+
+def test_deaths_in_the_backwards_of_two_tests_are_traced_each_since_different_operators_may_kill():
+    class Tracing(Pretending):
+        def answer(self, task):
+            thorough = isinstance(task, DiagnoseDeath) and task.thorough
+            killed = Identity(
+                {"a": "cos", "b": "sin"}[task.where.test], "crash", "backward", "candidate", "SIGABRT", ""
+            )
+            return found(task, killed) if thorough else super().answer(task)
+
+    def script(test, index):
+        return Death("crash", "SIGABRT", "", index, "sum", "backward") if index == 3 else None
+
+    progress = progress_of(Collection([Collected(name, Path("t.py"), Settings(), print) for name in "ab"]), 0)
+    Campaign(progress, Plan(0, trials=30), Tracing(script, 1), Silent()).run()
+    assert sorted(identity.operator for identity in progress.found) == ["cos", "sin"]

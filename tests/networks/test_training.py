@@ -249,8 +249,7 @@ def test_a_wrong_learning_rate_is_the_fault_of_the_scheduler_that_sets_it(tmp_pa
         def get_lr(self) -> list[float]:
             return [rate * (0.5 if self.last_epoch == 4 else 1) for rate in super().get_lr()]
 
-    body, wrong = training(OPTIMIZERS["Adam"], steps=5), {"optim.lr_scheduler.StepLR": lambda original: StepLR}
-    finding = diagnosed(body, wrong, tmp_path)
+    finding = diagnosed(training(OPTIMIZERS["Adam"], 5), {"optim.lr_scheduler.StepLR": lambda _: StepLR}, tmp_path)
     assert finding.operator == finding.identity.operator == "optim.lr_scheduler.StepLR"
     assert "faulty sets another learning rate: 0.00025, torch sets 0.0005" in finding.verdict[0]
 

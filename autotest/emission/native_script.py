@@ -187,7 +187,8 @@ def _function(name: str, lines: list[str]) -> str:
 
 def _word(imports: str) -> str:
     """Return the name of a framework in a script: ``mx`` for ``import mlx.core as mx``."""
-    return imports.splitlines()[0].split()[-1].replace(".", "_")
+    *_, last = (line for line in imports.splitlines() if line.startswith("import "))
+    return last.split()[-1].replace(".", "_")
 
 
 def _same(asked: ScriptRequest) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -28,7 +29,7 @@ from autotest.frameworks.functional_modules import FunctionalModule, module_clas
 from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.frameworks.reading import read_value
-from autotest.frameworks.scripts import through_adapter
+from autotest.frameworks.scripts import through_adapter, way_to
 from autotest.frameworks.shown_values import shown
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, backpropagate, listed, parent_of, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
@@ -374,7 +375,8 @@ class Functional(ArrayFramework):
         kinds = self.array_types()
         if not (kinds and self.short):
             return None
-        written = Transcript(kinds, f"import {self.module} as {self.short}", pure=True)
+        imports = (*way_to(self.root, self.module), f"import {self.module} as {self.short}")
+        written = Transcript(kinds, "\n".join(imports), pure=True)
         made: Any = transcribing(self)
         made.written, made._operations, made.recording = written, {}, True
         made.__dict__["root"] = TracedNamespace(self.root, self.short, written)
@@ -384,4 +386,6 @@ class Functional(ArrayFramework):
         return self.read(value) if isinstance(value, TapeTensor) else value
 
     def script(self) -> Script:
-        return through_adapter(self)
+        own = type(self).__module__
+        ways = (*way_to(sys.modules[own], own), *way_to(self.root, self.module))
+        return through_adapter(self, tuple(dict.fromkeys(ways)))

@@ -39,6 +39,8 @@ LOG_LEVEL: Final = ("GLOG_minloglevel", "3")
 STACK_NAMES: Final = ("GLOG_symbolize_stacktrace", "0")
 
 _CORE: Final = "_oneflow_internal"
+#: The module of Triton whose library registers the same command-line options of LLVM as OneFlow's, which then aborts.
+_TRITON: Final = "triton._C.libtriton"
 _INSTALL: Final = "use CPython 3.10 on x86-64 Linux and `pip install 'dual-autotest[oneflow]'`"
 _CHOOSE: Final = "choose another candidate with AUTOTEST_CANDIDATE=NAME"
 
@@ -47,14 +49,20 @@ def import_oneflow() -> ModuleType:
     """Import OneFlow with the libraries that it needs, and return the module.
 
     Raises:
-        FrameworkMissing: if OneFlow is not installed, is only the placeholder that Python 3.11 and later get, or does
-            not find its libraries. The message is one sentence that says what to install or choose.
+        FrameworkMissing: if OneFlow is not installed, is only the placeholder that Python 3.11 and later get, does not
+            find its libraries, or would end the process. The message is one sentence that says what to install,
+            choose or import first.
     """
     imported = sys.modules.get("oneflow")
     if imported is not None:
         restore_interrupts()  # it was imported by other code, which did not do so
         return imported
     require_core()
+    if _TRITON in sys.modules:
+        raise FrameworkMissing(
+            "OneFlow ends the process if it is imported after Triton, which torch.compile has imported here: write "
+            "`import oneflow` in a conftest.py, or run the tests of these candidates in different processes"
+        )
     os.environ.setdefault(*LOG_LEVEL)
     os.environ.setdefault(*STACK_NAMES)
     missing = load_libraries()

@@ -31,11 +31,11 @@ def importing(framework: Any, module: str) -> Script:
 
     If the adapter changes the results of a program, the script imports the adapter instead.
     """
-    way = _way_to(framework.root, module)
+    way = way_to(framework.root, module)
     own = next((kind for kind in type(framework).__mro__ if _answers(kind)), None)
     if own is None or not framework.origin:
         return Script(framework.name, (*way, f"import {module}"), module)
-    there = _way_to(sys.modules[own.__module__], own.__module__)
+    there = way_to(sys.modules[own.__module__], own.__module__)
     return through_adapter(framework, tuple(dict.fromkeys((*there, *way))))
 
 
@@ -51,7 +51,7 @@ def _answers(kind: type) -> bool:
     return not kind.__module__.startswith("autotest.") and any(name in vars(kind) for name in _ANSWERS)
 
 
-def _way_to(root: Any, module: str) -> tuple[str, ...]:
+def way_to(root: Any, module: str) -> tuple[str, ...]:
     """Return the lines that let a script import `root` if it is stored below the working folder.
 
     That is the case for the sources of a user's own project. Installed packages need no lines.
@@ -68,4 +68,4 @@ def _way_to(root: Any, module: str) -> tuple[str, ...]:
     return "import sys", f"sys.path.append({where!r})  # where {module} lies, from the project's folder"
 
 
-__all__ = ["importing", "through_adapter"]
+__all__ = ["importing", "through_adapter", "way_to"]

@@ -27,7 +27,7 @@ class Transcript:
 
     Args:
         kinds: classes of the framework's objects that are traced.
-        imports: the statement that imports the framework.
+        imports: the statements that import the framework, one a line.
         pure: whether statements have no side effects, so that those whose results are unused can be left out.
     """
 

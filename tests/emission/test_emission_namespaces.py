@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -77,6 +78,39 @@ def test_the_script_of_what_lies_in_the_project_finds_it_from_the_project_alone(
     (tmp_path / "kept" / "repro.py").write_text(script)
     told = subprocess.run([sys.executable, "kept/repro.py"], capture_output=True, text=True, check=False)
     assert (told.returncode, str(tmp_path) in script) == (1, False), told.stdout
+
+
+FUNCTIONS = """
+from tests.support.block_framework import BlockFramework
+
+
+class Arrays(BlockFramework):
+    module = "arrays_of_a_project"
+"""
+
+
+def test_the_script_of_a_framework_of_functions_finds_it_and_its_adapter_from_the_project(tmp_path, monkeypatch):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "arrays_of_a_project.py").write_text("NAMES = ()")
+    (tmp_path / "adapter_of_a_project.py").write_text(FUNCTIONS)
+    monkeypatch.chdir(tmp_path)
+    for place in (tmp_path, tmp_path / "src"):
+        monkeypatch.syspath_prepend(place)
+    try:
+        candidate = importlib.import_module("adapter_of_a_project").Arrays()
+        candidate.__dict__["root"] = importlib.import_module("arrays_of_a_project")
+        lines, (_, written) = candidate.script().lines, candidate.transcribing()
+    finally:
+        for name in ("adapter_of_a_project", "arrays_of_a_project"):
+            sys.modules.pop(name, None)
+    assert [line.partition("  #")[0] for line in lines[:3]] == [
+        "import sys",
+        "sys.path.append('.')",
+        "sys.path.append('src')",
+    ]
+    first, folder, own = written.imports.splitlines()
+    assert (first, folder.partition("  #")[0]) == ("import sys", "sys.path.append('src')")
+    assert own == "import arrays_of_a_project as other"
 
 
 def test_the_script_of_an_installed_framework_says_no_folder():

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks import framework, preload
+from autotest.frameworks import preload
 
 
 def run(code: str, *flags: str) -> str:
@@ -67,10 +67,27 @@ def test_the_import_order_does_not_matter_even_when_warnings_are_errors(order: s
 @pytest.mark.oneflow
 @pytest.mark.parametrize("order", ["oneflow first", "torch first"])
 def test_the_lines_for_a_script_import_it_without_this_library(order: str) -> None:
-    own = framework("oneflow").script().lines
+    # In a new interpreter, because other tests may have imported Triton into this one.
+    asked = "from autotest.frameworks import framework; print(*framework('oneflow').script().lines, sep='\\n')"
+    own = run(asked).splitlines()
     lines = [*own, "import torch"] if order == "oneflow first" else ["import torch", *own]
     assert len(own) <= 3
     assert run("\n".join([*lines, "print(oneflow.ones(2).sum().item())"])).split() == ["2.0"]
+
+
+@pytest.mark.oneflow
+def test_an_import_after_triton_is_refused_as_it_would_end_the_process() -> None:
+    code = """
+        import triton
+        from autotest.base.errors import FrameworkMissing
+        from autotest.frameworks import preload
+        try:
+            preload.import_oneflow()
+        except FrameworkMissing as error:
+            print(error)
+    """
+    assert "`import oneflow` in a conftest.py" in run(code)
+    assert run("import oneflow\nimport triton\nprint('imported')").split()[-1] == "imported"
 
 
 @pytest.mark.oneflow

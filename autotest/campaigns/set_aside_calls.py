@@ -58,8 +58,8 @@ class Guard:
         backward = pushes_gradients(call)
         if backward:
             call = _last_operator(recorder, otherwise=call)
-        operator = fatal_call(called(recorder, call), refused=False, backward=backward)
-        fatal = fatal_call(called(recorder, call), refused, backward=backward)
+        name = called(recorder, call)
+        operator, fatal = (fatal_call(name, rejected, backward=backward) for rejected in (False, refused))
         if self._all or fatal in self._watched:
             known = fatal_call(signature(recorder, call, refused=refused), refused=False, backward=backward)
             self._crumb.note(operator, known)

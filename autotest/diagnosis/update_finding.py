@@ -42,8 +42,9 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
     judging = ProgramJudge(pair, judged, _in_double)
     finding, agreement = shrunk(finding, agreement, failure, judging, context.options.shrink, features=False)
     rate = other_rate(agreement.program, pair)
-    steps = [call.slot for call in agreement.program.calls if is_step(call)] if rate is None else [rate.slot]
-    return dataclasses.replace(finding, divergent=steps[-1] if steps else None, settings=dataclasses.asdict(judged))
+    steps = [call.slot for call in agreement.program.calls if is_step(call)]
+    divergent = max(steps, default=None) if rate is None else rate.slot
+    return dataclasses.replace(finding, divergent=divergent, settings=dataclasses.asdict(judged))
 
 
 def _of_values(agreement: Agreement) -> Agreement:

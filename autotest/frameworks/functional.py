@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import importlib
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -386,6 +385,4 @@ class Functional(ArrayFramework):
         return self.read(value) if isinstance(value, TapeTensor) else value
 
     def script(self) -> Script:
-        own = type(self).__module__
-        ways = (*way_to(sys.modules[own], own), *way_to(self.root, self.module))
-        return through_adapter(self, tuple(dict.fromkeys(ways)))
+        return through_adapter(self, type(self), self.module)

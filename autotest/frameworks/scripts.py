@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from autotest.emission import Script
-from autotest.frameworks.base import Framework
 
 #: Methods that an adapter overrides if it computes something differently from the module that it wraps.
 _ANSWERS = (
@@ -31,19 +30,22 @@ def importing(framework: Any, module: str) -> Script:
 
     If the adapter changes the results of a program, the script imports the adapter instead.
     """
-    way = way_to(framework.root, module)
     own = next((kind for kind in type(framework).__mro__ if _answers(kind)), None)
     if own is None or not framework.origin:
-        return Script(framework.name, (*way, f"import {module}"), module)
-    there = way_to(sys.modules[own.__module__], own.__module__)
-    return through_adapter(framework, tuple(dict.fromkeys((*there, *way))))
+        return Script(framework.name, (*way_to(framework.root, module), f"import {module}"), module)
+    return through_adapter(framework, own, module)
 
 
-def through_adapter(framework: Framework, before: tuple[str, ...] = ()) -> Script:
-    """Return the script that gets `framework` from this library's registry, after the lines `before`."""
+def through_adapter(framework: Any, own: type, module: str) -> Script:
+    """Return the script that gets `framework` from this library's registry.
+
+    Before that, it finds what lies in the project's folder: the adapter's class `own`, and the framework's `module`.
+    """
+    ways = (*way_to(sys.modules[own.__module__], own.__module__), *way_to(framework.root, module))
     called = framework.name if framework.name.isidentifier() and framework.name != "torch" else "candidate"
     asked = f"{called} = speaking_torch({framework.origin!r})"
-    return Script(framework.name, (*before, "from autotest.frameworks import speaking_torch", asked), called)
+    lines = (*dict.fromkeys(ways), "from autotest.frameworks import speaking_torch", asked)
+    return Script(framework.name, lines, called)
 
 
 def _answers(kind: type) -> bool:

@@ -14,8 +14,10 @@ from autotest.program.influence import written_later
 from autotest.program.semantics import (
     OPERATIONS,
     base_name,
+    first_operand,
     is_step,
     pushes_gradients,
+    reads_gradient,
     returns_gradients,
     targets,
 )
@@ -171,8 +173,8 @@ def _discarded(record: Record, last: int) -> str:
 
 
 def _is_gradient(record: Record, call: Call) -> bool:
-    first = call.args[0] if call.args else None
-    return type(first) is Ref and record.calls[first.slot].target == "grad"
+    owner = first_operand(call)
+    return owner is not None and reads_gradient(record.calls[owner.slot])
 
 
 def _only_wiped(record: Record, slot: int) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from autotest.comparison import Side, Stage
 from autotest.program import Call, Ref
+from autotest.program.semantics import pushes_gradients
 from autotest.recording.recorder import Recorder
 
 _MAGIC = b"autotest trail 1\n"
@@ -149,7 +150,7 @@ class Breadcrumb:
             name = "call"
         if name in self._numbers:
             return self._numbers[name]
-        if name in ("backward", "autograd.backward", "autograd.grad"):
+        if pushes_gradients(call):
             number = -1
         elif len(self._numbers) >= _NAMES:
             number = 0

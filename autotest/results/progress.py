@@ -165,7 +165,7 @@ class CampaignProgress:
 
     @property
     def trials(self) -> int:
-        return self.accepted + self.rejected + self.absent + sum(test.died for test in self.tests)
+        return self.accepted + sum(test.rejections.total() + test.died for test in self.tests)
 
     @property
     def accepted(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 
 from autotest.diagnosis.probing import HANGS, Probe, ProbeOptions
@@ -30,14 +31,12 @@ def deadly_operator(program: Program, options: ProbeOptions, server: Server) -> 
     if not passed:
         return ""
     with contextlib.closing(Probe(server, options)) as probe:
-        low, high = 0, len(passed) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if probe.run(_backward_from(program, passed[middle])).death not in ("", HANGS):
-                high = middle
-            else:
-                low = middle + 1
-    return operator_of(program.calls, passed[low])
+
+        def kills(slot: int) -> bool:
+            return probe.run(_backward_from(program, slot)).death not in ("", HANGS)
+
+        first = bisect.bisect_left(passed, True, hi=len(passed) - 1, key=kills)
+    return operator_of(program.calls, passed[first])
 
 
 def _backward_from(program: Program, slot: int) -> Program:

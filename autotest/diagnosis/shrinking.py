@@ -205,7 +205,16 @@ class Shrinker:
         agreement = self._judging.examined(fitting)
         if agreement.mismatches:
             return "fails" if self._failure.shown_by(agreement) else "neither"
-        return "neither" if agreement.refused else "passes"
+        return "passes" if self._passes(agreement) else "neither"
+
+    def _passes(self, agreement: Agreement) -> bool:
+        """Whether the sides agree on the program of `agreement`, and on as much as they were compared before.
+
+        Results without elements agree in any case, which explains nothing if those of the failing program have some.
+        """
+        if agreement.mismatches or agreement.refused:
+            return False
+        return not _any_empty(self.values_of(agreement.program)) or _any_empty(self.values())
 
     def _runnable(self, program: Program) -> Program | None:
         if drops_in_a_defined_result(program):
@@ -222,8 +231,7 @@ class Shrinker:
                 fitting = self._runnable(program) if reduction.is_simpler(program, best) else None
                 if fitting is None:
                     continue
-                agreement = self._judging.examined(fitting)
-                if not agreement.mismatches and not agreement.refused:
+                if self._passes(self._judging.examined(fitting)):
                     found.append(fitting)
         return found
 

@@ -266,6 +266,21 @@ def test_a_module_that_raises_does_not_shrink_to_one_without_elements() -> None:
     assert "+ m0 = torch.nn.Linear(2, 1)" in told
 
 
+def test_a_program_without_results_to_compare_does_not_explain_a_failure() -> None:
+    def biased(original: Any) -> Any:
+        class Linear(original):  # type: ignore[misc]
+            def forward(self, t: Any) -> Any:
+                return super().forward(t) + 1
+
+        return Linear
+
+    pair = Pair(TorchFramework(), FaultyTorch({"nn.Linear": biased}))
+    finding = diagnosed(lambda: dual.nn.Linear(3, 4)(at.random_tensor(2, dim1=3)), pair)
+    told = "\n".join(finding.shrinking)
+    assert "Irrelevant: the values of x0, the second 1 of nn.Linear" in told
+    assert "Nearest" not in told  # it would be a Linear(1, 0)
+
+
 def test_equal_arguments_are_told_apart() -> None:
     wrong = {"roll": when(lambda t, shifts, dims: shifts == dims == 1, more)}
     finding = diagnosed(

@@ -220,11 +220,10 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
             return Verdict("unstable", line, numbers, blame)
         return Verdict(blame, f"{name}: its error against the float64 result is larger than rounding explains", numbers)
     if found.ill_conditioned:
-        what = (
-            "ill-conditioned: a change of one roundoff in the inputs changes the result by "
-            f"{found.amplification:.0f} roundoffs"
-        )
-        return Verdict("ill-conditioned", what, numbers)
+        changes = f"a change of one roundoff in the inputs changes it by {found.amplification:.3g} roundoffs"
+        # Next to zero, any change is an astronomical number of roundoffs.
+        what = changes if found.truth else "its terms cancel to zero, so that only their rounding errors are left"
+        return Verdict("ill-conditioned", f"ill-conditioned: {what}", numbers)
     return Verdict(
         "rounding", "rounding: both sides are as close to the float64 result as their precision allows", numbers
     )

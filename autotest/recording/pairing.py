@@ -101,6 +101,7 @@ class _Pairs:
         "gradients",
         "gradients_undefined",
         "has_backward",
+        "partners",
         "record",
         "reference",
         "results",
@@ -118,6 +119,8 @@ class _Pairs:
         self.gradients = 0
         #: (id on the reference, id on the candidate) of the objects that have been paired.
         self.seen: set[tuple[int, int]] = set()
+        #: By id of an object on the reference, the object on the candidate that it was first paired with.
+        self.partners: dict[int, Any] = {}
         #: ids of the candidate's tensors whose gradients are paired. A call may return the leaf itself on the
         #: candidate and a copy on the reference.
         self.graded: set[int] = set()
@@ -135,7 +138,7 @@ class _Pairs:
 
     def add_all(self, returned: Iterable[tuple[Call, Any, Any]]) -> None:
         """Pair the results of calls; `returned` yields each call with its result on either side."""
-        types, failed, written, seen = self.reference.tensor_types, self.failed, self.written, self.seen
+        types, failed = self.reference.tensor_types, self.failed
         for call, expected, actual in returned:
             kind = call.kind
             if kind in _SILENT or (failed and call.slot in failed):
@@ -150,11 +153,9 @@ class _Pairs:
                     continue  # its base is compared, which has the same memory, and can be read in half the time
             else:
                 self.results += kind != "tensor"
-            identity = id(expected), id(actual)
-            if identity in seen or (written and id(expected) in written):
-                continue
-            seen.add(identity)
             slot = call.slot
+            if not self._is_new(slot, expected, actual):
+                continue
             defined = self.specified or not self.record.is_undefined(slot)
             self.found.append(_made(Pairing, (slot, "", "forward", expected, actual, defined)))
             if self.has_backward:
@@ -173,7 +174,7 @@ class _Pairs:
         if isinstance(expected, PLAIN_TYPES):
             self.results += is_result
             self._plain(call, expected, actual)
-        elif not self._is_new(expected, actual):
+        elif not self._is_new(call.slot, expected, actual):
             self.results += is_result
         elif isinstance(expected, self.reference.tensor_types):
             self.results += is_result
@@ -186,12 +187,23 @@ class _Pairs:
             self.results += is_result
             self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
 
-    def _is_new(self, expected: Any, actual: Any) -> bool:
+    def _is_new(self, slot: int, expected: Any, actual: Any) -> bool:
+        """Return whether these two objects are not paired yet, and take note of them."""
         identity = (id(expected), id(actual))
         if identity in self.seen or id(expected) in self.written:
             return False
         self.seen.add(identity)
-        return True
+        partner = self.partners.setdefault(id(expected), actual)
+        return partner is actual or not self._is_same(slot, partner, actual)
+
+    def _is_same(self, slot: int, one: Any, other: Any) -> bool:
+        """Return whether two results of the candidate are one tensor, for which it may have several stand-ins here.
+
+        A replay on the reference alone has no second pair of such a tensor, so that nothing could explain one.
+        """
+        candidate = self.candidate
+        are_tensors = isinstance(one, candidate.tensor_types) and isinstance(other, candidate.tensor_types)
+        return are_tensors and of_candidate(slot, lambda: candidate.same(one, other))
 
     def _pair(self, slot: int, suffix: str, expected: Any, actual: Any, defined: bool) -> None:
         self.found.append(Pairing(slot, suffix, "forward", expected, actual, defined))
@@ -229,7 +241,7 @@ class _Pairs:
         """Pair the parameters or the buffers of one module, by name."""
         for name, own in expected.items():
             other = actual.get(name)
-            if not self._is_new(own, other):
+            if not self._is_new(slot, own, other):
                 continue
             shown = Missing() if name not in actual else other
             self._pair(slot, f".{name}", own, shown, id(own) not in self.record.undefined)
@@ -246,7 +258,7 @@ class _Pairs:
         defined = slot not in self.gradients_undefined
         if expected is not None:
             self.gradients += 1
-            self.seen.add((id(expected), id(gradient)))  # so that `x.grad`, read by the body, is no second pair
+            self._is_new(slot, expected, gradient)  # so that `x.grad`, read by the body, is no second pair
         self.found.append(_made(Pairing, (slot, f"{suffix}.grad", "backward", expected, gradient, defined)))
 
 

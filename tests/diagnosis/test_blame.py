@@ -15,6 +15,7 @@ from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.diagnosis.measurement import Measured
 from autotest.diagnosis.referee import cleared, examine
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.frameworks import Framework, Pair
@@ -603,3 +604,33 @@ def test_gradients_that_are_clipped_otherwise_are_told_of_as_that() -> None:
     located = examine(agree(program, pair, SETTINGS), pair, SETTINGS).located
     assert located.slot is not None
     assert program.calls[located.slot].target == "nn.utils.clip_grad_norm_"
+
+
+@pytest.mark.parametrize(
+    ("truth", "amplification", "says"),
+    [
+        (0.0, 2.7e44, "its terms cancel to zero, so that only their rounding errors are left"),
+        (1e-7, 2.7e6, "a change of one roundoff in the inputs changes it by 2.7e+06 roundoffs"),
+    ],
+)
+def test_how_ill_conditioned_a_result_is_is_told_without_an_astronomical_number(
+    truth: float, amplification: float, says: str
+) -> None:
+    measured = Measured(
+        wrong=(0, 0),
+        total=1,
+        index=(0,),
+        truth=truth,
+        values=(truth, truth + 6e-8),
+        errors=(0.0, 6e-8),
+        allowed=1e-6,
+        wide_gap=0.0,
+        wide_allowed=1e-12,
+        amplification=amplification,
+        few=False,
+        stays=False,
+        own_truth=False,
+        scale=0.0,
+    )
+    verdict = judge(Evidence("gradient", ("torch", "faulty"), measured=measured, tolerated=1e-9))
+    assert verdict.line == f"ill-conditioned: {says}"

@@ -176,6 +176,19 @@ def test_the_call_whose_gradient_is_wrong_there_is_named(faulty):
     assert [program.calls[slot].target for slot in found.slots] == ["cos"]
 
 
+def test_a_tensor_that_several_calls_return_there_is_compared_once(faulty):
+    def body():
+        x = random_tensor(shape=(2, 3), layout="strided")  # which ends with requires_grad_()
+        y = torch.cos(x) + torch.relu(x.detach())
+        y.mul_(2).add_(1)
+        y.sum().backward()
+        return x.grad
+
+    outcome = running.trial(body, faulty)
+    told = [(outcome.recorder.calls[item.slot].target, item.symptom) for item in outcome.mismatches]
+    assert sorted(told) == [("add", "value"), ("getitem", "gradient"), ("relu", "value"), ("sum", "value")]
+
+
 def test_a_result_without_a_gradient_there_has_none_here(other):
     def body():
         x = random_tensor(shape=(2, 3))

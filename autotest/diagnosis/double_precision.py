@@ -48,6 +48,9 @@ _AT_ONCE = 1 << 24
 #: An algorithm is called unstable if the standard deviation of its error is more than the first number times the size
 #: of the error, and more than the second number times the standard deviation of the result.
 _ERROR_SPREAD, _SENSITIVE = 0.25, 4.0
+#: By how many roundoffs inputs are changed to see whether an error is noise: by a few, and by so many that intermediate
+#: results change which are insensitive to the inputs, such as a sigmoid near 1.
+_FEW, _MANY = 4.0, 1024.0
 
 
 class DoublePrecision:
@@ -255,18 +258,26 @@ class DoublePrecision:
             measured: the measurement there; the spreads are taken at its worst element.
 
         Returns:
-            The spreads; None for a side whose error is explained, stable, or unknown.
+            The spreads; None for a side whose error is explained, stable, or unknown. If the error of the reference
+            is noise that only larger changes show, and that of the candidate is no larger, that is its spread.
         """
         if measured is None or not measured.wide_agrees:
             return None, None
+        reference = self._pair.reference
         own, other = (
-            self._error_spread(place, measured, side) if wrong else None
-            for side, wrong in zip((self._pair.reference, self._pair.candidate), measured.wrong, strict=True)
+            self._error_spread(place, measured, side, _FEW) if wrong else None
+            for side, wrong in zip((reference, self._pair.candidate), measured.wrong, strict=True)
         )
+        if own is None and all(measured.wrong):
+            noise = self._error_spread(place, measured, reference, _MANY)
+            if noise is not None and measured.errors[1] <= noise.error:
+                return noise, noise._replace(error=measured.errors[1])
         return own, other
 
-    def _error_spread(self, place: Place, measured: Measured, framework: Framework) -> ErrorSpread | None:
-        found = [self._element_and_truth(place, measured.index, framework, run) for run in range(RUNS)]
+    def _error_spread(
+        self, place: Place, measured: Measured, framework: Framework, roundoffs: float
+    ) -> ErrorSpread | None:
+        found = [self._element_and_truth(place, measured.index, framework, run, roundoffs) for run in range(RUNS)]
         known = [pair for pair in found if pair is not None and np.isfinite(pair).all()]
         if len(known) < RUNS:
             return None
@@ -277,10 +288,10 @@ class DoublePrecision:
         return ErrorSpread(error, result) if error > max(_ERROR_SPREAD * size, _SENSITIVE * result) else None
 
     def _element_and_truth(
-        self, place: Place, index: tuple[int, ...], framework: Framework, run: int
+        self, place: Place, index: tuple[int, ...], framework: Framework, run: int, roundoffs: float
     ) -> tuple[complex, complex] | None:
         """Return an element computed by `framework` from perturbed inputs, and its true value for the same inputs."""
-        arrays = perturbed_in_own_dtype(self.program.arrays, run)
+        arrays = perturbed_in_own_dtype(self.program.arrays, run, roundoffs)
         program = with_arrays(self.program, arrays)
         wide, places = widened(program)
         at = places[place[0]], place[1]

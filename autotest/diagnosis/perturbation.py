@@ -13,14 +13,14 @@ from autotest.program.dtypes import is_differentiable
 from generators.dtypes import cast
 
 
-def perturbed_in_own_dtype(arrays: Sequence[Array], run: int) -> list[Array]:
-    """Return `arrays` with about half of the elements changed by up to four roundoffs of each array's dtype.
+def perturbed_in_own_dtype(arrays: Sequence[Array], run: int, roundoffs: float = 4.0) -> list[Array]:
+    """Return `arrays` with about half of the elements changed by up to `roundoffs` roundoffs of each array's dtype.
 
     A number that would become infinite is not changed, as functions may treat infinity in another way.
     """
     moved = []
     for array in arrays:
-        (other,) = perturbed([array], 4 * ROUNDOFF.get(array.dtype, 0.0), run)
+        (other,) = perturbed([array], roundoffs * ROUNDOFF.get(array.dtype, 0.0), run)
         with np.errstate(over="ignore"):
             data = cast(other.data, array.dtype)
         moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))

@@ -47,7 +47,7 @@ class OracleResult:
 
 
 class ErrorSpread(NamedTuple):
-    """How much the error of an unstable algorithm varies when the inputs change by a few roundoffs."""
+    """How much the error of an unstable algorithm varies when the inputs change slightly."""
 
     #: The standard deviation of the error.
     error: float
@@ -197,8 +197,8 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     if amplified_alike(evidence.error_spreads):
         own, other = (spread.error for spread in evidence.error_spreads if spread is not None)
         what = (
-            "rounding: the algorithms of both sides amplify it. When the inputs change by a few roundoffs, the error "
-            f"of {reference} changes by {own:.3g}, and that of {candidate} by {other:.3g}"
+            "rounding: the algorithms of both sides amplify it. When the inputs change slightly, the error of "
+            f"{reference} changes by {own:.3g}, and that of {candidate} by {other:.3g}"
         )
         return Verdict("rounding", what, numbers)
     if all(wrong):

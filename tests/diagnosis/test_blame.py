@@ -606,6 +606,40 @@ def test_gradients_that_are_clipped_otherwise_are_told_of_as_that() -> None:
     assert program.calls[located.slot].target == "nn.utils.clip_grad_norm_"
 
 
+def _saturating(size: float, seed: int) -> Any:
+    """An exp with an error in single precision that only changes of more than a few roundoffs change."""
+
+    def planted(original: Any) -> Any:
+        def replaced(x: Any) -> Any:
+            result = original(x)
+            if str(x.dtype) != "torch.float32":
+                return result
+            steps = (x.detach().double() * 2**17).round() + seed
+            return result + size * (steps * 12.9898).sin().float()
+
+        return replaced
+
+    return planted
+
+
+@pytest.mark.parametrize(("of_candidate", "harmless"), [(2e-4, True), (1e-2, False)])
+def test_noise_that_hides_from_small_changes_excuses_an_error_that_is_no_larger(
+    of_candidate: float, harmless: bool
+) -> None:
+    """As in a GRU whose gate is nearly 1: of the gate's last bit, the result's third digit is made."""
+    sides = (_saturating(size, seed) for size, seed in ((1e-3, 1), (of_candidate, 2)))
+    pair, settings = Pair(*(FaultyTorch({"exp": planted}) for planted in sides)), Settings()
+
+    def body() -> Any:
+        return dual.exp(at.random_tensor(shape=(3,), low=0.1, high=1, requires_grad=False, dtype="float32"))
+
+    agreements = [agree(run_trial(body, seed, settings, pair).program, pair, settings) for seed in range(12)]
+    failing = [agreement for agreement in agreements if agreement.mismatches]
+    verdicts = [cleared(agreement, pair, settings) for agreement in failing]
+    assert len(verdicts) > 6
+    assert sum(verdict is not None for verdict in verdicts) >= 4 if harmless else not any(verdicts)
+
+
 @pytest.mark.parametrize(
     ("truth", "amplification", "says"),
     [

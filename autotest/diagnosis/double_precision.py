@@ -31,7 +31,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     writes_first_operand,
 )
-from autotest.replaying.agreement import Agreement, Place, place_of, results, results_beside
+from autotest.replaying.agreement import Agreement, Place, place_of, results, results_of_side, with_counterparts
 
 #: Operators that only compare or select numbers, or round them to whole ones. Of the same operands, they give the same
 #: result in any precision.
@@ -72,10 +72,8 @@ class DoublePrecision:
     def sides(self) -> tuple[dict[Place, Any], dict[Place, Any]]:
         """The results of both sides in double precision."""
         expected, actual = results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate)
-        asked = {self.wide_place(place_of(item)) for item in self._focus.mismatches}
-        if actual and not asked & expected.keys() <= actual.keys():
-            actual = {**results_beside(self.wide, self._pair), **actual}
-        return expected, actual
+        asked = {self.wide_place(place_of(item)) for item in self._focus.mismatches} & expected.keys()
+        return expected, with_counterparts(actual, self.wide, self._pair, asked) if actual else actual
 
     def spreads(self, places: Iterable[Place], dtype: str, into: int | None) -> dict[Place, Spread]:
         """Return the spreads of the reference's results in double precision over runs with perturbed inputs.
@@ -295,7 +293,7 @@ class DoublePrecision:
         program = with_arrays(self.program, arrays)
         wide, places = widened(program)
         at = places[place[0]], place[1]
-        own = as_array(results(program, framework, slots=place[:1]).get(place))
+        own = as_array(results_of_side(program, framework, self._pair, place).get(place))
         true = as_array(results(wide, self._pair.reference, slots=at[:1]).get(at))
         if own is None or true is None or own.shape != true.shape:
             return None

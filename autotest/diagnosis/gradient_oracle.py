@@ -30,7 +30,7 @@ from autotest.program.semantics import (
     returns_gradients,
     written,
 )
-from autotest.replaying.agreement import Place, results
+from autotest.replaying.agreement import Place, results_of_side
 from autotest.replaying.replay import replay
 
 
@@ -64,7 +64,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     if leaf is None or pushing is None:
         return None, False
     sides = (pair.reference, pair.candidate)
-    own = [results(wide, side, slots=place[:1]).get(place) for side in sides]
+    own = [results_of_side(wide, side, pair, place).get(place) for side in sides]
     shape = wide.arrays[leaf].data.shape
     gradients = [_gradient(item, shape) for item in own]
     if any(item is None for item in gradients) or not wide.arrays[leaf].data.size:

@@ -20,7 +20,7 @@ from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, amplified_al
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
 from autotest.program.semantics import returns_gradients
-from autotest.replaying.agreement import Agreement, Place, place_of, results
+from autotest.replaying.agreement import Agreement, Place, place_of, results_of_side
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[
     noise = []
     for side, at in ((pair.reference, 0), (pair.candidate, 1)):
         once = focus.read().get(place, (None, None))[at]
-        again = results(focus.program, side, slots=place[:1]).get(place)
+        again = results_of_side(focus.program, side, pair, place).get(place)
         noise.append(_self_noise(once, again))
     numbers = first.statistics
     tolerated = 0.0 if numbers is None else numbers.atol + numbers.rtol * abs(_real(numbers.abs_expected))

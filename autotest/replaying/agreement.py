@@ -111,11 +111,26 @@ def results(
     }
 
 
-def results_beside(program: Program, pair: Pair) -> dict[Place, Any]:
-    """Return the results of `program` on the candidate, as far as they have a counterpart; empty if a side raises.
+def results_of_side(program: Program, side: Framework, pair: Pair, place: Place) -> dict[Place, Any]:
+    """Return the results of the call at `place` on `side`, one side of `pair`; empty if it raises."""
+    found = results(program, side, slots=place[:1])
+    return found if side is pair.reference else with_counterparts(found, program, pair, [place])
 
-    What a value is, a module or a tensor, is decided by the reference: the adapter of another process cannot tell.
+
+def with_counterparts(
+    found: dict[Place, Any], program: Program, pair: Pair, places: Collection[Place]
+) -> dict[Place, Any]:
+    """Return `found`, the results of `program` on the candidate alone, and those at `places` that are missing there.
+
+    The candidate alone cannot always tell what is at a place: the adapter of another process does not know a module
+    from a tensor, and where the reference has a copy, the candidate may have the object of an earlier call. Both sides
+    run then, and the reference decides.
     """
+    return found if found.keys() >= {*places} else {**_results_beside(program, pair), **found}
+
+
+def _results_beside(program: Program, pair: Pair) -> dict[Place, Any]:
+    """Return the candidate's results that have a counterpart on the reference; empty if a side raises."""
     expected, actual = _run(program, pair.reference), _run(program, pair.candidate)
     if expected.error is not None or actual.error is not None:
         return {}

@@ -13,19 +13,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from torch.nn import functional
 
 from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.gradient_flow import flow, suspects
+from autotest.diagnosis.referee import examine
 from autotest.frameworks import Pair, framework, interpreter, peer, speaking_torch, wire
 from autotest.frameworks.failures import CandidateDied, CandidateHung
 from autotest.frameworks.remote_client import AT_ONCE
 from autotest.program import Array
+from autotest.replaying.agreement import agree
 from autotest.sweeping.judging import Judge
 from autotest.trials.comparing import compare_outcomes
 from autotest.trials.trial import run_without_comparison
 from tests.support import running
 from tests.support.descriptors import many_open
+from tests.support.faulty import FaultyTorch
 
 #: Code that the other process runs before it serves: it prints, and plants a wrong relu, an exp that dies of a large
 #: number, and similar faults.
@@ -187,6 +191,21 @@ def test_a_tensor_that_several_calls_return_there_is_compared_once(faulty):
     outcome = running.trial(body, faulty)
     told = [(outcome.recorder.calls[item.slot].target, item.symptom) for item in outcome.mismatches]
     assert sorted(told) == [("add", "value"), ("getitem", "gradient"), ("relu", "value"), ("sum", "value")]
+
+
+def test_the_gradient_of_a_parameter_there_is_weighed_like_one_here(other):
+    def planted(linear):
+        class Linear(linear):
+            def forward(self, x):
+                return functional.linear(x, 2 * self.weight - self.weight.detach(), self.bias)
+
+        return Linear
+
+    pair, settings = Pair(FaultyTorch({"nn.Linear": planted}), other), Settings()
+    outcome = running.trial(lambda: torch.nn.Linear(3, 2)(random_tensor(shape=(4, 3))), other, reference=pair.reference)
+    agreement = agree(outcome.program, pair, settings)
+    assert [item.name for item in agreement.mismatches] == ["m0.weight.grad"]
+    assert examine(agreement, pair, settings).verdict.blame == "reference"
 
 
 def test_a_result_without_a_gradient_there_has_none_here(other):

@@ -97,8 +97,9 @@ def results(program: Program, ran: Replayed) -> Iterator[tuple[int, tuple[int, .
     types = ran.framework.tensor_types
     for call, value in zip(program.calls, ran.values, strict=False):
         if call.kind != "tensor" and call.slot not in read and not is_backward(call):
-            made = ran.framework.known(value)
-            yield from ((call.slot, path, tensor) for path, tensor in tensors_in(made, types))
+            for path, item in tensors_in(ran.framework.known(value), types):
+                if ran.framework.is_tensor(item):  # in another process, it may be the module that `train` returned
+                    yield call.slot, path, item
 
 
 def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autotest.frameworks import ABSENT, Pair
+from autotest.frameworks.failures import CandidateDied
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.semantics import is_class, makes_module
 
@@ -60,9 +61,12 @@ class Lacking:
             none = Absence(f"{candidate.name} has no {call.target} tensors")
             try:
                 made = candidate.tensor(Array(np.zeros(1, carrier), call.target))
-                if candidate.first_failure([made]) is not None:
-                    return none
+                failure = candidate.first_failure([made])
+                if failure is not None:
+                    return None if isinstance(failure[1], CandidateDied) else none
                 candidate.values([made])
+            except CandidateDied:  # of an earlier call, which says nothing about the dtype
+                return None
             except Exception:  # noqa: BLE001 - frameworks raise various exceptions for an unknown dtype
                 return none
         return None

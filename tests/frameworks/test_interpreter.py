@@ -25,6 +25,7 @@ from autotest.frameworks.remote_client import AT_ONCE
 from autotest.program import Array
 from autotest.replaying.agreement import agree
 from autotest.sweeping.judging import Judge
+from autotest.sweeping.lacking import Lacking
 from autotest.trials.comparing import compare_outcomes
 from autotest.trials.trial import run_without_comparison
 from tests.support import running
@@ -246,6 +247,12 @@ def test_a_reproducer_is_given_each_of_several_results():
     assert there.relu(values).size() == (2,)
 
 
+def layer_in_evaluation():
+    layer = torch.nn.Linear(4, 3)
+    layer.train(False)  # which returns the module
+    return layer(random_tensor(shape=(2, 4)))
+
+
 def swept(body, candidate):
     """Return the result of a thorough sweep for the program of `body`."""
     program = running.trial(body, framework("torch")).recorder.snapshot()
@@ -259,12 +266,19 @@ def swept(body, candidate):
         lambda: random_tensor(shape=(3, 4)).topk(2),
         lambda: torch.relu(random_tensor(shape=(3, 4))),
         lambda: random_tensor(shape=(3, 4)).contiguous(),
+        layer_in_evaluation,
     ],
 )
 def test_a_sweep_judges_what_is_there_as_what_is_here(body, other):
     judged = swept(body, other)
     assert (judged.absent, judged.left_out, judged.failures) == ("", "", [])
     assert {"value", "shape", "strides", "alias", "repeat"} <= set(judged.checks)
+
+
+def test_a_process_that_died_of_another_call_has_the_dtypes_that_it_had(monkeypatch):
+    candidate = framework(f"python:{sys.executable}")
+    monkeypatch.setattr(candidate, "values", lambda _: (_ for _ in ()).throw(CandidateDied("its process has ended")))
+    assert Lacking(Pair(framework("torch"), candidate)).of_cell("relu", "float32") is None
 
 
 def test_a_sweep_finds_a_fault_there(faulty):

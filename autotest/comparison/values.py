@@ -88,7 +88,7 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
             return False
         if not check_values or identical(one, other):
             return True
-        rtol, atol = tolerance.of(expected.dtype)
+        rtol, atol = tolerance.of(expected.rounded_to or expected.dtype)
         if not agree(one, other, rtol, atol):
             return False
         if tolerance.given or not tolerance.by_scale or not is_small(one, other, rtol, atol):
@@ -125,7 +125,7 @@ def limits(tolerance: Tolerance, expected: Any, actual: Any) -> tuple[float, flo
 
 def tolerated_as(value: Any) -> str:
     """Return the dtype whose tolerance applies to `value`."""
-    return value.dtype if type(value) is TensorValue else PLAIN_FLOAT
+    return value.rounded_to or value.dtype if type(value) is TensorValue else PLAIN_FLOAT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

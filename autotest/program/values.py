@@ -50,6 +50,8 @@ class TensorValue:
     requires_grad: bool
     #: torch's name of the layout: ``"strided"``, ``"sparse_coo"``. `data` is dense for any layout.
     layout: str = "strided"
+    #: The coarsest floating dtype in which its numbers were computed, if that is coarser than `dtype`; "" if not.
+    rounded_to: str = ""
 
     def copied(self) -> TensorValue:
         """Return a copy with its own memory; `data` may share the framework's, which a later call may write into."""

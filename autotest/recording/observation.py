@@ -24,6 +24,7 @@ from autotest.program.operator_names import first_use
 from autotest.program.semantics import give_gradients, gives_gradients, is_backward, is_step
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
+from autotest.recording.precision import with_precision
 from autotest.recording.record import Record, stage_of
 from autotest.recording.special_values import counted_mismatches, marked_special
 from autotest.recording.unreadable import Unreadable, unreadable
@@ -160,7 +161,8 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
     ]
     if not suspicious and not record.mismatches:
         return []
-    # Computed only now, because names and messages are needed only if there is a mismatch.
+    # Computed only now, because precisions, names and messages are needed only if there is a mismatch.
+    coarse = with_precision(record, pairings, expected, actual, suspicious)
     named = names(record.snapshot())
     found: list[Mismatch] = []
     for index in suspicious:
@@ -176,7 +178,7 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
             record.pair.sides,
             pairing.suffix,
         )
-        found += compare_values(named[pairing.slot], expected[index], actual[index], how)
+        found += compare_values(named[pairing.slot], coarse.get(index, expected[index]), actual[index], how)
     found = [_of_operand(record, item) if item.stage == "backward" else item for item in found]
     return _ordered(record, [*record.mismatches, *marked_special(record, found)])
 

@@ -16,6 +16,7 @@ from autotest.program.semantics import is_class, pushes_gradients, reads_gradien
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import compare_trial
 from autotest.recording.pairing import pair_up
+from autotest.recording.precision import with_precision
 from autotest.recording.record import Record
 from autotest.replaying.operator_of_mismatch import operator_of_mismatch
 from autotest.replaying.recorded import record_of
@@ -48,6 +49,8 @@ class Agreement:
         pairings = pair_up(self.record).pairings
         expected = freeze(self.record.pair.reference, [item.expected for item in pairings])
         actual = freeze(self.record.pair.candidate, [item.actual for item in pairings])
+        coarse = with_precision(self.record, pairings, expected, actual, range(len(pairings)))
+        expected = [coarse.get(index, one) for index, one in enumerate(expected)]
         found: dict[Place, tuple[Any, Any]] = {}
         for item, one, other in zip(pairings, expected, actual, strict=True):
             own, theirs = dict(_flat(item.suffix, one)), dict(_flat(item.suffix, other))

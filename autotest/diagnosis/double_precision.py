@@ -6,7 +6,7 @@ import functools
 import math
 import sys
 from collections.abc import Collection, Iterable, Set
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from autotest.program.semantics import (
 )
 from autotest.replaying.agreement import Agreement, Place, place_of, results, results_of_side, with_counterparts
 
+#: The slots of several calls.
+Slots: TypeAlias = tuple[int, ...]
+
 #: Operators that only compare or select numbers, or round them to whole ones. Of the same operands, they give the same
 #: result in any precision.
 _WITHOUT_ROUNDOFF = frozenset(
@@ -43,6 +46,8 @@ _WITHOUT_ROUNDOFF = frozenset(
 )
 #: The number of runs with perturbed inputs, an even number: two runs change each input once.
 RUNS = 8
+#: The largest number of calls whose operands are all perturbed, each by two more calls.
+_MOST_ROUNDED = 64
 #: The largest number of elements, over several places, whose spread the same runs measure. Each takes nine bytes.
 _AT_ONCE = 1 << 24
 #: An algorithm is called unstable if the standard deviation of its error is more than the first number times the size
@@ -60,10 +65,10 @@ class DoublePrecision:
         self._focus, self._pair, self._settings = focus, pair, settings
         self.program = focus.program
         self.wide, self._places = widened(focus.program)
-        #: The measurements made, and the spreads of places that are not measured yet; both by place and by the call
+        #: The measurements made, and the spreads of places that are not measured yet; both by place and by the calls
         #: whose operands are perturbed in addition to the inputs.
-        self._measured: dict[tuple[Place, int | None], Measured | None] = {}
-        self._spreads: dict[tuple[Place, int | None], Spread] = {}
+        self._measured: dict[tuple[Place, Slots], Measured | None] = {}
+        self._spreads: dict[tuple[Place, Slots], Spread] = {}
 
     def wide_place(self, place: Place) -> Place:
         return self._places[place[0]], place[1]
@@ -75,7 +80,7 @@ class DoublePrecision:
         asked = {self.wide_place(place_of(item)) for item in self._focus.mismatches} & expected.keys()
         return expected, with_counterparts(actual, self.wide, self._pair, asked) if actual else actual
 
-    def spreads(self, places: Iterable[Place], dtype: str, into: int | None) -> dict[Place, Spread]:
+    def spreads(self, places: Iterable[Place], dtype: str, into: Slots) -> dict[Place, Spread]:
         """Return the spreads of the reference's results in double precision over runs with perturbed inputs.
 
         All places are measured in the same runs. One run is in memory at a time, as its results may be large.
@@ -83,7 +88,7 @@ class DoublePrecision:
         Args:
             places: the places in the program.
             dtype: the dtype whose roundoff is the size of the perturbation. It changes about half of the elements.
-            into: the slot of a call whose operands are perturbed, too; None for the inputs alone.
+            into: the slots of the calls whose operands are perturbed, too; none for the inputs alone.
         """
         truths = {place: as_array(self.sides[0].get(self.wide_place(place))) for place in places}
         spreads = {place: Spread(truth) for place, truth in truths.items() if truth is not None}
@@ -97,7 +102,7 @@ class DoublePrecision:
             del found
         return spreads
 
-    def _spread(self, place: Place, dtype: str, into: int | None) -> Spread:
+    def _spread(self, place: Place, dtype: str, into: Slots) -> Spread:
         """Return the spread at `place`, and measure other mismatches in the same runs, as they come next."""
         if (place, into) not in self._spreads:
             found = self.spreads(self._together(place, dtype, into), dtype, into)
@@ -108,7 +113,7 @@ class DoublePrecision:
         """Free the spreads of places that are not measured yet; if needed later, they are computed again."""
         self._spreads.clear()
 
-    def _together(self, place: Place, dtype: str, into: int | None) -> list[Place]:
+    def _together(self, place: Place, dtype: str, into: Slots) -> list[Place]:
         """Return `place` and other mismatched places of the same dtype, up to `_AT_ONCE` elements."""
         together, room = [place], _AT_ONCE
         for other in dict.fromkeys(map(place_of, self._focus.mismatches)):
@@ -121,22 +126,38 @@ class DoublePrecision:
             together.append(other)
         return together
 
-    def _run_moved(self, dtype: str, run: int, into: int | None, slots: Collection[int]) -> dict[Place, Any]:
+    def _run_moved(self, dtype: str, run: int, into: Slots, slots: Collection[int]) -> dict[Place, Any]:
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         program = with_arrays(self.wide, perturbed(self.wide.arrays, roundoff, run))
-        if into is None:
-            return results(program, self._pair.reference, slots=slots)
-        slot = self._places[into]
+        operands = [
+            (self._places[slot], ref.slot) for slot in into for ref in refs(self.wide.calls[self._places[slot]])
+        ]
         shapes = {
-            ref.slot: value.data.shape
-            for ref in refs(program.calls[slot])
-            if type(value := self._wide_value(ref.slot)) is TensorValue and value.dtype == "float64"
+            (slot, operand): value.data.shape
+            for slot, operand in operands
+            if type(value := self._wide_value(operand)) is TensorValue and value.dtype == "float64"
         }
-        factors = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
-        scaled, places = with_scaled_operands(program, slot, dict(zip(shapes, factors, strict=True)))
-        before = {places[old]: old for old in slots}
-        found = results(scaled, self._pair.reference, slots=before)
-        return {(before[at], path): value for (at, path), value in found.items()}
+        # All at once, as arrays that are perturbed one by one are perturbed in the same way.
+        moved = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
+        factors = dict(zip(shapes, moved, strict=True))
+        old = {slot: slot for slot in slots}
+        for slot in sorted({slot for slot, _ in shapes}, reverse=True):  # earlier calls keep their slots
+            of_call = {operand: factor for (at, operand), factor in factors.items() if at == slot}
+            program, places = with_scaled_operands(program, slot, of_call)
+            old = {places[at]: first for at, first in old.items()}
+        found = results(program, self._pair.reference, slots=old)
+        return {(old[at], path): value for (at, path), value in found.items()}
+
+    @functools.cached_property
+    def computations(self) -> Slots:
+        """The slots of the calls that compute with results of other calls; none if the program is long."""
+        calls = self.program.calls
+        computed = [call for call in calls if call.kind in OPERATIONS and call.note != LAYOUT]
+        made = {call.slot for call in computed}
+        found = tuple(
+            call.slot for call in computed if not pushes_gradients(call) and any(ref.slot in made for ref in refs(call))
+        )
+        return found if len(found) <= _MOST_ROUNDED else ()
 
     def _wide_value(self, slot: int) -> Any:
         """Return the reference's value in `slot` of the program in double precision, None if there is none."""
@@ -146,12 +167,12 @@ class DoublePrecision:
             slot = calls[slot].args[0].slot
         return values.get((slot, ""))
 
-    def measured(self, item: Mismatch, into: int | None = None) -> Measured | None:
+    def measured(self, item: Mismatch, into: Slots = ()) -> Measured | None:
         """Compare both sides with double precision at the place of `item`.
 
         Args:
             item: a mismatch of the agreement.
-            into: the slot of a call whose operands are perturbed in addition to the inputs.
+            into: the slots of the calls whose operands are perturbed in addition to the inputs.
 
         Returns:
             The measurement, or None if the values cannot be compared, such as those of different shapes.
@@ -161,7 +182,7 @@ class DoublePrecision:
             self._measured[key] = self._measure(item, into)
         return self._measured[key]
 
-    def _measure(self, item: Mismatch, into: int | None) -> Measured | None:
+    def _measure(self, item: Mismatch, into: Slots) -> Measured | None:
         place = place_of(item)
         pair = self._focus.read().get(place)
         if item.stage == "forward" and place[0] in self._exact_conversions and not _is_whole(pair):
@@ -257,7 +278,7 @@ class DoublePrecision:
 
         Returns:
             The spreads; None for a side whose error is explained, stable, or unknown. If the error of the reference
-            is noise that only larger changes show, and that of the candidate is no larger, that is its spread.
+            is noise that only larger changes show, the error of the candidate counts as its spread, however it varies.
         """
         if measured is None or not measured.wide_agrees:
             return None, None
@@ -268,7 +289,7 @@ class DoublePrecision:
         )
         if own is None and all(measured.wrong):
             noise = self._error_spread(place, measured, reference, _MANY)
-            if noise is not None and measured.errors[1] <= noise.error:
+            if noise is not None:
                 return noise, noise._replace(error=measured.errors[1])
         return own, other
 

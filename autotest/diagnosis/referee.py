@@ -96,12 +96,11 @@ def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
         return False
     if measured.is_rounding or (measured.wide_agrees and _is_small(item)):
         return True
-    if located.slot is not None:
-        # If equal elements reach the divergent call, as after `expand`, perturbed inputs move them together. How the
-        # call amplifies independent errors shows only when its own operands are perturbed.
-        moved = double.measured(item, into=located.slot)
-        if moved is not None and moved.is_rounding:
-            return True
+    # If equal elements reach the divergent call, as after `expand`, perturbed inputs move them together. How the call
+    # amplifies independent errors shows only when its own operands are perturbed.
+    moved = double.measured(item, into=double.computations if located.slot is None else (located.slot,))
+    if moved is not None and moved.is_rounding:
+        return True
     if amplified_alike(double.error_spreads(place_of(item), measured)):
         return True
     within = measured.wide_agrees and max(measured.errors) <= double.cancellation
@@ -118,6 +117,11 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     if max(evidence.noise) > evidence.tolerated:
         return evidence
     measured = double.measured(first)
+    if located.slot is None and measured is not None and not measured.is_rounding:
+        # No call is wrong. The rounding of a saturated result may be all that is left, which changes of the inputs do
+        # not show: ``log(1 - sigmoid(12))``.
+        moved = double.measured(first, into=double.computations)
+        measured = moved if moved is not None and moved.is_rounding else measured
     evidence = dataclasses.replace(
         evidence, measured=measured, cancellation=double.cancellation, small=_is_small(first)
     )

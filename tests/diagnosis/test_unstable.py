@@ -193,3 +193,33 @@ def test_a_gradient_that_cancels_whatever_the_inputs_are_is_rounding_on_both_sid
     told = [verdict for verdict in found if verdict is not None]
     # In others, the error of torch alone is larger than rounding explains, which is told as such.
     assert len(told) > len(found) / 2 > 4
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: dual.log(1 - dual.sigmoid(x(5, 9, 13))),
+        lambda: 1 / (1 - dual.sigmoid(x(5, 9, 13))),
+        lambda: dual.acos(dual.sigmoid(x(5, 9, 13))),
+    ],
+    ids=["logarithm", "quotient", "arc cosine"],
+)
+def test_the_rounding_of_saturated_results_is_no_fault(body: Any) -> None:
+    """Their last digit is all that is left of them, and a change of the inputs by a roundoff does not change it."""
+
+    def another_last_digit(sigmoid: Any) -> Any:
+        return lambda t: sigmoid(t) * (1 - 6e-8) if str(t.dtype) == "torch.float32" else sigmoid(t)
+
+    pair, found = Pair(TorchFramework(), FaultyTorch({"sigmoid": another_last_digit})), []
+    for seed in range(20):
+        outcome = run_trial(body, seed, SETTINGS, pair)
+        if outcome.mismatches:
+            found.append(cleared(agree(outcome.program, pair, SETTINGS), pair, SETTINGS))
+    assert len(found) > 10
+    assert all(found)
+
+
+def test_a_wrong_call_behind_a_saturated_result_is_a_fault() -> None:
+    pair = Pair(TorchFramework(), FaultyTorch({"log": in_single(lambda result: result * 1.001)}))
+    outcome = run_trial(lambda: dual.log(1 - dual.sigmoid(x(5, 9, 13))), 0, SETTINGS, pair)
+    assert cleared(agree(outcome.program, pair, SETTINGS), pair, SETTINGS) is None

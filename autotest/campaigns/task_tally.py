@@ -90,7 +90,9 @@ class TaskTally:
             return any(other.identity == identity for other in result.suspects)
 
         def is_rounding() -> bool:
-            return not is_known(identity_of_trial(outcome)) and trial.cleared() is not None
+            if result.suspects and is_known(identity_of_trial(outcome, self.test.settings)):
+                return False
+            return trial.cleared() is not None
 
         judgement = trial.judged(self.context.ledger, is_rounding)
         match judgement:

@@ -31,7 +31,8 @@ from autotest.program.semantics import (
     pushes_gradients,
     writes_first_operand,
 )
-from autotest.replaying.agreement import Agreement, Place, place_of, results, results_of_side, with_counterparts
+from autotest.replaying.agreement import Agreement, place_of, results, results_of_side, with_counterparts
+from autotest.replaying.replay import Place
 
 #: The slots of several calls.
 Slots: TypeAlias = tuple[int, ...]

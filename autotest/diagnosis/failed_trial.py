@@ -129,7 +129,7 @@ class FailedTrial:
         except Exception:  # noqa: BLE001 - a mismatch that cannot be judged counts
             return
         if not left:
-            operator = identity_of_trial(outcome).operator
+            operator = identity_of_trial(outcome, self._settings).operator
             rejection = Rejection(operator, NOT_REPEATABLE, f"{reference.name} {why}")
             outcome.rejection = outcome.recorder.rejection = rejection
         outcome.mismatches = left
@@ -224,7 +224,7 @@ class FailedTrial:
             versions={side.name: side.version for side in (pair.reference, pair.candidate)},
             settings=dataclasses.asdict(self._settings),
             choices=list(outcome.choices),
-            shown=identity_of_trial(outcome),
+            shown=identity_of_trial(outcome, self._settings),
         )
         try:
             program = outcome.program

@@ -26,8 +26,8 @@ from autotest.program.influence import written_later
 from autotest.program.paths import indices_of
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, in_place, is_module_call, overwritten_operand
-from autotest.replaying.agreement import Place, results
-from autotest.replaying.replay import live_operands, replay, run_call
+from autotest.replaying.agreement import results
+from autotest.replaying.replay import Place, live_operands, replay, run_call
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
 #: torch's names of operands, in the order of their positions. Oracles have other names for them.

@@ -30,8 +30,8 @@ from autotest.program.semantics import (
     returns_gradients,
     written,
 )
-from autotest.replaying.agreement import Place, results_of_side
-from autotest.replaying.replay import replay
+from autotest.replaying.agreement import results_of_side
+from autotest.replaying.replay import Place, replay
 
 
 def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int, ...] | None:

@@ -10,13 +10,14 @@ from typing import Any
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch
 from autotest.comparison.ratio import over_tolerance
-from autotest.diagnosis.gradient_flow import PairedGradients, may_pass_gradients, suspects
 from autotest.diagnosis.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, Scope, operator_of, refs
 from autotest.program.paths import is_gradient
 from autotest.program.semantics import is_class, may_share_memory
-from autotest.replaying.agreement import Agreement, Place
+from autotest.replaying.agreement import Agreement
+from autotest.replaying.gradient_flow import PairedGradients, may_pass_gradients, suspects
+from autotest.replaying.replay import Place
 from autotest.results.layers import ByLayer, Layer, paths_of
 
 

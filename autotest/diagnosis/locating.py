@@ -9,7 +9,6 @@ from typing import Any
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.gradient_flow import PairedGradients, suspects
 from autotest.diagnosis.influences import influences
 from autotest.diagnosis.lockstep import first_divergent_in
 from autotest.diagnosis.operands import CallData, operands_at
@@ -26,6 +25,7 @@ from autotest.program.semantics import (
     writes,
 )
 from autotest.replaying.agreement import Agreement, agree
+from autotest.replaying.gradient_flow import PairedGradients, suspects
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

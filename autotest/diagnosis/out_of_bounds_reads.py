@@ -13,7 +13,8 @@ from autotest.frameworks import Framework
 from autotest.program import COTANGENT, Program
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_backward
-from autotest.replaying.agreement import Place, results
+from autotest.replaying.agreement import results
+from autotest.replaying.replay import Place
 from autotest.sources.mutated_layouts import viewed
 
 #: Minimum number of elements on either side of an input.

@@ -20,7 +20,8 @@ from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, amplified_al
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
 from autotest.program.semantics import returns_gradients
-from autotest.replaying.agreement import Agreement, Place, place_of, results_of_side
+from autotest.replaying.agreement import Agreement, place_of, results_of_side
+from autotest.replaying.replay import Place
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import agree
 from autotest.frameworks import Framework
 from autotest.program import Array, Program
-from autotest.replaying.agreement import Agreement, Place, place_of, results
+from autotest.replaying.agreement import Agreement, place_of, results
+from autotest.replaying.replay import Place
 
 #: Limits for filling free memory: copies made of each array, the size in bytes up to which an array gets that many
 #: copies, and copies in total, so that a program with many sizes gets fewer copies of each.

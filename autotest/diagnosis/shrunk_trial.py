@@ -22,9 +22,9 @@ from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.program.semantics import is_class
 from autotest.replaying.agreement import Agreement, agree
+from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
-from autotest.results.identity import operator_behind
 from autotest.trials.decorated import Test
 from autotest.trials.outcome import Outcome
 from autotest.trials.special_values import with_extreme_ordinary_numbers, with_ordinary_numbers
@@ -198,8 +198,9 @@ class UnshrunkTrial:
 def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> FailureSignature:
     """Return the signature of the first mismatch of `agreement`, which every smaller program must show."""
     first = agreement.mismatches[0]
-    calls, slot = agreement.program.calls, opinion.located.slot
-    operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
+    slot = opinion.located.slot
+    names = MismatchNames(agreement.program, pair, settings)
+    operator = names.operator(first) if slot is None else operator_of(agreement.program.calls, slot)
     wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
     return FailureSignature(
         first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special, raises(agreement)

@@ -12,7 +12,8 @@ from autotest.frameworks import Pair
 from autotest.program import operator_of
 from autotest.program.rewriting import needed
 from autotest.program.semantics import first_operand, pushes_gradients
-from autotest.replaying.agreement import Agreement, Place, place_of
+from autotest.replaying.agreement import Agreement, place_of
+from autotest.replaying.replay import Place
 
 #: Operators whose integer result is right if it selects the right value.
 _SELECTING = frozenset("argmax argmin argsort sort topk max min median kthvalue mode".split())

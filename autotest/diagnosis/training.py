@@ -22,8 +22,9 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program
 from autotest.program.rewriting import upto, with_arrays
 from autotest.program.semantics import is_step
-from autotest.replaying.agreement import Agreement, Place, agree, place_of, results
+from autotest.replaying.agreement import Agreement, agree, place_of, results
 from autotest.replaying.rates import with_rates
+from autotest.replaying.replay import Place
 from autotest.replaying.updates import Updates
 from generators.dtypes import cast
 

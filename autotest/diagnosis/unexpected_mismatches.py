@@ -23,8 +23,9 @@ from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, overwritten_operand, writes_first_operand
 from autotest.recording.recorder import Recorder
-from autotest.replaying.agreement import Agreement, Place, agree, place_of
-from autotest.replaying.operator_of_mismatch import operator_of_mismatch
+from autotest.replaying.agreement import Agreement, agree, place_of
+from autotest.replaying.operator_of_mismatch import MismatchNames
+from autotest.replaying.replay import Place
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.comparing import compare_outcomes
 from autotest.trials.decorated import Test
@@ -47,8 +48,16 @@ def find_unexpected(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) ->
     the ledger entries met.
     """
 
+    names = MismatchNames(outcome.shown, pair, test.settings, traces_gradients=False)
+
+    def operator(program: Program, mismatch: Mismatch) -> str:
+        nonlocal names
+        if names.program is not program:
+            names = MismatchNames(program, pair, test.settings)
+        return names.operator(mismatch)
+
     def known(program: Program, mismatch: Mismatch) -> LedgerEntry | None:
-        return ledger.expects(test.id, mismatch, operator_of_mismatch(program, mismatch, pair))
+        return ledger.expects(test.id, mismatch, lambda: operator(program, mismatch))
 
     try:
         if outcome.mismatches[0].symptom == "exception":
@@ -79,10 +88,10 @@ def find_unexpected(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) ->
                 return True
             if any(known(program, item) is None for item in _similar_in_same_call(agreement, first)):
                 # Results of one call do not depend on each other: to know one mismatch does not explain the others.
-                name = f"{first.symptom} {operator_of_mismatch(program, first, pair)} {first.place} {first.operand}"
+                name = f"{first.symptom} {operator(program, first)} {first.place} {first.operand}"
                 settings = dataclasses.replace(settings, set_aside=(*settings.set_aside, name))
             else:
-                program, settings = _corrected(agreement, first, pair, settings)
+                program, settings = _corrected(agreement, first, operator(program, first), pair, settings)
     except NotReplayable:
         return False
     except Exception:  # noqa: BLE001 - a program that cannot run on other operands shows nothing new
@@ -103,14 +112,14 @@ def _continued_after_refusals(
     return outcome
 
 
-def _corrected(agreement: Agreement, first: Mismatch, pair: Pair, settings: Settings) -> tuple[Program, Settings]:
+def _corrected(
+    agreement: Agreement, first: Mismatch, operator: str, pair: Pair, settings: Settings
+) -> tuple[Program, Settings]:
     """Return the program with the reference's value at the place of `first`, or settings that ignore that mismatch."""
     program = agreement.program
     if first.symptom in _ENDS:
         return upto(program, first.slot), settings
-    aside = dataclasses.replace(
-        settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_of_mismatch(program, first, pair)}")
-    )
+    aside = dataclasses.replace(settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator}"))
     if any(item.name == first.name and item.symptom != first.symptom for item in agreement.mismatches):
         return program, aside  # its other mismatches are looked at before its value is replaced
     place = place_of(first)

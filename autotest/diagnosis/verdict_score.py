@@ -16,7 +16,7 @@ from autotest.diagnosis.referee import examine
 from autotest.diagnosis.verdict import Evidence, Verdict, WrongSide, judge
 from autotest.frameworks import Pair
 from autotest.replaying.agreement import agree
-from autotest.replaying.operator_of_mismatch import operator_of_mismatch
+from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.results.identity import DEADLY
 from autotest.results.ledger import LedgerEntry
 from autotest.sources.reproducers import body_of, tolerance_of, with_shared_state
@@ -154,7 +154,8 @@ def verdict_on(script: str, place: str, pair: Pair, entry: LedgerEntry) -> Verdi
     agreement = agree(program, pair, settings)
     if not agreement.mismatches:
         raise NotReplayable(f"{place} shows no difference" + (f": {agreement.refused}" if agreement.refused else ""))
-    about = [item for item in agreement.mismatches if entry.covers(item, operator_of_mismatch(program, item, pair))]
+    names = MismatchNames(program, pair, settings)
+    about = [item for item in agreement.mismatches if entry.covers(item, names.operator(item))]
     if about:
         agreement.mismatches = [about[0], *(item for item in agreement.mismatches if item is not about[0])]
     return examine(agreement, pair, settings).verdict

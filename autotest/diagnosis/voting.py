@@ -12,8 +12,8 @@ from autotest.comparison import Comparison, Mismatch, compare_values
 from autotest.diagnosis.verdict import Verdict
 from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
-from autotest.replaying.agreement import Agreement, Place, results
-from autotest.replaying.replay import replay
+from autotest.replaying.agreement import Agreement, results
+from autotest.replaying.replay import Place, replay
 
 #: The side that a voter agrees with.
 For = Literal["reference", "candidate", "neither"]

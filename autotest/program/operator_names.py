@@ -51,7 +51,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
 
 
 def first_use(calls: Sequence[Call], slot: int) -> tuple[int, str] | None:
-    """Return the call that the gradient of the leaf in `slot` is named after, and the operand that is the leaf.
+    """Return the first call that computes with the leaf in `slot`, and the operand that is the leaf.
 
     The operand is ``"1"`` for the second argument, ``"0[1]"`` for the second item of a list that is the first argument,
     ``"weight"`` for a keyword argument. Return None if `slot` has no leaf, or if no call computes with it.

@@ -27,6 +27,11 @@ def with_layers_unrolled(program: Program) -> Program:
     This covers only Sequentials that were built from modules of the program and not changed afterwards. If none is
     called, `program` itself is returned.
     """
+    return unrolled(program)[0]
+
+
+def unrolled(program: Program) -> tuple[Program, dict[int, int]]:
+    """Return what `with_layers_unrolled` returns, and the new slot of each old one."""
     inside = {call.slot: _layers(call) for call in program.calls if _is_sequential(call)}
     for call in program.calls:
         if call.args and type(call.args[0]) is Ref and (call.target or call.kind) in _CHANGING:
@@ -38,7 +43,9 @@ def with_layers_unrolled(program: Program) -> Program:
         calls += steps
         if call.slot in program.undefined:  # it is not known which of the layers makes it undefined
             undefined.update(step.slot for step in steps)
-    return program if len(calls) == len(program.calls) else assembled(calls, program.arrays, undefined)[0]
+    if len(calls) == len(program.calls):
+        return program, {call.slot: call.slot for call in calls}
+    return assembled(calls, program.arrays, undefined)
 
 
 def _is_sequential(call: Call) -> bool:

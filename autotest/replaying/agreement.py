@@ -18,12 +18,10 @@ from autotest.recording.observation import compare_trial
 from autotest.recording.pairing import pair_up
 from autotest.recording.precision import with_precision
 from autotest.recording.record import Record
-from autotest.replaying.operator_of_mismatch import operator_of_mismatch
+from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.replaying.recorded import record_of
-from autotest.replaying.replay import Replayed, replay
+from autotest.replaying.replay import Place, Replayed, replay
 
-#: The slot of a result and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
-Place: TypeAlias = tuple[int, str]
 #: A callback that runs before each call of a replay, with the number of calls that have run and their live results.
 BetweenCalls: TypeAlias = Callable[[int, list[Any]], None]
 
@@ -78,13 +76,15 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
         record.mismatches += [unlike] if unlike is not None else []
     found = compare_trial(record, settings)
     if settings.set_aside:
-        found = [item for item in found if not _is_set_aside(program, item, pair, settings)]
+        names = MismatchNames(program, pair, settings)
+        found = [item for item in found if not _is_set_aside(item, names)]
     return Agreement(program, record, found)
 
 
-def _is_set_aside(program: Program, item: Mismatch, pair: Pair, settings: Settings) -> bool:
-    known = f"{item.symptom} {operator_of_mismatch(program, item, pair)}"
-    return known in settings.set_aside or f"{known} {item.place} {item.operand}" in settings.set_aside
+def _is_set_aside(item: Mismatch, names: MismatchNames) -> bool:
+    known = f"{item.symptom} {names.operator(item)}"
+    aside = names.settings.set_aside
+    return known in aside or f"{known} {item.place} {item.operand}" in aside
 
 
 def results(

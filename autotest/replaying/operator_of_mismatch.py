@@ -1,6 +1,7 @@
 """Names the operator of a mismatch. For a tensor changed in place it is the call after which the sides differ.
 
-Nothing but a write makes an input differ, and a call that reads it may write into it by mistake.
+Nothing but a write makes an input differ, and a call that reads it may write into it by mistake. For a gradient it is
+the call whose backward is wrong, which may be far from the leaf.
 """
 
 from __future__ import annotations
@@ -9,21 +10,49 @@ import dataclasses
 
 import numpy as np
 
-from autotest.base.settings import Tolerance
+from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
 from autotest.program import LAYOUT, Program, operator_of, refs
 from autotest.program.influence import shared_memory
 from autotest.program.semantics import OPERATIONS, pushes_gradients, writes
+from autotest.replaying.guilty_backward import GuiltyBackward
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
+#: Symptoms of a wrong gradient.
+_OF_GRADIENTS = ("gradient", "shape", "dtype")
 
-@warnings_ignored()
-def operator_of_mismatch(program: Program, mismatch: Mismatch, pair: Pair) -> str:
-    """Return the operator that names a mismatch of `program`. Replays the program if several calls may write there."""
-    writer = _writer(program, mismatch, pair)
-    return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
+
+@dataclasses.dataclass(slots=True)
+class MismatchNames:
+    """The operators that name the mismatches of `program`, for which its gradients are compared at most once.
+
+    Args:
+        program: the program.
+        pair: the reference and the candidate.
+        settings: the settings of the test, for the tolerance of gradients.
+        traces_gradients: whether wrong gradients are traced to a call, which replays the program.
+    """
+
+    program: Program
+    pair: Pair
+    settings: Settings
+    traces_gradients: bool = True
+    _guilty: GuiltyBackward | None = None
+
+    @warnings_ignored()
+    @np.errstate(all="ignore")
+    def operator(self, mismatch: Mismatch) -> str:
+        """Return the operator that names `mismatch`. Replays the program if several calls may be the cause."""
+        program = self.program
+        if self.traces_gradients and mismatch.stage == "backward" and mismatch.symptom in _OF_GRADIENTS:
+            if self._guilty is None:
+                self._guilty = GuiltyBackward(program, self.pair, self.settings)
+            guilty = self._guilty.operator(mismatch.slot, mismatch.place.removesuffix(".grad"))
+            return guilty or operator_behind(program.calls, mismatch)
+        writer = _writer(program, mismatch, self.pair)
+        return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
 
 
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:

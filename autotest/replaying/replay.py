@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from autotest.frameworks import Framework, files
 from autotest.program import Array, Call, Captured, File, Operand, Program, Ref, Root, map_operand, refs
+
+#: The slot of a result and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
+Place: TypeAlias = tuple[int, str]
 
 
 @dataclasses.dataclass(slots=True)

@@ -76,7 +76,7 @@ class LedgerEntry:
     match: str = ""
     #: The result, gradient or buffer of the operator that differs; any of them if empty.
     place: str = ""
-    #: For gradients: the operand of the operator, such as ``"1"`` or ``"weight"``; any of them if empty.
+    #: For gradients: the leaf's place in the first call that reads it, such as ``"1"`` or ``"weight"``; any if empty.
     operand: str = ""
     reproducer: str = ""
     link: str = ""
@@ -192,9 +192,19 @@ class Ledger:
 
         return self.entries_for(test, is_missed)
 
-    def expects(self, test: str, mismatch: Mismatch, operator: str) -> LedgerEntry | None:
-        """Return the entry that covers a trial whose first mismatch is `mismatch`, or None."""
-        return next(iter(self.entries_for(test, lambda entry: entry.covers(mismatch, operator))), None)
+    def expects(self, test: str, mismatch: Mismatch, operator: str | Callable[[], str]) -> LedgerEntry | None:
+        """Return the entry that covers a trial whose first mismatch is `mismatch`, or None.
+
+        Args:
+            test: the test's id.
+            mismatch: the mismatch.
+            operator: the operator that the mismatch is attributed to, or a function that returns it. It is called only
+                if an entry depends on it, as it may replay the trial.
+        """
+        possible = self.entries_for(test, lambda entry: entry.covers(mismatch, entry.operator))
+        if not isinstance(operator, str):
+            operator = operator() if any(entry.operator for entry in possible) else ""
+        return next((entry for entry in possible if entry.operator in ("", operator)), None)
 
 
 def find(

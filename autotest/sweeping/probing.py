@@ -17,8 +17,7 @@ from autotest.program import COTANGENT, Array, Program
 from autotest.program.paths import item_path
 from autotest.program.semantics import written
 from autotest.recording.observation import Observed
-from autotest.replaying.agreement import Place
-from autotest.replaying.replay import Replayed, replay
+from autotest.replaying.replay import Place, Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping.backward import results, tensors_in
 from autotest.sweeping.judgement import SampleJudgement

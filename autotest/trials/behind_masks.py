@@ -21,7 +21,7 @@ from autotest.program.rewriting import assembled, tensor_call
 from autotest.recording.drawn_result import DrawnResult, Mask
 from autotest.recording.record import Record
 from autotest.replaying.agreement import agree
-from autotest.replaying.operator_of_mismatch import operator_of_mismatch
+from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.trials.special_values import mark_special
 
 #: Note of these inputs.
@@ -59,7 +59,9 @@ def compared_behind_masks(
         return None
 
     def kind(program: Program, first: Mismatch) -> tuple[str, str, str]:
-        return first.symptom, first.stage, operator_of_mismatch(program, first, record.pair)
+        # In `recorded`, what each side drew makes gradients differ, so that they lead to no call.
+        names = MismatchNames(program, record.pair, settings, traces_gradients=False)
+        return first.symptom, first.stage, names.operator(first)
 
     same = not shown or kind(recorded, shown[0]) == kind(program, found[0])
     return (found, program) if same else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
-from autotest.replaying.operator_of_mismatch import operator_of_mismatch
+from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.results.identity import Identity, identity_of
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.decorated import Test
@@ -99,10 +101,10 @@ def judge(
                 return Rejected(outcome.rejection)
             entry = _expected(test, outcome, ledger)  # mismatches that rounding explains are removed by now
         if entry is None:
-            return Diverged(identity_of_trial(outcome))
+            return Diverged(identity_of_trial(outcome, test.settings))
         met = _met(test, outcome, ledger)
         if find_unexpected() and not is_rounding():
-            return Diverged(identity_of_trial(outcome))
+            return Diverged(identity_of_trial(outcome, test.settings))
         others = dict.fromkeys([*met, *outcome.further_expected])
         return Expected(entry, tuple(other for other in others if other is not entry))
     if not (outcome.compared or test.settings.own_assertions):
@@ -112,13 +114,14 @@ def judge(
 
 def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> LedgerEntry | None:
     """Return the ledger's entry for the mismatch that gives the trial its name, or None."""
-    return ledger.expects(test.id, naming_mismatch(outcome), identity_of_trial(outcome).operator)
+    first = naming_mismatch(outcome)
+    return ledger.expects(test.id, first, lambda: _names(outcome, test.settings).operator(first) or first.name)
 
 
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
     """Return the ledger's entries for all mismatches of the trial, each once."""
-    program, pair = outcome.shown, outcome.recorder.pair
-    found = (ledger.expects(test.id, item, operator_of_mismatch(program, item, pair)) for item in outcome.mismatches)
+    name = _names(outcome, test.settings).operator
+    found = (ledger.expects(test.id, item, functools.partial(name, item)) for item in outcome.mismatches)
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
@@ -127,7 +130,16 @@ def naming_mismatch(outcome: Outcome) -> Mismatch:
     return next((mismatch for mismatch in outcome.mismatches if mismatch.symptom == "accepted"), outcome.mismatches[0])
 
 
-def identity_of_trial(outcome: Outcome) -> Identity:
-    """Return the identity of the failure that a trial with mismatches shows."""
-    program, pair, first = outcome.shown, outcome.recorder.pair, naming_mismatch(outcome)
-    return identity_of(first, operator_of_mismatch(program, first, pair) or first.name, program, pair.candidate.name)
+def identity_of_trial(outcome: Outcome, settings: Settings) -> Identity:
+    """Return the identity of the failure that a trial with mismatches shows, in a test with these `settings`."""
+    names, first = _names(outcome, settings), naming_mismatch(outcome)
+    return identity_of(first, names.operator(first) or first.name, names.program, names.pair.candidate.name)
+
+
+def _names(outcome: Outcome, settings: Settings) -> MismatchNames:
+    repaired, recorder = outcome.repaired_program, outcome.recorder
+    if outcome.names is None or outcome.names[0] is not repaired:
+        replayable = repaired is not None or recorder.opaque is None
+        names = MismatchNames(outcome.shown, recorder.pair, settings, traces_gradients=replayable)
+        outcome.names = repaired, names
+    return outcome.names[1]

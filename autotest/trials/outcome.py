@@ -15,6 +15,7 @@ from autotest.recording.recorder import Recorder
 from autotest.results.ledger import LedgerEntry
 
 if TYPE_CHECKING:
+    from autotest.replaying.operator_of_mismatch import MismatchNames
     from autotest.replaying.updates import Update, Updates
 
 
@@ -47,6 +48,9 @@ class Outcome:
     ignored_differences: tuple[str, ...] = ()
     #: The ledger entries that were matched during this correction, in order.
     further_expected: list[LedgerEntry] = dataclasses.field(default_factory=list)
+    #: The operators that name its mismatches, with the value of `repaired_program` to which they belong. They are kept
+    #: because they are asked for several times, and each may take replays.
+    names: tuple[Program | None, MismatchNames] | None = None
     #: Result of the comparison of its optimizers with the reference's, if it was made.
     updates: Updates | None = None
 

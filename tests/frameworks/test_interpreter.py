@@ -17,13 +17,13 @@ from torch.nn import functional
 
 from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
 from autotest.base.settings import Settings
-from autotest.diagnosis.gradient_flow import flow, suspects
 from autotest.diagnosis.referee import examine
 from autotest.frameworks import Pair, framework, interpreter, peer, speaking_torch, wire
 from autotest.frameworks.failures import CandidateDied, CandidateHung
 from autotest.frameworks.remote_client import AT_ONCE
 from autotest.program import Array
 from autotest.replaying.agreement import agree
+from autotest.replaying.gradient_flow import flow, suspects
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.lacking import Lacking
 from autotest.trials.comparing import compare_outcomes

@@ -12,11 +12,11 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_module_call, writes, written
-from autotest.replaying.agreement import Place
-from autotest.replaying.replay import replay
+from autotest.replaying.replay import Place, replay
 
 #: Pairs of the reference's and the candidate's gradients, by place; None if a side has no gradient there.
 PairedGradients: TypeAlias = Mapping[Place, tuple[TensorValue | None, TensorValue | None]]
+_Pairs: TypeAlias = dict[Place, tuple[TensorValue | None, TensorValue | None]]
 
 
 @dataclasses.dataclass(slots=True)
@@ -28,6 +28,8 @@ class Flow:
     lost: Set[Place] = frozenset()
     #: The gradients of leaves and parameters after each backward call, by its slot.
     leaves: dict[int, dict[Place, TensorValue | None]] = dataclasses.field(default_factory=dict)
+    #: Whether the framework made all calls.
+    complete: bool = True
 
 
 def flow(program: Program, framework: Framework) -> Flow:
@@ -70,7 +72,7 @@ def flow(program: Program, framework: Framework) -> Flow:
             }
             found.leaves[call.slot] = _gradients(leaves | held, framework)
 
-    replay(program, framework, between_calls=between_calls)
+    found.complete = replay(program, framework, between_calls=between_calls).error is None
     # A tensor that was written into has lost the gradient of its old content.
     changed = {id(kept.get((ref.slot, ""))) for call in program.calls for ref in _changed(call)}
     last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}
@@ -112,6 +114,36 @@ def _tensors(value: Any, suffix: str, framework: Framework) -> Iterator[tuple[st
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ComparedGradients:
+    """The gradients of both sides up to the first backward call after which those of leaves differ."""
+
+    pairs: _Pairs
+    #: Whether each pair agrees.
+    agrees: dict[Place, bool]
+    #: Places where a side had a gradient that cannot be read any more.
+    lost: Set[Place]
+    #: The reference's gradients of the results of all calls.
+    cotangents: dict[Place, TensorValue | None]
+    #: The slot of that backward call; that of the last one if no gradient of a leaf differs, None if there is none.
+    pushed: int | None
+    #: Whether both sides made all calls.
+    complete: bool
+
+
+def compare_gradients(program: Program, pair: Pair, how: Comparison) -> ComparedGradients:
+    """Run `program` on both sides, and compare the gradients of all its results, leaves and parameters."""
+    own, other = flow(program, pair.reference), flow(program, pair.candidate)
+    pushed, pairs = _first_wrong_push(own, other, how)
+    pairs |= {
+        place: (one, other.gradients.get(place)) for place, one in own.gradients.items() if place not in other.lost
+    }
+    agrees = {place: not _differ(*both, how) for place, both in pairs.items()}
+    return ComparedGradients(
+        pairs, agrees, own.lost | other.lost, own.gradients, pushed, own.complete and other.complete
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Suspects:
     """The calls whose backward may be wrong, and the gradients that were compared."""
 
@@ -130,12 +162,9 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
         pair: the reference and the candidate.
         settings: the settings of the test, for the tolerance of gradients.
     """
-    own, other = flow(program, pair.reference), flow(program, pair.candidate)
-    pushed, pairs = _first_wrong_push(own, other, settings)
-    pairs |= {
-        place: (one, other.gradients.get(place)) for place, one in own.gradients.items() if place not in other.lost
-    }
-    agrees = {place: not _differ(*pair_, settings) for place, pair_ in pairs.items()}
+    how = Comparison("backward", settings.gradient_tolerance, check_values=settings.check_values)
+    compared = compare_gradients(program, pair, how)
+    agrees, pushed = compared.agrees, compared.pushed
     of_slot: dict[int, list[bool]] = {}
     for (slot, _), agreed in agrees.items():
         of_slot.setdefault(slot, []).append(agreed)
@@ -153,7 +182,7 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
             hidden.append(call.slot)
     # Last come calls that can only be wrong in a gradient that was not kept, such as that of an overwritten tensor.
     found += hidden
-    return Suspects(tuple(found), own.gradients, pairs)
+    return Suspects(tuple(found), compared.cotangents, compared.pairs)
 
 
 def _agreeing_upstream(program: Program, of_slot: dict[int, list[bool]]) -> list[bool]:
@@ -175,9 +204,7 @@ def _is_computed(call: Call) -> bool:
     return may_pass_gradients(call) and call.target not in ("parameters", "named_parameters", "state_dict")
 
 
-def _first_wrong_push(
-    own: Flow, other: Flow, settings: Settings
-) -> tuple[int | None, dict[Place, tuple[TensorValue | None, TensorValue | None]]]:
+def _first_wrong_push(own: Flow, other: Flow, how: Comparison) -> tuple[int | None, _Pairs]:
     """Return the slot of the first backward call after which gradients of leaves differ, and these gradients.
 
     If none differ, these are of the last backward call.
@@ -186,13 +213,12 @@ def _first_wrong_push(
     for slot, leaves in own.leaves.items():
         theirs = other.leaves.get(slot, {})
         pairs = {place: (one, theirs.get(place)) for place, one in leaves.items()}
-        if any(_differ(*pair, settings) for pair in pairs.values()):
+        if any(_differ(*pair, how) for pair in pairs.values()):
             break
     return slot, pairs
 
 
-def _differ(one: TensorValue | None, other: TensorValue | None, settings: Settings) -> bool:
+def _differ(one: TensorValue | None, other: TensorValue | None, how: Comparison) -> bool:
     if one is None or other is None:
         return one is not other
-    how = Comparison("backward", settings.gradient_tolerance, check_values=settings.check_values)
     return bool(compare_values("", one, other, how))

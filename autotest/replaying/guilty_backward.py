@@ -15,6 +15,7 @@ from autotest.program import LAYOUT, Call, Program, Ref, map_operand, operator_o
 from autotest.program.influence import shared_memory
 from autotest.program.rewriting import assembled, needed, widened
 from autotest.program.semantics import (
+    clips_gradients,
     is_class,
     may_share_memory,
     overwritten_operand,
@@ -69,13 +70,19 @@ class GuiltyBackward:
             plain, moved = unrolled(self.program)
             self._plain = _Readers.of(plain), moved
         readers, new = self._plain
-        if slot not in new or not readers.comparable or len(readers.operators_behind(new[slot])) < 2:
+        if slot not in new or not readers.comparable:
             return ""
+        clipping = {operator_of(self.program.calls, call.slot) for call in self.program.calls if clips_gradients(call)}
+        if len(clipping | readers.operators_behind(new[slot])) < 2:
+            return ""
+        agreed = False
         for compared, places in self._replays():
             found = compared.operator((places[new[slot]], suffix), self.pair)
             if found:
                 return found
-        return ""
+            agreed = compared.agrees.get((places[new[slot]], suffix), False)
+        # What a backward computed agrees, and was changed after it.
+        return clipping.pop() if agreed and len(clipping) == 1 else ""
 
     def _replays(self) -> Iterator[tuple[_Compared, Mapping[int, int]]]:
         """Yield the compared gradients of the program in double precision, then those in its own.

@@ -13,15 +13,23 @@ import numpy as np
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
-from autotest.program import LAYOUT, Program, operator_of, refs
+from autotest.program import LAYOUT, Program, Ref, operator_of, refs
 from autotest.program.influence import shared_memory
-from autotest.program.semantics import OPERATIONS, pushes_gradients, writes
+from autotest.program.rewriting import upto
+from autotest.program.semantics import (
+    OPERATIONS,
+    argument,
+    backward_arguments,
+    pushes_gradients,
+    returns_gradients,
+    writes,
+)
 from autotest.replaying.guilty_backward import GuiltyBackward
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
-#: Symptoms of a wrong gradient.
-_OF_GRADIENTS = ("gradient", "shape", "dtype")
+#: Symptoms of a wrong gradient. ``autograd.grad`` returns it as a value.
+_OF_GRADIENTS = ("gradient", "value", "shape", "dtype")
 
 
 @dataclasses.dataclass(slots=True)
@@ -39,20 +47,52 @@ class MismatchNames:
     pair: Pair
     settings: Settings
     traces_gradients: bool = True
-    _guilty: GuiltyBackward | None = None
+    #: By the slot of an ``autograd.grad``, the search for gradients that it returns; None is for those of leaves.
+    _guilty: dict[int | None, GuiltyBackward] = dataclasses.field(default_factory=dict)
 
     @warnings_ignored()
     @np.errstate(all="ignore")
     def operator(self, mismatch: Mismatch) -> str:
         """Return the operator that names `mismatch`. Replays the program if several calls may be the cause."""
         program = self.program
-        if self.traces_gradients and mismatch.stage == "backward" and mismatch.symptom in _OF_GRADIENTS:
-            if self._guilty is None:
-                self._guilty = GuiltyBackward(program, self.pair, self.settings)
-            guilty = self._guilty.operator(mismatch.slot, mismatch.place.removesuffix(".grad"))
-            return guilty or operator_behind(program.calls, mismatch)
+        if self.traces_gradients and mismatch.symptom in _OF_GRADIENTS and mismatch.slot < len(program.calls):
+            guilty = self._guilty_operator(mismatch)
+            if guilty:
+                return guilty
         writer = _writer(program, mismatch, self.pair)
         return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
+
+    def _guilty_operator(self, mismatch: Mismatch) -> str:
+        """Return the operator whose backward is wrong; "" if it is unclear, or `mismatch` is not of a gradient."""
+        if mismatch.stage == "backward":
+            searched, key, place = self.program, None, (mismatch.slot, mismatch.place.removesuffix(".grad"))
+        elif (returned := _as_backward(self.program, mismatch)) is not None:
+            searched, key, place = *returned[:2], (returned[2], "")
+        else:
+            return ""
+        search = self._guilty.setdefault(key, GuiltyBackward(searched, self.pair, self.settings))
+        return search.operator(*place)
+
+
+def _as_backward(program: Program, mismatch: Mismatch) -> tuple[Program, int, int] | None:
+    """Return a program with a backward call in place of the ``autograd.grad`` that returned a wrong gradient.
+
+    Return the slot of that call, and that of the value whose gradient it is, too; None if it is of another call.
+    """
+    call, item = program.calls[mismatch.slot], mismatch.place
+    if call.target == "getitem" and type(call.args[0]) is Ref:
+        call, item = program.calls[call.args[0].slot], f"[{call.args[1]}]{item}"
+    if not returns_gradients(call):
+        return None
+    inputs = argument(call, 1, "inputs")
+    named = {f"[{at}]": one for at, one in enumerate(inputs if isinstance(inputs, (tuple, list)) else (inputs,))}
+    owner = named.get(item)
+    if type(owner) is not Ref:
+        return None
+    given = [item for item in backward_arguments(call) if item is not None]
+    pushed = call._replace(target="autograd.backward", args=tuple(given), kwargs={})
+    before = upto(program, call.slot)
+    return dataclasses.replace(before, calls=(*before.calls, pushed)), call.slot, owner.slot
 
 
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:

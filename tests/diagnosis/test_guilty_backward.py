@@ -225,6 +225,29 @@ def test_it_is_the_guilty_call_in_programs_of_any_shape(body: Callable[[], Any],
     assert operators(body, FAULTS.get(guilty) or FaultyTorch({guilty: twice})) == {guilty}
 
 
+@pytest.mark.parametrize("guilty", ["tanh", "exp"])
+def test_a_gradient_that_a_call_returns_has_the_operator_that_makes_it_wrong(guilty: str) -> None:
+    def body() -> Any:
+        x, y = leaf(), leaf()
+        z = dual.tanh(x * dual.exp(y))
+        again = dual.autograd.grad(outputs=dual.tanh(x * 2), inputs=x, grad_outputs=x)
+        return dual.autograd.grad(z.sum(), [y, z])[0], again
+
+    outcomes = [trial(body, FaultyTorch({guilty: twice}), seed=seed) for seed in SEEDS]
+    assert {identity_of_trial(outcome, Settings()).operator for outcome in outcomes} == {guilty}
+
+
+def test_gradients_that_are_wrong_only_after_clipping_are_named_after_it() -> None:
+    def body() -> None:
+        layer = dual.nn.Linear(4, 3)
+        dual.tanh(layer(leaf())).sum().backward()
+        dual.nn.utils.clip_grad_norm_(layer.parameters(), 0.1)
+
+    clipping = "nn.utils.clip_grad_norm_"
+    weaker = FaultyTorch({clipping: lambda clip: lambda given, norm: clip(given, 2 * norm)})
+    assert operators(body, weaker) == {clipping}
+
+
 def test_each_leaf_has_the_operator_that_makes_its_own_gradient_wrong() -> None:
     def body() -> Any:
         return dual.tanh(dual.exp(leaf())) + dual.sin(dual.exp(leaf()))

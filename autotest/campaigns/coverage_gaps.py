@@ -25,7 +25,7 @@ _CLOSED_BY: Final = MappingProxyType(
         "negative": ("values", ("signed", "wide")),
         "positive": ("values", ("unit", "signed")),
         "zero": ("values", ("zeros",)),
-        "special": ("values", ("nan", "infinite", "tiny", "huge")),
+        "not finite": ("values", ("nan", "infinite")),
         "negative whole": ("values", ("signed", "wide")),
         "past a block": ("sizes", ("nine", "seventeen", "long", "large")),
         "large": ("sizes", ("long", "large")),

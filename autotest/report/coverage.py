@@ -12,6 +12,7 @@ from autotest.results.coverage import (
     Coverage,
     gaps,
     hardly_tried,
+    left_out,
     values_of,
 )
 
@@ -47,6 +48,7 @@ def table(coverage: Coverage) -> list[str]:
             for kind in ("dtype", "layout", "rank", "argument")
             for value, count in values_of(features, kind).items()
         ]
+        others += [f"no {name} {count}" for name, count in left_out(features).items()]
         if features.get(COMPUTED):
             others.append(f"{COMPUTED} {features[COMPUTED]}")
         lines.append(f"{operator:{width}}  {features.get(TRIALS, 0):6}  {counts}  {', '.join(others)}")

@@ -20,6 +20,8 @@ SEVERAL, BROADCAST = "several tensors", "broadcast"
 #: Feature that counts calls whose tensors are all results of other calls. These are in the table, and never a gap: what
 #: such tensors contain is not what the test says about its inputs.
 COMPUTED = "computed operands"
+#: Kind of the features that count calls by the name of each argument whose value is not plain, such as a tensor.
+GIVEN = "given"
 #: Kind of the features that count refused calls by the name of each argument that was given.
 REFUSED = "refused"
 #: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.
@@ -32,13 +34,13 @@ _SAID = {
     "negative": "a negative value",
     "positive": "a positive value",
     "zero": "a zero",
-    "special": "NaN or an infinity",
+    "not finite": "NaN or an infinity",
     "negative whole": "a negative integer",
     "past a block": "more than 8 elements",
     "large": "a few thousand elements",
     "not contiguous": "memory that is not contiguous",
 }
-_OF_FLOATING = ("negative", "positive", "zero", "special")
+_OF_FLOATING = ("negative", "positive", "zero", "not finite")
 _OF_ANY = ("past a block", "large")
 #: Operators that broadcast two tensors, by the last part of their names. Others take two tensors of one shape, such as
 #: a loss, or tensors whose shapes are related in another way.
@@ -64,6 +66,16 @@ def values_of(features: Mapping[str, int], kind: str) -> dict[str, int]:
 def argument(name: str, value: object) -> str:
     """Return the feature for a plain `value` of the argument `name`."""
     return valued("argument", f"{name}={value!r}")
+
+
+def left_out(features: Mapping[str, int]) -> dict[str, int]:
+    """Return, for each argument whose plain values are counted, the number of calls without it, if there are any."""
+    given: dict[str, int] = {}
+    for said, times in values_of(features, "argument").items():
+        name = said.partition("=")[0]
+        given[name] = given.get(name, features.get(valued(GIVEN, name), 0)) + times
+    calls = features.get(TRIALS, 0)
+    return {name: calls - times for name, times in given.items() if times < calls}
 
 
 def merged(parts: Iterable[Coverage]) -> Coverage:
@@ -101,7 +113,7 @@ def _is_judged(features: Mapping[str, int]) -> bool:
 def lacking(features: Mapping[str, int]) -> Iterator[str]:
     """Yield the features (keys of `_SAID`) that an operator with `features` lacks, among those possible for any."""
     if features.get(FLOATING):
-        wanted = [name for name in _OF_FLOATING if name != "special" or not features.get(WITHOUT_SPECIAL)]
+        wanted = [name for name in _OF_FLOATING if name != "not finite" or not features.get(WITHOUT_SPECIAL)]
         yield from (name for name in wanted if not features.get(name))
     # Integer inputs next to floating ones are mostly indices or counts, for which negative values are not expected.
     if features.get(WHOLE) and not features.get(FLOATING) and not features.get("negative whole"):
@@ -140,23 +152,26 @@ def _has_open_shapes(features: Mapping[str, int]) -> bool:
     return features.get(SEVERAL, 0) == trials and 0 < features.get("past a block", 0) < trials
 
 
-#: First characters of the text of a number, or of a tuple of numbers.
-_OF_NUMBERS = frozenset("-.0123456789(")
+#: First characters of the text of a number, or of a sequence of numbers.
+_OF_NUMBERS = frozenset("-.0123456789([")
+#: Names of arguments that are a dimension, which may be counted from the end.
+_DIMENSIONS = frozenset("dim dim0 dim1 axis axis0 axis1 start_dim end_dim".split())
 
 
 def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
-    """Yield lines for arguments that have one value wherever they are given, and for a `dim` that is never negative."""
+    """Yield lines for arguments that have one value wherever they are given, and dimensions that are never negative."""
     given: dict[str, dict[str, int]] = {}
     for said, times in values_of(features, "argument").items():
         name, _, value = said.partition("=")
         given.setdefault(name, {})[value] = times
     for name, values in sorted(given.items()):
         (value, times), *others = values.items()
-        if not others and times == features.get(TRIALS):
+        alone = not others and not features.get(valued(GIVEN, name))
+        if alone and times == features.get(TRIALS):
             yield f"{name} always {value}"
-        elif not others and value[0] in _OF_NUMBERS:
+        elif alone and value[0] in _OF_NUMBERS:
             # Trials that left it out used its default. For a flag or a word that counts as another value; a number may
             # be the only one that the reference accepted, as with groups=random(1, 4) | nothing().
             yield f"{name} always {value} where it is given"
-        elif name == "dim" and not any(value.startswith(("-", "(")) for value in values) and len(values) > 1:
-            yield "never a negative dim"
+        elif name in _DIMENSIONS and not any(value.startswith(("-", "(", "[")) for value in values) and others:
+            yield f"never a negative {name}"

@@ -15,7 +15,8 @@ from autotest.gradients.differentiable import tensors_in
 from autotest.gradients.nondifferentiable import listed
 from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, leaves, operator_of, refs
 from autotest.program.inputs import layout_of
-from autotest.program.semantics import OPERATIONS, is_module_call, pushes_gradients
+from autotest.program.semantics import OPERATIONS, is_module_call, pushes_gradients, written
+from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
 from autotest.recording.recorder import CHANGES_RECORDING
 from autotest.recording.special_values import has_special_numbers
@@ -23,6 +24,7 @@ from autotest.results.coverage import (
     BROADCAST,
     COMPUTED,
     FLOATING,
+    GIVEN,
     GRADIENT,
     HAS_GRADIENT,
     REFUSED,
@@ -67,6 +69,8 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
         else:
             continue
         found.setdefault(operator_of(record.calls, call.slot) or call.target, collections.Counter()).update(features)
+        for ref in written(call):  # what it holds from here on is a result
+            inputs.pop(ref.slot, None)
     return {operator: dict(features) for operator, features in found.items()}
 
 
@@ -75,12 +79,13 @@ def refused_features_of(outcome: Outcome) -> Coverage:
     record, call = outcome.recorder, outcome.recorder.refused_call
     if call is None or record.rejection is None or not _is_operator(call) or not _operands(_inputs(record), call):
         return {}
-    names = {name for name, _ in _all_arguments(record, call)}
+    names = {name for name, value in _all_arguments(record, call) if _is_counted(value)}
     return {record.rejection.target: {valued(REFUSED, name): 1 for name in sorted(names)}} if names else {}
 
 
 def _is_operator(call: Call) -> bool:
-    return call.kind in OPERATIONS and call.note != LAYOUT and not pushes_gradients(call)
+    added = call.note == LAYOUT or is_kept_copy(call)  # by this library
+    return call.kind in OPERATIONS and not added and not pushes_gradients(call)
 
 
 def _operands(inputs: Mapping[int, tuple[Array, str]], call: Call) -> list[tuple[Array, str]]:
@@ -112,7 +117,10 @@ def _viewed(data: np.ndarray[Any, Any], view: Call) -> np.ndarray[Any, Any]:
 
 def _of_call(record: Record, call: Call, operands: Sequence[tuple[Array, str]]) -> set[str]:
     """Return the features of the input tensors `operands` of `call`, and of its plain arguments."""
-    features = {argument(name, value) for name, value in _all_arguments(record, call)}
+    features = {
+        argument(name, value) if _is_counted(value) else valued(GIVEN, name)
+        for name, value in _all_arguments(record, call)
+    }
     for array, layout in operands:
         features |= _of_array(array, layout)
     if len(operands) > 1:
@@ -144,7 +152,8 @@ def _of_array(array: Array, layout: str) -> set[str]:
             features.add("negative" if floating else "negative whole")
         features |= {"positive"} if greatest > 0 else set()
         features |= {"zero"} if least <= 0 <= greatest and np.count_nonzero(flat) < count else set()
-        features |= {"special"} if floating and has_special_numbers(array) else set()
+        if floating and has_special_numbers(array):
+            features |= {"special"} if np.isfinite(flat).all() else {"special", "not finite"}
         features |= {"ties"} if 1 < count <= _LARGE and _has_ties(flat) else set()
     return features
 
@@ -185,28 +194,26 @@ def _changes_recording(record: Record) -> bool:
 
 
 def _all_arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
-    """Yield the plain arguments of `call`; for the call of a module, also those with which the module was made."""
+    """Yield the arguments of `call`; for the call of a module, also those with which the module was made."""
     yield from _arguments(record, call)
     if is_module_call(call) and type(call.args[0]) is Ref:
         yield from _arguments(record, record.calls[call.args[0].slot])
 
 
 def _arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
-    """Yield name and value of the plain arguments of `call`; of positional ones only if the reference names them."""
+    """Yield name and value of the arguments of `call`; of positional ones only if the reference names them."""
     owner = 1 if call.kind == "method" else 0
     named = [*call.kwargs.items()]
     if call.kind in ("function", "method"):
         given = call.args[owner:]
         whose = record.expected[call.args[0].slot] if owner and type(call.args[0]) is Ref else None
-        if any(map(_is_counted, given)):
+        if len(given) > 1 or any(map(_is_counted, given)):
             names = record.pair.argument_names(call.kind, call.target, whose, len(given), tuple(call.kwargs))
             named += zip(names, given, strict=False)
-    for name, value in named:
-        if _is_counted(value):
-            yield name, value
+    yield from named
 
 
 def _is_counted(value: object) -> bool:
-    """Return whether `value` is plain, or a tuple of plain values and no tensors, and its text is short."""
-    items = leaves(value) if isinstance(value, tuple) else (value,)
+    """Return whether `value` is plain, or a sequence of plain values and no tensors, and its text is short."""
+    items = leaves(value) if isinstance(value, (tuple, list)) else (value,)
     return all(isinstance(item, _PLAIN) for item in items) and len(repr(value)) <= _LONGEST

@@ -19,7 +19,7 @@ from autotest.results.progress import TestProgress
 from autotest.results.tasks import Conditions, Explore, Explored, Where
 from autotest.sources.collection import Collected, Collection
 
-GAPS = ("negative", "zero", "special", "past a block", "large", "not contiguous")
+GAPS = ("negative", "zero", "not finite", "past a block", "large", "not contiguous")
 
 
 class OneAtATime:
@@ -127,5 +127,5 @@ def test_trials_of_a_campaign_count_what_operators_are_given(tmp_path, against):
 
 
 def test_a_summary_ends_with_what_was_never_drawn():
-    executor = OneAtATime(rules_out=["special"], enough=lambda had: had[TRIALS] == 60)
+    executor = OneAtATime(rules_out=["not finite"], enough=lambda had: had[TRIALS] == 60)
     assert "never drawn:\n  relu: never NaN or an infinity" in summary(run(Plan(0), executor))

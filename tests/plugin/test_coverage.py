@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotest import autotest, constant, nothing, oneof, random, random_tensor, skip_grad_check, torch
+from autotest import autotest, constant, nothing, oneof, random, random_bool, random_tensor, skip_grad_check, torch
 from autotest.campaigns import isolated_runner
 from autotest.campaigns.in_process import InProcess
 from autotest.report.coverage import closing, table
@@ -173,6 +173,61 @@ def test_a_number_that_is_the_only_one_that_was_accepted_is_told_also_if_it_is_l
     coverage = covered(body)
     (said,) = [line for line in gaps(coverage)["nn.functional.conv1d"] if "groups" in line]
     assert said == "groups always 1 where it is given"
+
+
+@pytest.mark.parametrize(
+    "said", [{"low": -3, "high": 3}, {"low": 0, "high": 1, "dtype": "float32"}, {"contents": "uniform"}]
+)
+def test_numbers_of_a_test_that_are_all_finite_are_told_though_some_are_tiny(said):
+    told = gaps(covered(lambda: torch.relu(random_tensor(ndim=2, **said))))["relu"]
+    assert "never NaN or an infinity" in told
+    assert gaps(covered(lambda: torch.relu(random_tensor(ndim=2, low=0)))) == {"relu": ["never a negative value"]}
+
+
+def test_what_a_call_has_overwritten_is_no_input_of_later_calls_and_the_copy_that_is_kept_no_call_of_the_test():
+    def body():
+        x = random_tensor(ndim=2, requires_grad=False, layout="contiguous")
+        positive = torch.abs(x)
+        positive.zero_()  # this library keeps a copy of the result
+        x.clamp_(1, 2)
+        x.fill_(3)
+        return torch.log(x) + positive
+
+    coverage = covered(body, auto_backward=False)
+    assert coverage["log"] == {"computed operands": 20}
+    assert coverage.keys() == {"abs", "zero_", "clamp_", "fill_", "log", "add"}
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (lambda: torch.permute(random_tensor(ndim=2), [1, 0]), ["dims always [1, 0]"]),
+        (lambda: torch.flip(random_tensor(ndim=2), [random(0, 2).value()]), []),
+        (lambda: torch.argmax(random_tensor(ndim=2), axis=random(0, 2)), ["never a negative axis"]),
+        (lambda: random_tensor(ndim=3).flatten(start_dim=random(0, 2)), ["never a negative start_dim"]),
+        (lambda: random_tensor(ndim=3).flatten(start_dim=random(-2, 2)), []),
+    ],
+)
+def test_lists_count_as_arguments_and_each_name_of_a_dimension_as_one(body, told):
+    (said,) = (gaps(covered(body)) or {"": []}).values()
+    assert said == told
+
+
+def test_an_argument_that_is_a_tensor_in_some_calls_is_not_always_a_number():
+    def body():
+        if random_bool().value():
+            return torch.mul(random_tensor(ndim=2), 3.0)
+        return torch.mul(random_tensor(ndim=2), torch.tensor(2.0))
+
+    assert gaps(covered(body)) == {}
+
+
+def test_the_table_counts_the_calls_that_leave_an_argument_out():
+    coverage = covered(lambda: torch.sum(random_tensor(ndim=2), dim=random(-2, 2) | nothing()))
+    (line,) = [line for line in table(coverage) if line.startswith("sum")]
+    given = sum(times for feature, times in coverage["sum"].items() if feature.startswith("argument dim"))
+    assert line.endswith(f"no dim {20 - given}")
+    assert "no dim" not in table(covered(lambda: torch.sum(random_tensor(ndim=2), dim=1)))[1]
 
 
 def test_the_table_says_what_its_numbers_are():

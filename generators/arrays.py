@@ -21,6 +21,7 @@ from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.layouts import check_layout, expanded_dim, fitting
 from generators.shapes import drawn_shape, given_shape, random_shape
 from generators.source import Source, current
+from generators.strategies import as_generator
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -83,6 +84,7 @@ class random_array(Generator):
             raise GeneratorError(f"random_array(shape={shape!r}, ...): expected either shape, or ndim and dims")
         else:
             self._shape = given_shape(shape)
+        dtype, low, high, contents, layout = map(as_generator, (dtype, low, high, contents, layout))
         self._dtype: Any = dtype if isinstance(dtype, Generator) else dtype_name(dtype)
         self._low = low
         self._high = high
@@ -208,7 +210,7 @@ class choice_array(Generator):
 
     def __init__(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int) -> None:
         self._where = call_site()
-        self._a = a
+        self._a = a = as_generator(a)
         self._shape = given_shape(() if size is None else size)
         self._replace = bool(replace)
         self._p = None if p is None else np.asarray(p, dtype=np.float64)

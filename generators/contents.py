@@ -19,6 +19,7 @@ from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integ
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.source import Source
+from generators.strategies import as_generator
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -28,7 +29,7 @@ class Spec(NamedTuple):
     """Description of an array for `array_from`: its values have dtype `dtype` and are in [low, high).
 
     For a complex dtype, both parts are in [low, high). The bounds are ignored for ``bool``, and for contents that have
-    bounds of their own (`one_hot`, `indices`).
+    bounds of their own (`one_hot`, `indices` of a given number).
     """
 
     shape: tuple[int, ...]
@@ -290,19 +291,20 @@ def _special_values(dtype: str) -> Array:
 class indices(Filling):
     """Contents of valid indices into a dimension: ``0 <= i < bound``, with `negative` also ``-bound <= i < 0``.
 
-    `bound` is the size of the dimension and may be a generator; its default is the array's `high`. The dtype must be
-    integral.
+    `bound` is the size of the dimension and may be a generator; without it, the array's own bounds apply: the size is
+    `high`, and the indices begin at `low`. The dtype must be integral.
     """
 
     bound: Any = None
     negative: bool = False
 
     def children(self) -> tuple[Generator, ...]:
-        return (self.bound,) if isinstance(self.bound, Generator) else ()
+        bound = as_generator(self.bound)
+        return (bound,) if isinstance(bound, Generator) else ()
 
     def drawn(self, source: Source) -> Filling:
-        if isinstance(self.bound, Generator):
-            return dataclasses.replace(self, bound=self.bound.draw_in(source, SIZE))
+        for bound in self.children():
+            return dataclasses.replace(self, bound=bound.draw_in(source, SIZE))
         return self
 
     def fill(self, bits: Bits, spec: Spec) -> Array:
@@ -312,7 +314,7 @@ class indices(Filling):
         if not isinstance(bound, numbers.Integral) or (bound < 1 and 0 not in spec.shape):
             raise BadBounds(f"contents={self!r}: expected a bound that is a whole number, at least 1, got {bound!r}")
         bound = int(bound)
-        low, high = (-bound, bound) if self.negative else (0, bound)
+        low, high = -bound if self.negative else spec.low if self.bound is None else 0, bound
         return uniform(bits, spec._replace(low=low, high=max(high, low + 1)))
 
 

@@ -30,6 +30,11 @@ LEAST_RANK: Final = MappingProxyType({"transposed": 2, "channels_last": 3, "stri
 _GAP: Final = 113
 
 
+def rank_for(layout: str | None) -> int:
+    """Return the least rank with which an array can have `layout`; 0 if it is contiguous, or None, which is open."""
+    return 0 if layout is None or layout == "contiguous" else LEAST_RANK.get(layout, 1)
+
+
 def check_layout(layout: Any) -> str:
     """Return `layout` if it is a name from `LAYOUTS`; raise `GeneratorError` if not."""
     if layout not in LAYOUTS:

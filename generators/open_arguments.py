@@ -112,6 +112,11 @@ def check_consistent(asked: ArrayArguments) -> None:
         raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, because booleans have none")
     if isinstance(contents, str) and contents == "indices" and high is None:
         raise wrong(f"contents={contents!r}", "expected high=, the number of elements that can be indexed")
+    if isinstance(contents, indices):
+        given = [name for name, bound in (("low", low), ("high", high)) if bound is not None]
+        if given and (contents.bound is not None or (contents.negative and low is not None)):
+            told = f"expected no {given[0]}, because the contents say it"
+            raise wrong(f"contents={contents!r}, {given[0]}=...", told)
     if isinstance(contents, str) and contents == "one_hot":
         for name, bound, fits in (("low", low, 0), ("high", high, 1)):
             if isinstance(bound, (int, float)) and (bound > fits if name == "low" else bound < fits):

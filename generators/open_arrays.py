@@ -13,11 +13,12 @@ from generators.dtypes import dtype_name, float_range
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.exploration import Exploration
 from generators.fixed_arrays import fixed_array
-from generators.layouts import check_layout, fitting
+from generators.layouts import check_layout, fitting, rank_for
 from generators.open_arguments import ArrayArguments, are_indices, are_spread, check_bounds, drawn_arguments
 from generators.open_layouts import open_expanded_dim, open_layout
 from generators.shapes import Shape, given_shape
 from generators.source import current
+from generators.strategies import as_generator
 from generators.trial_features import TrialFeatures, is_large
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
@@ -60,7 +61,7 @@ def explored_array(
     number = exploration.begin_array()
     asked = drawn_arguments(source, ndim, dims, shape, dtype, low, high, contents, layout)
     if asked.shape is None:
-        sizes = exploration.shapes.shape(asked.ndim, asked.dims, number)
+        sizes = exploration.shapes.shape(asked.ndim, asked.dims, number, rank_for(asked.layout))
     else:
         sizes = given_shape(asked.shape).draw_in(source)
     name = _dtype(exploration.features, number, asked)
@@ -124,8 +125,10 @@ def drawn_large() -> bool:
     return is_large(current())
 
 
-def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
+def explored_shapes(count: int, ndim: Any = None, layout: str | None = None) -> tuple[Shape, ...]:
     """Return `count` shapes of the current trial that broadcast together, of rank `ndim` or, if it is None, any rank.
+
+    A rank that is open is one with which arrays can have the memory `layout`, if the test says one.
 
     Raises `GeneratorError` if `count` is not an int or is below 1.
     """
@@ -134,4 +137,4 @@ def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
             f"broadcast_tensors({count!r}) at {location(call_site())}: expected a number of tensors, at least 1"
         )
     exploration = Exploration.of(current())
-    return exploration.shapes.broadcasting(count, ndim, exploration.begin_array())
+    return exploration.shapes.broadcasting(count, as_generator(ndim), exploration.begin_array(), rank_for(layout))

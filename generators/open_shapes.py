@@ -46,11 +46,12 @@ class OpenShapes:
         #: Rank -> the first shape of this rank that was drawn, and the `dims` that the test gave for it.
         self._commons: dict[int, tuple[Shape, Sequence[Any]]] = {}
 
-    def shape(self, ndim: Any, dims: Sequence[Any], number: int) -> Shape:
+    def shape(self, ndim: Any, dims: Sequence[Any], number: int, least: int = 0) -> Shape:
         """Return a shape of rank `ndim` with sizes `dims`; those that are None, or beyond the end of `dims`, are drawn.
 
         Arrays with the same arguments get the same shape, or shapes that broadcast together. `number` is the index of
-        the array in its trial. Raises `GeneratorError` if `ndim` or a size is not valid.
+        the array in its trial. An open rank is `least` or more; above 0, no array has fewer dimensions than another.
+        Raises `GeneratorError` if `ndim` or a size is not valid.
         """
         key = (ndim, *dims)
         try:
@@ -60,8 +61,8 @@ class OpenShapes:
             name, size = next(pair for pair in zip(names, key, strict=True) if not isinstance(pair[1], Hashable))
             raise GeneratorError(f"{name}={size!r} at {location(call_site())}: expected a whole number >= 0") from None
         if known:
-            return self._partner(key, ndim, dims, number)
-        rank, features = self._rank(ndim, dims), self._features
+            return self._partner(key, len(self._partners[key][0]) if least else ndim, dims, number)
+        rank, features = self._rank(ndim, dims, least), self._features
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):
             return tuple([drawn_size(size, features.source, axis) for axis, size in enumerate(dims[:rank])])
         # The trial's own level of sizes is for the first array that leaves sizes open.
@@ -70,14 +71,14 @@ class OpenShapes:
         if shared is not dims:
             common = planned_sizes(features, rank, shared, sizes)
             self._partners[key] = (common, common)
-            return self._partner(key, ndim, dims, number)
+            return self._partner(key, rank if least else ndim, dims, number)
         first = not self._partners
         if first and partner in ("first", "both") and sizes not in HUGE_SIZES:
             common, own = self._with_ones_in_the_first(rank, dims, sizes, partner)
         else:
             common = own = planned_sizes(features, rank, dims, sizes)
         if first:
-            own = self._of_fewer(own, ndim, dims, partner)
+            own = self._of_fewer(own, rank if least else ndim, dims, partner)
         self._commons.setdefault(rank, (common, dims))
         self._partners[key] = (common, own)
         return own
@@ -163,9 +164,9 @@ class OpenShapes:
             return with_ones_at(common, [axis for axis in open_axes(common, dims) if axis != 1])
         return self._with_ones(common, dims)
 
-    def _rank(self, ndim: Any, dims: Sequence[Any]) -> int:
+    def _rank(self, ndim: Any, dims: Sequence[Any], least: int) -> int:
         if ndim is None:
-            least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
+            least = max([least, *[axis + 1 for axis, size in enumerate(dims) if size is not None]])
             rank = int(self._features.level("rank"))
             if not rank and self._features.has_huge_sizes:
                 rank = 1  # so that there is a dimension with many elements
@@ -182,15 +183,16 @@ class OpenShapes:
         ones = some_axes(self._features, open_axes(shape, dims) if axes is None else axes, "partner")
         return with_ones_at(shape, ones)
 
-    def broadcasting(self, count: int, ndim: Any, number: int) -> tuple[Shape, ...]:
+    def broadcasting(self, count: int, ndim: Any, number: int, least: int) -> tuple[Shape, ...]:
         """Return `count` shapes that broadcast together: equal, with ones in some dimensions, or with fewer dimensions.
 
-        All have rank `ndim`. If it is None, the plan determines the rank, and some shapes may have fewer dimensions.
+        All have rank `ndim`. If it is None, the plan determines the rank, and some shapes may have fewer dimensions,
+        unless `least`, the least rank, is above 0.
         """
         source = self._features.source
         sizes, level = self._features.level("sizes", number), self._features.level("partner", number)
         common = planned_sizes(
-            self._features, self._rank(ndim, ()), (), "small" if sizes == "ones" and level != "same" else sizes
+            self._features, self._rank(ndim, (), least), (), "small" if sizes == "ones" and level != "same" else sizes
         )
         odd = source.index(2) if level == "both" else 0
         shapes = []
@@ -201,7 +203,7 @@ class OpenShapes:
                 shape = self._with_ones(shape, (), axes)
             elif level == "other" or (level == "first" and not place) or (level == "second" and place):
                 shape = self._with_ones(shape, ())
-            if level in ("fewer", "other") and place and ndim is None and shape:
+            if level in ("fewer", "other") and place and ndim is None and shape and not least:
                 shape = shape[source.integer(0 if level == "other" else 1, len(shape) + 1) :]
             shapes.append(shape)
         return tuple(shapes)

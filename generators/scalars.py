@@ -19,6 +19,7 @@ from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.levels import BLOCK, PLAIN_ROWS
 from generators.plan import values_in
 from generators.source import Source, trial_of
+from generators.strategies import as_generator
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -91,8 +92,8 @@ class random(Generator):
             self.low, self.high, self.children = low, high, ()
             return
         self._open = low is None and high is None
-        self.low = low = LOW if low is None else low
-        self.high = high = HIGH if high is None else high
+        self.low = low = LOW if low is None else as_generator(low)
+        self.high = high = HIGH if high is None else as_generator(high)
         children: builtins.tuple[Generator, ...] = ()
         if not isinstance(low, Generator):
             if type(low) is not int:

@@ -12,6 +12,7 @@ from generators.code_position import CodePosition, call_site, location
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.source import Source
+from generators.strategies import as_generator
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -47,11 +48,11 @@ class random_shape(Generator):
         allow_zero: bool = False,
     ) -> None:
         self._where = call_site()
-        self.ndim = ndim
+        self.ndim = ndim = as_generator(ndim)
         self.allow_zero = allow_zero
         self.max_size = checked_size("max_size", max_size, self._where)
         pairs = dims.items() if isinstance(dims, Mapping) else enumerate(dims)
-        self._dims: dict[int, Any] = {axis: size for axis, size in pairs if size is not None}
+        self._dims: dict[int, Any] = {axis: as_generator(size) for axis, size in pairs if size is not None}
         children: list[Generator] = []
         if isinstance(ndim, Generator):
             children.append(ndim)
@@ -170,6 +171,7 @@ class given_shape(Generator):
 
     def __init__(self, shape: Any) -> None:
         self._where = call_site()
+        shape = as_generator(shape)
         self._sizes = shape if isinstance(shape, Generator) else _sizes(shape, self._where)
         parts = (shape,) if isinstance(shape, Generator) else self._sizes
         self.children = builtins.tuple([part for part in parts if isinstance(part, Generator)])
@@ -203,7 +205,7 @@ def _sizes(shape: Any, where: CodePosition) -> builtins.tuple[Any, ...]:
     return builtins.tuple(
         [
             size if isinstance(size, Generator) else checked_size(f"shape[{axis}]", size, where)
-            for axis, size in enumerate(sizes)
+            for axis, size in enumerate(map(as_generator, sizes))
         ]
     )
 

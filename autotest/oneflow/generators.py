@@ -272,7 +272,7 @@ def drawn_array(
     ndim: Any, dims: Sequence[Any], low: Any, high: Any, dtype: Any, **further: Any
 ) -> algebra.random_array:
     """Return the core's array generator. The bounds may be equal or reversed, as in NumPy's legacy generators."""
-    dtype = dtype_of(dtype)
+    dtype, low, high = dtype_of(algebra.as_generator(dtype)), algebra.as_generator(low), algebra.as_generator(high)
     drawn_later = any(isinstance(item, Generator) for item in (dtype, low, high))
     if not drawn_later and str(dtype).startswith(("float", "bfloat", "complex")):
         low, high = (high, low) if high < low else (low, high)

@@ -30,7 +30,7 @@ from autotest.running import run_hooks
 from autotest.running.tally import Tally
 from autotest.trials.backward import run_backward, unused_results
 from autotest.trials.returned import returned_tensors
-from generators import Generator, choice_array
+from generators import Generator, as_generator, choice_array
 
 # Errors of generators that are built here name a line of the test.
 __generators_hide__ = True
@@ -222,6 +222,7 @@ def choice_tensor(
 
 
 def _placed(drawn: Any, requires_grad: Any) -> Value:
+    requires_grad = as_generator(requires_grad)
     requires_grad = requires_grad.value() if isinstance(requires_grad, Generator) else requires_grad
     if not is_global():
         return from_drawn(drawn, requires_grad, "cpu")

@@ -149,9 +149,12 @@ def broadcast_tensors(
     Raises:
         generators.GeneratorError: as for `random_tensor`, or `n` is no valid number of tensors.
     """
+    shapes: tuple[Any, ...] = generators.explored_shapes(n, ndim, _value(layout))
+    if layout is not None and type(ndim) is not int:  # a drawn rank contradicts no layout
+        shapes = tuple(map(generators.constant, shapes))
     return tuple(
         random_tensor(shape=shape, low=low, high=high, dtype=dtype, requires_grad=requires_grad, layout=layout)
-        for shape in generators.explored_shapes(n, ndim)
+        for shape in shapes
     )
 
 

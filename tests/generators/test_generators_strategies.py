@@ -11,12 +11,25 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, find, given, settings
 from hypothesis import strategies as st
 
-from autotest import Divergence, UsageError, autotest, random_tensor, torch
+from autotest import Divergence, UsageError, autotest, broadcast_tensors, choice_tensor, random_tensor, torch
 from autotest.base.errors import TooFewAccepted
 from autotest.base.options import Options
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.sources.hypothesis_strategies import arrays, strategy
-from generators import GeneratorError, Source, nothing, oneof, pack, random, using
+from generators import (
+    GeneratorError,
+    Source,
+    choice_array,
+    indices,
+    nothing,
+    oneof,
+    pack,
+    random,
+    random_array,
+    random_shape,
+    using,
+)
+from generators.shapes import given_shape
 from generators.source import TRIAL_BITS
 from tests.support.faulty import FaultyTorch, plus
 
@@ -52,6 +65,44 @@ def test_a_strategy_is_accepted_by_dual_functions_and_tensors(against, quick) ->
 
     body()
     assert set(seen) <= {2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda size: random(size, st.integers(6, 9)),
+        lambda size: random_shape(size, [size]),
+        lambda size: given_shape((size, 2)),
+        lambda size: given_shape(st.tuples(size, size)),
+        lambda size: random_array(
+            (size, 3), dtype=st.just("int8"), low=size, high=st.just(5), layout=st.just("strided")
+        ),
+        lambda size: random_array((3,), dtype=int, contents=indices(size)),
+        lambda size: choice_array(st.lists(size, min_size=1), size=(size,)),
+    ],
+)
+def test_a_strategy_is_accepted_by_each_generator_that_takes_generators(draw) -> None:
+    for seed in range(4):
+        with using(Source(seed << TRIAL_BITS)):
+            value = draw(st.integers(1, 4)).value()
+        assert value is not None
+
+
+def test_a_strategy_is_accepted_wherever_tensors_take_a_generator(against, quick) -> None:
+    against()
+    seen = set()
+
+    @autotest(n=20)
+    def body() -> object:
+        x, y = broadcast_tensors(2, ndim=st.integers(1, 2), low=st.just(0), dtype=st.just("float64"))
+        z = random_tensor(shape=(st.integers(1, 3), 2))
+        chosen = choice_tensor(st.lists(st.integers(0, 9), min_size=1), size=st.integers(1, 3))
+        seen.add((max(x.ndim, y.ndim), z.shape[0]))
+        return torch.sum(torch.add(x, y)), torch.sum(z, dim=random(st.just(0), st.just(2))), torch.sum(chosen)
+
+    body()
+    assert {rank for rank, _ in seen} == {1, 2}
+    assert len({rows for _, rows in seen}) > 1
 
 
 @pytest.mark.parametrize(

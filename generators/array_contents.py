@@ -144,8 +144,8 @@ def _open_numbers(
     `is_single` tells whether the array has rank 0, and `is_open` whether the test leaves its whole shape open.
     """
     level, turn = features.level("values", number), features.turn("values")
-    # A single number that is zero says little, and the trial in which all numbers are zero has one, too.
-    level = "signed" if level == "zeros" and is_single else level
+    # A single number that is zero says little among arrays, and the trial in which all numbers are zero has one, too.
+    level = "signed" if level == "zeros" and is_single and is_open else level
     # If the rank is open, the first array of the trial in which all numbers are zero is a single number. Those of
     # the next one are not zero: no other trial has a single number and then an array.
     if number and (level, turn) == ALL_ZERO and is_open:

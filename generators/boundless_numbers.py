@@ -40,6 +40,8 @@ _NEAR_ZERO = frozenset(("float32", "float64"))
 #: Powers of ten of a quarter of the numbers of level ``huge``, in dtypes that reach far beyond. Between wide numbers
 #: and the greatest ones a sine reduces its argument otherwise, and a conversion to int32 overflows.
 GREAT_DECADES = (4.0, 10.0)
+#: Least count of numbers among which there is room for two special ones.
+_SEVERAL = 4
 
 
 def boundless_numbers(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Array:
@@ -71,6 +73,8 @@ def boundless_numbers(bits: Bits, count: int, dtype: str, level: str, turn: int)
         return tied_numbers(bits, cast(_NEGATIVE - np.abs(values), dtype) if turn == _NEGATIVE_TURN else values, dtype)
     met = count >= FEW and (level == "infinite" or (level == "nan" and turn % 2 == 1))
     edges = among(level, dtype, met=met)
+    if count < _SEVERAL:
+        edges = _only_one(level, turn, edges)
     if met:
         # Half or more of the numbers are special, so that each special number meets several of another array's.
         places = bits.some(count, count // 2 if level == "infinite" else 3 * count // 4)
@@ -108,6 +112,18 @@ def among(level: str, dtype: str, *, met: bool = False) -> Array:
     found = cast(np.array(numbers), dtype)
     found.setflags(write=False)
     return found
+
+
+def _only_one(level: str, turn: int, edges: Array) -> Array:
+    """Return the one of `edges` that an array with room for a single special number has at `level`.
+
+    It is not left to chance, so that a single number is each of them within the twenty trials of a test.
+    """
+    if level == "nan" and turn % 2:
+        return np.array([-math.inf], edges.dtype)  # level ``infinite`` has one trial for two infinities
+    if level == "infinite" or (level == "zeros" and turn % 2 == 0):
+        return edges[:1]
+    return edges[1:2] if level == "tiny" else edges  # -0.0 has the trial of ``zeros``
 
 
 def _with_some_beside(bits: Bits, values: Array, dtype: str) -> Array:

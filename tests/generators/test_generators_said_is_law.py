@@ -1,7 +1,10 @@
-"""Bounds of indices and layouts of an open rank: what a test says is law, and the rest is drawn."""
+"""Bounds of indices, layouts of an open rank, and single numbers: what a test says is law, and the rest is drawn."""
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 from autotest import autotest, broadcast_tensors, random, torch
@@ -74,3 +77,20 @@ def test_a_rank_that_a_test_says_contradicts_a_layout(against, quick) -> None:
 
     with pytest.raises(GeneratorError, match="expected rank 2 or more for this layout, got 1"):
         body()
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,), (3,)])
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_few_numbers_are_of_every_special_kind_within_twenty_trials(test: int, shape: tuple[int, ...]) -> None:
+    every = numbers(trials(lambda: explored_array(shape=shape), test))
+    tiny = (abs(every) > 0) & (abs(every) < np.finfo(np.float32).tiny)
+    for kind in (
+        np.isnan(every),
+        every == math.inf,
+        every == -math.inf,
+        (every == 0) & np.signbit(every),
+        (every == 0) & ~np.signbit(every),
+        tiny,
+        abs(every) > 1e38,
+    ):
+        assert kind.any()

@@ -31,7 +31,7 @@ from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several_candidates import against_each, run_against_several
-from autotest.sources.hypothesis_examples import Example, example_now, options_for, refused
+from autotest.sources.hypothesis_examples import Example, example_now, options_for, refused, tracing_tests_only
 from autotest.sources.source_locations import redefinition_warning, return_location, source_location
 from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.trials.context import RunContext, ledger_of
@@ -213,7 +213,7 @@ def decorate(
             test = Test(called.id(*given), lambda: bound(*args, **kwargs), asks, called.file)
             sides = found(pair, asks.candidate, written)
             try:
-                with UnchangedGenerators(), shown_on(sys.stderr):
+                with UnchangedGenerators(), shown_on(sys.stderr), tracing_tests_only():
                     options = options_for(example, environment.of_test(asks))
                     _run(test, _context(sides, options, called.file))
             except TooFewAccepted:

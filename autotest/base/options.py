@@ -122,6 +122,8 @@ class Options:
     coverage: bool = False
     #: Whether trials that failed in earlier runs are run first.
     replays_failures: bool = True
+    #: Whether failures are stored. Of the many examples that Hypothesis tries, only those that it reports are.
+    keeps_failures: bool = True
     #: Limits of a trial in a worker process: seconds before it counts as a hang, and bytes.
     deadline: float = DEADLINE
     memory: int = MEMORY

@@ -234,7 +234,7 @@ class JudgedTrials:
         self._failed(outcome).must_be_of_calls()
         # A stored failure may have another base seed than this run, and only its own reproduces it.
         finding = self._failed(outcome).diagnosed(self.context.with_base_seed(base), index)
-        place, trouble = _keep(finding, self.store)
+        place, trouble = _keep(finding, self.store) if self.context.options.keeps_failures else ("", "")
         return Divergence(text.divergence(finding, place, trouble), finding, place)
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
+import functools
 import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
+import generators
 from autotest.base.options import Options
 from generators.plan import DIFFERENT_TRIALS
 
@@ -31,12 +39,53 @@ def options_for(example: Example, options: Options) -> Options:
     """Return `options` for one example.
 
     Hypothesis chooses the first trial, because each example would have the same tensors if it were always trial 0. No
-    earlier failures are retried, no divergence is expected to happen, and only the last example is verified and shrunk.
+    earlier failures are retried, no divergence is expected to happen, and only the last example is verified, shrunk and
+    stored.
     """
     if example is Example.NONE:
         return options
     alone = dataclasses.replace(options, replays_failures=False, exploring=True, first_trial=_chosen_trial())
-    return alone if example is Example.REPORTED else dataclasses.replace(alone, verify=False, shrink=0.0)
+    if example is Example.REPORTED:
+        return alone
+    return dataclasses.replace(alone, verify=False, shrink=0.0, keeps_failures=False)
+
+
+@contextlib.contextmanager
+def tracing_tests_only() -> Iterator[None]:
+    """Let Hypothesis trace the lines of tests, and not those of libraries, while one of its examples runs.
+
+    After a failure it traces all lines, to name those that only failing examples run. In this library and in the
+    frameworks that takes most of the time, and their lines explain nothing.
+    """
+    tracer = sys.gettrace()
+    if type(getattr(tracer, "__self__", None)).__module__ != "hypothesis.internal.scrutineer":
+        yield  # it does not trace now, or by other means (Python 3.12); or a debugger traces
+        return
+
+    def traced(frame: FrameType, event: Any, argument: Any) -> Any:
+        return tracer(frame, event, argument) if tracer and _is_of_a_test(frame.f_code.co_filename) else None
+
+    entered: FrameType | None = sys._getframe()
+    while entered is not None:  # the frames that it traces already
+        if not _is_of_a_test(entered.f_code.co_filename):
+            entered.f_trace = None
+        entered = entered.f_back
+    sys.settrace(traced)
+    try:
+        yield
+    finally:
+        sys.settrace(tracer)
+
+
+#: Folders of libraries: this one, and Python's own. Others are installed in folders with these names.
+_LIBRARIES = (Path(__file__).parents[1], Path(generators.__file__).parent, Path(sysconfig.get_path("stdlib")))
+_INSTALLED = frozenset(("site-packages", "dist-packages"))
+
+
+@functools.cache
+def _is_of_a_test(file: str) -> bool:
+    path = Path(file)
+    return _INSTALLED.isdisjoint(path.parts) and not any(map(path.is_relative_to, _LIBRARIES))
 
 
 def _chosen_trial() -> int:
@@ -59,4 +108,4 @@ def refused(example: Example) -> None:
         hypothesis.reject()
 
 
-__all__ = ["Example", "example_now", "options_for", "refused"]
+__all__ = ["Example", "example_now", "options_for", "refused", "tracing_tests_only"]

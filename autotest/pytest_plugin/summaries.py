@@ -11,7 +11,7 @@ from autotest.base.errors import FrameworkMissing
 from autotest.base.versions import installed
 from autotest.report.commands import reproduce
 from autotest.report.session import CandidateSummary, FindingSummary, TestSummary
-from autotest.results.coverage import Coverage, merged
+from autotest.results.coverage import Coverage, greatest, merged
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.running.tally import Tally
@@ -30,9 +30,9 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
     name, context, _ = tallies[0]
     rejections: Counter[str] = Counter()
     expected: Counter[str] = Counter()
-    covered: list[Coverage] = []
-    for _, _, tally in tallies:
-        covered += getattr(tally, "coverage", ())
+    covered: dict[str, list[Coverage]] = {}
+    for _, own, tally in tallies:
+        covered.setdefault(own.pair.candidate.name, []).extend(getattr(tally, "coverage", ()))
         rejections.update(tally.rejections)
         expected.update(tally.expected)
     versions = {}
@@ -53,7 +53,7 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
         "base_seed": context.options.seed,
         "versions": versions,
         "found": [],
-        "covered": merged(covered),
+        "covered": greatest(map(merged, covered.values())),
         "candidates": by_candidate,
         "told": False,
     }

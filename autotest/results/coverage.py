@@ -86,6 +86,17 @@ def merged(parts: Iterable[Coverage]) -> Coverage:
     return whole
 
 
+def greatest(parts: Iterable[Coverage]) -> Coverage:
+    """Return the greatest count of each feature in `parts`: several candidates get the inputs of the same trials."""
+    whole: Coverage = {}
+    for part in parts:
+        for operator, features in part.items():
+            counts = whole.setdefault(operator, {})
+            for feature, trials in features.items():
+                counts[feature] = max(trials, counts.get(feature, 0))
+    return whole
+
+
 def add(whole: Coverage, part: Coverage) -> None:
     """Add the counts of `part` to `whole`, in place."""
     for operator, features in part.items():

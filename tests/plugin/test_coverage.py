@@ -391,3 +391,10 @@ def test_trials_in_worker_processes_count_as_well(suite, run, against, monkeypat
     result = run("--autotest-isolate", "--autotest-coverage")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*relu: never a negative value*", "relu *20 *", "*never a negative value"])
+
+
+def test_the_inputs_of_a_trial_count_once_for_several_candidates(suite, run):
+    suite("@autotest()\ndef test_it():\n    return torch.tanh(random_tensor(ndim=2))\n")
+    result = run("--autotest-coverage", "--autotest-candidate", "torch,tests.support.faults:wrong_relu")
+    result.assert_outcomes(passed=1)
+    result.stdout.re_match_lines([r"tanh +20 .* 18  .*rank 2 20"])

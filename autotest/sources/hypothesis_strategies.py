@@ -94,7 +94,8 @@ def _simplified(data: NDArray[Any], simple: int) -> NDArray[Any]:
     if simple > 1 or data.dtype.kind not in "fi" or not data.size or not np.isfinite(data).all():
         return data
     plainer = np.zeros_like(data) if simple == 0 else np.round(data)
-    return np.clip(plainer, data.min(), data.max())
+    # Of an array without dimensions, NumPy's functions make a number.
+    return np.asarray(np.clip(plainer, data.min(), data.max()))
 
 
 @contextlib.contextmanager

@@ -190,6 +190,13 @@ def test_arrays_take_what_random_tensor_takes(array) -> None:
     assert ((array >= -1) & (array < 1)).all()
 
 
+@QUICK
+@given(arrays(shape=(), low=-3, high=3))
+def test_an_array_without_dimensions_is_one_also_if_it_is_simplified(array) -> None:
+    assert type(array) is np.ndarray
+    assert array.dtype in ("float32", "float64")
+
+
 def test_strategies_are_shown_as_they_were_written() -> None:
     assert repr(arrays(2, dim1=3)) == "arrays(dim1=3, ndim=2)"
     assert repr(strategy(random(0, 5))) == "strategy(random(0, 5))"

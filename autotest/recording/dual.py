@@ -13,7 +13,7 @@ from autotest.frameworks import ABSENT, Both, Pair
 from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.program import Call, Operand, Ref, Root
 from autotest.program.dtypes import is_differentiable
-from autotest.recording import mistakes, operators, refusals
+from autotest.recording import mistakes, operators, refusals, unread
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import import_value, random_state_before, reset_parameters, synchronize_module
@@ -93,7 +93,7 @@ class DualObject(NotCopyable):
 
     def __contains__(self, item: object) -> bool:
         recorder = self._recorder_now()
-        return bool(recorder.expected[recorder.operate("contains", (self, item))])
+        return bool(unread.as_read(recorder.expected[recorder.operate("contains", (self, item))]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._recorder_now().operate("setitem", (self, key, value))
@@ -276,7 +276,7 @@ class Value(DualObject):
             return Method(self, name)
         side = pair.side(name)
         if side is not None:
-            return self._actual if side else self._expected
+            return unread.as_read(self._actual if side else self._expected)
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         return _read(recorder, recorder.getattr(self, name))
@@ -314,7 +314,7 @@ class Value(DualObject):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return the reference's array, for NumPy's functions. The access is recorded, and so compared."""
         taken = self if isinstance(self._expected, np.ndarray) else self.__getattr__("numpy")()
-        return np.array(taken._expected, dtype=dtype)
+        return np.array(unread.as_read(taken._expected), dtype=dtype)
 
     def __deepcopy__(self, memo: Any) -> Any:
         memo[id(self)] = copied = self._convert("deepcopy")

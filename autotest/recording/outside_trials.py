@@ -7,6 +7,7 @@ from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, compare_values
 from autotest.frameworks import Pair, chosen_pairs
 from autotest.recording.recorder import Recorder
+from autotest.recording.unread import note_computed, note_read
 from autotest.results.divergence import Divergence
 
 __tracebackhide__ = is_test_mistake  # as in recorder.py
@@ -14,6 +15,7 @@ __tracebackhide__ = is_test_mistake  # as in recorder.py
 
 def pair_outside_trials() -> Pair:
     """Return the pair that the environment selects, the first of several; code outside of trials is given no pair."""
+    note_computed()
     return chosen_pairs()[0]
 
 
@@ -23,6 +25,7 @@ def compare_plain_results(recorder: Recorder, slot: int) -> None:
     Raises:
         Divergence: the sides disagree, and the value is not undefined.
     """
+    note_read()
     how = Comparison("forward", Tolerance(), slot, sides=recorder.pair.sides)
     found = compare_values(recorder.calls[slot].target, recorder.expected[slot], recorder.actual[slot], how)
     if found and not recorder.is_undefined(slot):

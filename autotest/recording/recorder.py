@@ -22,6 +22,7 @@ from autotest.recording.lowering import LiveRecord, LoweredArguments, lower, low
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.random_shapes import stop_at_random_shape
 from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_known
+from autotest.recording.unread import note_read
 from autotest.results.divergence import Divergence
 
 # Errors caused by the test are shown at the line of the test, so pytest hides the frames of this module for them.
@@ -336,6 +337,7 @@ class Recorder(LiveRecord):
         """
         if current() is self:
             raise TrialEnd from error
+        note_read()
         if self.mismatches:
             raise Divergence(self.mismatches[-1].message) from error
         assert error is not None

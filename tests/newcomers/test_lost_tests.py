@@ -231,6 +231,61 @@ def test_pytest_fails_a_test_whose_decorator_was_forgotten(pytester, monkeypatch
     )
 
 
+GIVEN = """
+import numpy
+import pytest
+from hypothesis import given, settings, strategies as st
+from autotest import autotest, torch
+from autotest.sources.hypothesis_strategies import arrays
+
+given_rows = lambda test: settings(max_examples=5, deadline=None)(given(x=arrays(1, dim0=9, low=-1, high=1))(test))
+
+@given_rows
+def test_computes(x):
+    torch.relu(torch.tensor(x))
+
+@given_rows
+def test_returns(x):
+    return torch.relu(torch.tensor(x))
+
+@given_rows
+@autotest(n=1)
+def test_decorated(x):
+    return torch.relu(torch.tensor(x))
+
+@given_rows
+def test_reads(x):
+    assert torch.relu(torch.tensor(x)).sum().item() >= 0
+
+@given_rows
+def test_reads_a_side(x):
+    numpy.testing.assert_array_equal(torch.relu(torch.tensor(x)).reference, numpy.maximum(x, 0))
+
+@given_rows
+def test_raises(x):
+    with pytest.raises(RuntimeError):
+        torch.mm(torch.tensor(x), torch.tensor(x))
+
+@given_rows
+def test_has_nothing_dual(x):
+    assert x.shape == (9,)
+"""
+
+
+def test_pytest_fails_a_test_of_hypothesis_in_which_nothing_compares_dual_results(pytester, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    pytester.makepyfile(test_given=GIVEN)
+    result = pytester.runpytest_inprocess("-W", "ignore")
+    result.assert_outcomes(failed=2, passed=5)
+    remedy = "write @autotest(n=1) below @given(...)"
+    result.stdout.fnmatch_lines(
+        [
+            f"test_given.py:*: test_computes computes with dual objects, but nothing compares the results: {remedy}*",
+            f"test_given.py:*: test_returns returned a dual object, but nothing compares it: {remedy}",
+        ]
+    )
+
+
 def test_a_fixture_is_no_test():
     with pytest.raises(UsageError, match=r"cannot decorate the fixture given: a fixture is not a test"):
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from generators.core import Annotation, Generator
@@ -16,6 +17,8 @@ __tracebackhide__ = is_test_mistake
 #: Number of examples that Hypothesis generates for one draw. One of them is picked at random, because the first
 #: examples are always the simplest.
 EXAMPLES = 12
+#: Size of Hypothesis' cache of constants during one draw.
+_CACHED = 64
 #: Name of the base class of all strategies, including user-defined ones.
 _BASE = "SearchStrategy"
 
@@ -54,7 +57,8 @@ class from_strategy(Generator):
         if repr(self._strategy) == "data()":
             raise GeneratorError("data(): expected a strategy of values; data() works only in a test under @given")
         try:
-            hypothesis.seed(word)(settings(hypothesis.given(self._strategy)(collect)))()
+            with _without_constants_of_modules():
+                hypothesis.seed(word)(settings(hypothesis.given(self._strategy)(collect)))()
         except hypothesis.errors.InvalidArgument as error:
             raise GeneratorError(f"{self._strategy!r}: {error}") from None
         except hypothesis.errors.Unsatisfiable:
@@ -71,6 +75,26 @@ class from_strategy(Generator):
 
     def __repr__(self) -> str:
         return repr(self._strategy)
+
+
+@contextlib.contextmanager
+def _without_constants_of_modules() -> Iterator[None]:
+    """Keep Hypothesis from drawing constants that it finds in the source code of the modules imported so far.
+
+    The same seed would draw other values in a run of more test files. Its own nasty numbers are still drawn.
+    """
+    providers: Any = sys.modules.get("hypothesis.internal.conjecture.providers")
+    found = getattr(providers, "_get_local_constants", None)
+    if providers is None or found is None:  # an older version, which does not look for any
+        yield
+        return
+    cache, nothing = providers.CONSTANTS_CACHE, providers.Constants()
+    providers._get_local_constants = lambda: nothing
+    providers.CONSTANTS_CACHE = type(cache)(_CACHED)
+    try:
+        yield
+    finally:
+        providers._get_local_constants, providers.CONSTANTS_CACHE = found, cache
 
 
 def as_generator(value: Any) -> Any:

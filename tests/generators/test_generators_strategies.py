@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from pathlib import Path
 from random import Random
 
@@ -51,6 +52,21 @@ def test_what_a_strategy_gives_is_the_same_for_the_same_trial() -> None:
 
     assert [drawn(seed) for seed in range(5)] == [drawn(seed) for seed in range(5)]
     assert all(same for _, same in map(drawn, range(5)))
+
+
+def test_what_a_strategy_gives_does_not_depend_on_what_else_is_imported(tmp_path, monkeypatch) -> None:
+    def drawn() -> list[object]:
+        found = []
+        for seed in range(150):
+            with using(Source(seed)):
+                found.append(pack(st.lists(st.integers(), min_size=4)).value())
+        return found
+
+    before = drawn()
+    (tmp_path / "others.py").write_text(f"NUMBERS = {[*range(1_000_003, 9_000_000, 40_009)]}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("others")
+    assert drawn() == before
 
 
 def test_a_strategy_is_accepted_by_dual_functions_and_tensors(against, quick) -> None:

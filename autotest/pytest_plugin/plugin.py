@@ -101,7 +101,7 @@ class Session:
         from autotest.running.run_hooks import run_hook
 
         tallies: list[RanTest] = []
-        if _takes_examples(item) and not self._config.getoption("autotest_isolate"):
+        if _takes_examples(item):  # it always runs in this process, also with `--autotest-isolate`
             _import_frameworks()
 
         def listen(test: Test, context: RunContext, tally: Tally) -> None:

@@ -478,11 +478,12 @@ def test_examples(rank):
 """
 
 
-def test_frameworks_are_imported_before_hypothesis_measures_how_long_an_example_takes(suite, run, monkeypatch):
-    suite(EXAMPLES + AGREES)
+@pytest.mark.parametrize("options", [(), ("--autotest-isolate",)])
+def test_frameworks_are_imported_before_hypothesis_measures_how_long_an_example_takes(suite, run, monkeypatch, options):
+    suite(EXAMPLES if options else EXAMPLES + AGREES)
     imported = []
     monkeypatch.setattr(plugin, "_import_frameworks", lambda: imported.append(True))
-    run().assert_outcomes(passed=2)
+    run(*options).assert_outcomes(passed=1 if options else 2)
     assert imported == [True]
 
 

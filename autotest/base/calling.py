@@ -79,7 +79,7 @@ def misused_function(error: TypeError) -> str:
 
 
 def _expected(signature: inspect.Signature) -> str:
-    return f"expected some of {', '.join(signature.parameters)}"
+    return f"expected some of {', '.join(signature.parameters)}" if signature.parameters else "expected no arguments"
 
 
 def joined(function: str, **given: bool | None) -> bool | None:

@@ -173,6 +173,9 @@ MISTAKES = {
     ),
     "function_of_generators": Mistake("return torch.sum(x, 0, random_bool)", "random_bool itself is not a generator"),
     "three_bounds": Mistake("return x * random(0, 2, 1)", "random\\(\\) takes from 1 to 3 .* some of low, high"),
+    "bound_of_nothing": Mistake(
+        "return torch.sum(x, dim=nothing(0))", "nothing\\(\\) takes .* positional arguments? .*; expected no arguments"
+    ),
     "list_as_size": Mistake("return random_tensor(2, [2, 3])", "dim0=\\[2, 3\\] at .*: expected a whole number >= 0"),
     "filter_of_no_function": Mistake(
         "return x * random(0, 5).filter(3)", "random\\(0, 5\\).filter\\(3\\): expected a function of the drawn value"

@@ -37,9 +37,9 @@ def closing(coverage: Coverage, more: str = " (see --autotest-coverage)") -> lis
 
 
 def table(coverage: Coverage) -> list[str]:
-    """Return the number of trials in which each operator was given each kind of value, and its gaps."""
+    """Return the number of calls in which each operator was given each kind of value, and its gaps."""
     width = max((len(operator) for operator in coverage), default=8)
-    lines = [f"{'operator':{width}}  trials  " + "  ".join(_COLUMNS) + "  dtypes, layouts, ranks, arguments"]
+    lines = [f"{'operator':{width}}   calls  " + "  ".join(_COLUMNS) + "  dtypes, layouts, ranks, arguments"]
     found = gaps(coverage)
     for operator, features in sorted(coverage.items()):
         counts = "  ".join(f"{features.get(name, 0):>{len(name)}}" for name in _COLUMNS)
@@ -55,5 +55,5 @@ def table(coverage: Coverage) -> list[str]:
         lines += [f"{'':{width}}  {said}" for said in found.get(operator, ())]
     few = len(hardly_tried(coverage))
     if few:
-        lines.append(f"{several(few, 'operator')} had fewer than {ENOUGH} trials, too few to tell what was never drawn")
+        lines.append(f"{several(few, 'operator')} had fewer than {ENOUGH} calls, too few to tell what was never drawn")
     return lines

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from autotest.program.semantics import plain_name
 
-#: Operator -> feature -> number of trials. It is plain data that can be written as JSON. A feature is a word such as
-#: `FLOATING` or ``"zero"``, or a kind and a value joined by `valued`.
+#: Operator -> feature -> number of calls in accepted trials. It is plain data that can be written as JSON. A feature is
+#: a word such as `FLOATING` or ``"zero"``, or a kind and a value joined by `valued`.
 Coverage = dict[str, dict[str, int]]
 
-#: Features that count the trials with floating inputs, those with integer inputs, and all trials.
+#: Features that count the calls with floating inputs, those with integer inputs, and all calls.
 FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
 #: Features that count the trials in which a gradient of the result was compared, and those in which the operator has
 #: one but the test did not let it be compared.
@@ -26,7 +26,7 @@ GIVEN = "given"
 REFUSED = "refused"
 #: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.
 WITHOUT_SPECIAL = "without special"
-#: Number of trials below which no gap is reported.
+#: Number of calls below which no gap is reported.
 ENOUGH = 20
 
 #: Features that an operator should have been given, and their names in the report of gaps.
@@ -106,13 +106,13 @@ def add(whole: Coverage, part: Coverage) -> None:
 
 
 def gaps(coverage: Coverage) -> dict[str, list[str]]:
-    """Return, for each operator with gaps and at least `ENOUGH` trials, a line for each input it was never given."""
+    """Return, for each operator with gaps and at least `ENOUGH` calls, a line for each input it was never given."""
     judged = [(operator, features) for operator, features in sorted(coverage.items()) if _is_judged(features)]
     return {operator: lines for operator, features in judged if (lines := [*_gaps(operator, features)])}
 
 
 def hardly_tried(coverage: Coverage) -> list[str]:
-    """Return the operators with too few trials for `gaps`, which lack something so far."""
+    """Return the operators with too few calls for `gaps`, which lack something so far."""
     few = [(operator, features) for operator, features in coverage.items() if not _is_judged(features)]
     return [operator for operator, features in few if any(_gaps(operator, features))]
 

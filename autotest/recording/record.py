@@ -103,6 +103,11 @@ class Record:
         #: Path of the module whose forward is running; None outside of any.
         self.scope: Scope | None = None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the trial is rejected or has a mismatch already, so that nothing that follows can change that."""
+        return self.rejection is not None or bool(self.mismatches)
+
     def next_call(
         self, kind: CallKind, target: str, args: tuple[Operand, ...], kwargs: dict[str, Operand], note: str = ""
     ) -> Call:

@@ -158,12 +158,12 @@ def run_planned(test: Test, planned: PlannedTrial, context: RunContext, first: C
     """Run one trial, without the comparison. `first` reports the findings of earlier trials if the body raises."""
     try:
         return run_next_without_comparison(test, planned.seed, context.pair, planned.all_require_grad)
-    except (AutotestError, unittest.SkipTest):
-        first()
+    except KeyboardInterrupt:
         raise
-    except Exception as error:
+    except BaseException as error:  # pytest's own exceptions, as of `pytest.skip`, are no `Exception`
         first()
-        annotate(error, text.own_failure(planned.trial, planned.base))
+        if isinstance(error, Exception) and not isinstance(error, (AutotestError, unittest.SkipTest)):
+            annotate(error, text.own_failure(planned.trial, planned.base))
         raise
 
 

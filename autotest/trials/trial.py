@@ -176,6 +176,12 @@ def _run_once(run: _TrialRun) -> Outcome:
             pass
         except CandidateDied as error:
             return _of_death(seed, recorder, source, error)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # pytest's own exceptions, as of `pytest.skip`, are no `Exception`
+            # A body that caught `TrialEnd`, by a bare `except` or in a thread, lacks the result that it goes on with.
+            if not recorder.has_ended:
+                raise
         finally:
             reference.restore(modes)
             candidate.restore(candidates_modes)

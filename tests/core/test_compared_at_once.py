@@ -55,11 +55,17 @@ def test_the_trial_that_differs_is_the_one_that_is_told_of(tmp_path):
     assert caught.value.finding.index == 2
 
 
-def test_what_an_earlier_trial_found_comes_before_an_error_of_the_body(tmp_path):
+@pytest.mark.parametrize(
+    "raised",
+    [AssertionError("the body's own"), pytest.skip.Exception("skipped"), SystemExit(0)],
+    ids=["error", "pytest skips", "exits"],
+)
+def test_what_an_earlier_trial_found_comes_before_what_a_body_raises(raised, tmp_path):
     ran = itertools.count(1)
 
     def body():
-        assert next(ran) < 5, "the body's own"
+        if next(ran) == 5:
+            raise raised
         return torch.relu(random_tensor())
 
     with pytest.raises(Divergence):

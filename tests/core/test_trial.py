@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import unittest
 from typing import NamedTuple
 
 import pytest
@@ -195,6 +196,27 @@ def test_the_body_cannot_swallow_the_end_of_its_trial():
         return torch.ones(1)
 
     assert trial(body).rejection is not None
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        AttributeError("'NoneType' object has no attribute 'sum'"),
+        unittest.SkipTest("unsupported"),
+        pytest.skip.Exception("unsupported"),
+        UsageError("returned 3.0"),
+    ],
+    ids=["error", "unittest skips", "pytest skips", "misuse"],
+)
+def test_what_a_body_raises_after_it_swallowed_the_end_of_its_trial_hides_nothing(raised):
+    def body():
+        try:
+            return torch.relu(random_tensor())
+        except:  # noqa: E722 - what a careless test body does
+            raise raised from None
+
+    assert symptoms(trial(body, FaultyTorch({"relu": raising(RuntimeError("no relu"))}))) == ["exception"]
+    assert trial(body, reference=FaultyTorch({"relu": raising(RuntimeError("no relu"))})).rejection is not None
 
 
 @pytest.mark.parametrize(

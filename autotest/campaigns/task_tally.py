@@ -58,10 +58,13 @@ class TaskTally:
             else:
                 result.rejections[refusal.reason] += 1
                 result.places.setdefault(refusal.reason, refusal.place)
+                if not self.test.settings.skip_grad:
+                    result.backwards.add_rejection(refusal)
                 if self.counted:
                     coverage.add(result.covered, refused_features_of(outcome))
             return
         result.accepted += 1
+        result.backwards.compared += outcome.compares_all_gradients
         if self.counted:
             special = self.context.options.special_values
             coverage.add(result.covered, features_of(outcome, self.test.settings, special_values=special))

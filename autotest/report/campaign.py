@@ -162,7 +162,7 @@ def _troubles(progress: CampaignProgress) -> list[str]:
         lines = [f"{test.where.test}\n{textwrap.indent(test.broken, ' ' * 6)}" for test in progress.broken]
         blocks.append(_listed(f"{_broken(len(progress.broken))}:", lines))
     if progress.forgetful:
-        lines = [f"{test.where.test}: {_commonest(test.forgotten)}" for test in progress.forgetful]
+        lines = [f"{test.where.test}: {_commonest(test.complaints)}" for test in progress.forgetful]
         blocks.append(_listed(f"{_forgetful(progress)}:", lines))
     if progress.files_broken:
         blocks.append(_listed("Files left out:", [f"{name}: {why}" for name, why in progress.files_broken]))

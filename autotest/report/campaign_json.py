@@ -66,7 +66,7 @@ def as_data(progress: CampaignProgress, sides: Sequence[str], versions: Mapping[
                 "broken": test.broken,
                 "refused": test.refused,
                 "skips": test.skips,
-                "forgotten_gradients": dict(test.forgotten),
+                "forgotten_gradients": dict(test.complaints),
                 "set_aside": test.set_aside,
             }
             for test in progress.tests

@@ -23,7 +23,7 @@ def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
     lines += [
         f"::warning title=Gradients not compared::{_data(test.where.test)}: {_data(complaint)}"
         for test in progress.forgetful
-        for complaint in test.forgotten
+        for complaint in test.complaints
     ]
     lines += [
         f"::warning title=Refused by the reference::{_data(test.where.test)}: {_data(next(iter(test.rejections)))}"

@@ -97,7 +97,7 @@ def _errors(test: TestProgress) -> list[tuple[str, str]]:
     """Return what is wrong with the test itself: for each mistake a message and its details."""
     return [
         *([("the test is broken", test.broken)] if test.broken else []),
-        *(("the test compares no gradients", complaint) for complaint in test.forgotten),
+        *(("the test compares no gradients", complaint) for complaint in test.complaints),
         *([("the reference refuses every trial", "\n".join(test.rejections))] if test.refused else []),
     ]
 

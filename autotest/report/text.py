@@ -148,16 +148,6 @@ def gradient_not_compared(seed: int, index: int, complaint: str) -> str:
     return f"trial {index} (seed {seed}) compared no gradients: {complaint}."
 
 
-def no_backward(reasons: collections.Counter[str]) -> str:
-    """Return the message about a test in which the reference refused each backward with gradients of all inputs."""
-    (reason, _), *_ = reasons.most_common(1)
-    return (
-        "gradients were compared in no trial in which all inputs require grad: the reference refused the backward of "
-        f"{several(reasons.total(), 'trial')}, with {reason}. Pass arguments whose gradients it computes, write "
-        "requires_grad=False for the others, or mark the test @skip_grad_check(reason=...)."
-    )
-
-
 def too_few_accepted(
     accepted: int,
     needed: int,

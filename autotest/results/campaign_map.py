@@ -90,7 +90,7 @@ def _cell(test: TestProgress) -> Cell:
         ("set aside", test.skipped),
         (f"skipped: {test.skips}", bool(test.skips)),
         (f"the test is broken: {''.join(test.broken.strip().splitlines()[-1:])}", bool(test.broken)),
-        *((f"compares no gradients: {complaint}", count) for complaint, count in test.forgotten.items()),
+        *((f"compares no gradients: {complaint}", count) for complaint, count in test.complaints.items()),
     ):
         if times:
             cell.left_out[why] += int(times)

@@ -9,6 +9,7 @@ from autotest.base.settings import ATTEMPTS_PER_TRIAL, DEFAULT_TRIALS
 from autotest.comparison.rejection import absences, what_is_lacking
 from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
+from autotest.results.refused_backwards import RefusedBackwards
 from autotest.results.tasks import Explored, FindingRecord, LeftOut, Where
 
 #: Maximum number of different arguments that are counted for one test.
@@ -50,6 +51,8 @@ class TestProgress:
     compared: int = 0
     #: Complaints of the gradient gate, and the number of trials of each.
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: The trials of this run whose backward the reference refused.
+    backwards: RefusedBackwards = dataclasses.field(default_factory=RefusedBackwards)
     #: Whether the progress changed since it was last written to the history.
     changed: bool = True
     #: Number of tasks since the last one with a new failure, operator or reason of rejection.
@@ -89,6 +92,13 @@ class TestProgress:
         return self.rejected == self.tried >= REFUSED and not self.died
 
     @property
+    def complaints(self) -> collections.Counter[str]:
+        """Why the test compares no gradients, and the number of trials of each reason."""
+        refused = self.backwards.reasons.total()
+        never = self.backwards.complaint if refused >= DEFAULT_TRIALS else ""  # as many as pytest runs of a test
+        return self.forgotten + collections.Counter({never: refused} if never else {})
+
+    @property
     def over(self) -> bool:
         return bool(self.broken or self.set_aside or self.skips)
 
@@ -103,6 +113,7 @@ class TestProgress:
         self.expected += result.expected
         self.operators += result.operators
         self.forgotten += result.forgotten
+        self.backwards.add(result.backwards)
         for item, times in result.arguments.items():
             # Sizes and bounds can have any value; the first `ARGUMENTS_KEPT` values are enough to show the range.
             if item in self.arguments or len(self.arguments) < ARGUMENTS_KEPT:
@@ -186,7 +197,7 @@ class CampaignProgress:
     @property
     def forgetful(self) -> list[TestProgress]:
         """The tests with trials that compare no gradient although they could."""
-        return [test for test in self.tests if test.forgotten]
+        return [test for test in self.tests if test.complaints]
 
     @property
     def refused(self) -> list[TestProgress]:

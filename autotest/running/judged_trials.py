@@ -117,8 +117,8 @@ class JudgedTrials:
             raise TooFewAccepted(self.test.id, said)
         self._agree_in_graph_mode()
         must_push = self.context.options.trial is None and not self.test.settings.skip_grad
-        if must_push and tally.not_pushed and not tally.pushed:
-            raise GradientNotCompared(self.test.id, text.no_backward(tally.not_pushed))
+        if must_push and tally.backwards.complaint:
+            raise GradientNotCompared(self.test.id, tally.backwards.complaint)
         if self.context.options.runs_all_default_trials:
             settings = self.test.settings
             stale = self.context.ledger.stale(
@@ -165,7 +165,7 @@ class JudgedTrials:
         match judgement:
             case Accepted() | Expected() | Cleared():
                 tally.accepted += 1
-                tally.pushed += bool(outcome.gradients) and not outcome.leaves_out_gradients
+                tally.backwards.compared += outcome.compares_all_gradients
                 options = self.context.options
                 if options.coverage:
                     found = features_of(outcome, test.settings, special_values=options.special_values)
@@ -173,8 +173,7 @@ class JudgedTrials:
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
                 tally.places.setdefault(rejection.reason, rejection.place)
-                if rejection.target in ("backward", "autograd.backward") and not rejection.place:
-                    tally.not_pushed[rejection.reason] += 1
+                tally.backwards.add_rejection(rejection)
                 if self.context.options.coverage:
                     tally.coverage.append(refused_features_of(outcome))
             case Diverged():

@@ -7,6 +7,7 @@ import dataclasses
 
 from autotest.comparison.rejection import absences, what_is_lacking
 from autotest.results.coverage import Coverage
+from autotest.results.refused_backwards import RefusedBackwards
 
 
 @dataclasses.dataclass(slots=True)
@@ -19,10 +20,7 @@ class Tally:
     places: dict[str, str] = dataclasses.field(default_factory=dict)
     compared: int = 0
     gradients: int = 0
-    #: Reason -> number of trials whose forward was compared, and whose backward, which the trial adds, was refused.
-    not_pushed: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: Number of accepted trials that compared gradients, and in which the plan left out none.
-    pushed: int = 0
+    backwards: RefusedBackwards = dataclasses.field(default_factory=RefusedBackwards)
     #: Number of trials whose mismatches are rounding errors, if the test set no tolerance of its own.
     cleared: int = 0
     #: Key of a ledger entry -> how often it was matched.

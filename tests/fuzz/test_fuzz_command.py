@@ -86,6 +86,23 @@ def test_a_seed_of_the_environment_that_is_no_number_is_a_usage_error(command, m
     assert ended.errors.strip() == "autotest: AUTOTEST_SEED='soon': expected a whole number, or random"
 
 
+def test_a_test_whose_backward_is_always_refused_compares_no_gradient_and_is_no_success(command, tmp_path):
+    suite = tmp_path / "refused.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, skip_grad_check, torch\n\n\n"
+        "@autotest()\ndef test_refused():\n    return torch.exp(random_tensor(ndim=1)).add_(1)\n\n\n"
+        "@skip_grad_check(reason='none')\n"
+        "@autotest()\ndef test_skipped():\n    return torch.exp(random_tensor(ndim=1)).add_(1)\n\n\n"
+        "@autotest()\ndef test_compares():\n    return torch.exp(random_tensor(ndim=1)).add(1)\n"
+    )
+    (tmp_path / "pyproject.toml").write_text("")
+    ended = command("fuzz", suite, "--jobs", 0, "--trials", 40)
+    assert ended.status == 2
+    assert "1 test compares no gradients:\n  refused.py::test_refused: " in ended.output
+    assert "the reference refused the backward of" in ended.output
+    assert command("fuzz", suite, "--jobs", 0, "--trials", 3).status == 0, "too few trials to blame the test"
+
+
 def test_a_time_is_kept_to(command, tmp_path):
     ended = command("fuzz", SUITE, "--jobs", 0, "--time", "2s", "--json", "out.json")
     assert ended.status == 0

@@ -211,6 +211,16 @@ reason = "planted"
 
 
 @pytest.mark.parametrize("isolated", [True, False])
+def test_a_test_whose_backward_is_always_refused_fails(suite, run, against, monkeypatch, isolated):
+    against(FaultyTorch()).names = ("torch", "torch")
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite("@autotest(n=3)\ndef test_exp():\n    return torch.exp(random_tensor(ndim=1)).add_(1)")
+    result = run(*(["--autotest-isolate"] if isolated else []))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*gradients were compared in no trial*the reference refused the backward of*"])
+
+
+@pytest.mark.parametrize("isolated", [True, False])
 def test_a_ledger_entry_for_a_pinned_trial_alone_is_not_stale(suite, run, quick, against, monkeypatch, isolated):
     against(faults.wrong_relu()).names = ("torch", "torch")
     monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))

@@ -122,10 +122,11 @@ def autotest(
     if check_values is None:
         check_values = True
     if check_values is False:
-        for name, limit in {"rtol": rtol, "atol": atol, "grad_rtol": grad_rtol, "grad_atol": grad_atol}.items():
-            if limit is not None:
-                said = "expected check_values=True as well, because without it no value is compared"
-                raise UsageError(f"autotest({name}={limit!r}): {said}")
+        _need_no_values(rtol=rtol, atol=atol, grad_rtol=grad_rtol, grad_atol=grad_atol)
+        if check_grad == "intermediate":
+            _need_no_values(check_grad=check_grad)
+        if grad_order == 2 and check_grad == "dual":  # the numeric checks compare each side with itself
+            _need_no_values(grad_order=grad_order)
     settings = Settings(
         n=n,
         rtol=rtol,
@@ -158,6 +159,14 @@ def autotest(
     return decorator
 
 
+def _need_no_values(**given: Any) -> None:
+    """Raise `UsageError` if one of the arguments `given` is not None, because values are not compared."""
+    for name, value in given.items():
+        if value is not None:
+            said = "expected check_values=True as well, because without it no value is compared"
+            raise UsageError(f"autotest({name}={value!r}): {said}")
+
+
 def _seconds(deadline: float | str | None) -> float | None:
     return duration(deadline, f"autotest(deadline={deadline!r})") if isinstance(deadline, str) else deadline
 
@@ -165,7 +174,7 @@ def _seconds(deadline: float | str | None) -> float | None:
 def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:
     """Return `pinned`, one ``(base seed, trial)`` or several, as a tuple of these."""
     listed = tuple(pinned) if isinstance(pinned, Iterable) else (pinned,)
-    return (listed,) if listed and all(type(item) is int for item in listed) else listed
+    return (listed,) if len(listed) == 2 and all(type(item) is int for item in listed) else listed
 
 
 def decorate(
@@ -298,18 +307,19 @@ def skip_grad_check(*function: Any, reason: str = "") -> Callable[[F], F]:
     Raises:
         UsageError: at decoration, if the reason is empty or the decorated object is no function.
     """
-    if function or not str(reason or "").strip():
+    why = str(reason or "").strip()
+    if function or not why:
         raise UsageError(f"skip_grad_check(reason={reason!r}): expected a reason why no gradient is compared")
 
     def mark(function: F) -> F:
         if isinstance(function, type) or not (callable(function) or isinstance(function, classmethod)):
             raise UsageError(f"@skip_grad_check marks test functions and methods, not {function!r:.80}")
-        setattr(function, _SKIPS, reason.strip())
+        setattr(function, _SKIPS, why)
         layer: Any = function
         while layer is not None:  # other decorators may stand between this one and @autotest
             asks = vars(layer).get("__autotest__") if hasattr(layer, "__dict__") else None
             if isinstance(asks, Settings):
-                layer.__autotest__ = dataclasses.replace(asks, skip_grad=reason.strip())
+                layer.__autotest__ = dataclasses.replace(asks, skip_grad=why)
             layer = getattr(layer, "__wrapped__", None)
         return function
 

@@ -171,6 +171,13 @@ class Settings:
         """Whether the test gave a tolerance that is final, so that nothing is cleared as rounding."""
         return self.tolerance_is_final and (self.tolerance.given or self.gradient_tolerance.given)
 
+    @property
+    def asks_of_gradients(self) -> str:
+        """The argument with which the test asks for a further check of gradients; "" if it does not."""
+        if self.check_grad != "dual":
+            return f"check_grad={self.check_grad!r}"
+        return f"grad_order={self.grad_order}" if self.grad_order != 1 else ""
+
     def tolerance_at(self, stage: str) -> Tolerance:
         """Return the tolerance of gradients for the stage ``"backward"``, that of values for any other stage."""
         return self.gradient_tolerance if stage == "backward" else self.tolerance

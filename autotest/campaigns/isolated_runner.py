@@ -150,8 +150,8 @@ class _Trials:
             return
         if tally.counted < needed:
             raise TooFewAccepted(test.id, text.too_few_accepted(tally.accepted, needed, tally.rejections, tally.places))
-        if tally.backwards.complaint:
-            raise GradientNotCompared(test.id, tally.backwards.complaint)
+        if tally.gradient_tally.complaint:
+            raise GradientNotCompared(test.id, tally.gradient_tally.complaint)
         special = test.settings.special_values
         stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True, special_values=special)
         if options.runs_all_default_trials and stale:
@@ -188,7 +188,7 @@ class _Trials:
         tally.expected += progress.expected
         tally.cleared += progress.cleared
         tally.compared += one.compared
-        tally.backwards.add(one.backwards)
+        tally.gradient_tally.add(one.gradient_tally)
         tally.coverage.append(progress.covered)
         if progress.interrupted:
             raise KeyboardInterrupt

@@ -59,18 +59,25 @@ class TaskTally:
                 result.rejections[refusal.reason] += 1
                 result.places.setdefault(refusal.reason, refusal.place)
                 if not self.test.settings.skip_grad:
-                    result.backwards.add_rejection(refusal)
+                    result.gradient_tally.add_rejection(refusal)
                 if self.counted:
                     coverage.add(result.covered, refused_features_of(outcome))
             return
         result.accepted += 1
-        result.backwards.compared += outcome.compares_all_gradients
+        self._count_gradients(outcome, agrees=not isinstance(judgement, Expected | Diverged))
         if self.counted:
             special = self.context.options.special_values
             coverage.add(result.covered, features_of(outcome, self.test.settings, special_values=special))
         _count_calls(outcome.recorder.calls, result)
         if isinstance(judgement, GradientMissing):
             result.forgotten[judgement.complaint] += 1
+
+    def _count_gradients(self, outcome: Outcome, *, agrees: bool) -> None:
+        """Count the gradients of an accepted trial, unless none need be compared."""
+        counts, settings = self.result.gradient_tally, self.test.settings
+        counts.asked = settings.asks_of_gradients
+        if not (settings.skip_grad or outcome.leaves_out_gradients):
+            counts.add_accepted(outcome.gradients, agrees=agrees)
 
     def add_graphs(self, agreeing: Sequence[tuple[int, Outcome]]) -> None:
         """Run trials that agree, each given with its index, again in the candidate's graph mode, and add mismatches."""

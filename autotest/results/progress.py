@@ -8,8 +8,8 @@ import dataclasses
 from autotest.base.settings import ATTEMPTS_PER_TRIAL, DEFAULT_TRIALS
 from autotest.comparison.rejection import absences, what_is_lacking
 from autotest.results.coverage import Coverage
+from autotest.results.gradient_tally import GradientTally
 from autotest.results.identity import Identity
-from autotest.results.refused_backwards import RefusedBackwards
 from autotest.results.tasks import Explored, FindingRecord, LeftOut, Where
 
 #: Maximum number of different arguments that are counted for one test.
@@ -51,8 +51,8 @@ class TestProgress:
     compared: int = 0
     #: Complaints of the gradient gate, and the number of trials of each.
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: The trials of this run whose backward the reference refused.
-    backwards: RefusedBackwards = dataclasses.field(default_factory=RefusedBackwards)
+    #: How many trials of this run compared gradients.
+    gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
     #: Whether the progress changed since it was last written to the history.
     changed: bool = True
     #: Number of tasks since the last one with a new failure, operator or reason of rejection.
@@ -94,9 +94,9 @@ class TestProgress:
     @property
     def complaints(self) -> collections.Counter[str]:
         """Why the test compares no gradients, and the number of trials of each reason."""
-        refused = self.backwards.reasons.total()
-        never = self.backwards.complaint if refused >= DEFAULT_TRIALS else ""  # as many as pytest runs of a test
-        return self.forgotten + collections.Counter({never: refused} if never else {})
+        without = self.gradient_tally.refused.total() + self.gradient_tally.without
+        never = self.gradient_tally.complaint if without >= DEFAULT_TRIALS else ""  # as many as pytest runs of a test
+        return self.forgotten + collections.Counter({never: without} if never else {})
 
     @property
     def over(self) -> bool:
@@ -113,7 +113,7 @@ class TestProgress:
         self.expected += result.expected
         self.operators += result.operators
         self.forgotten += result.forgotten
-        self.backwards.add(result.backwards)
+        self.gradient_tally.add(result.gradient_tally)
         for item, times in result.arguments.items():
             # Sizes and bounds can have any value; the first `ARGUMENTS_KEPT` values are enough to show the range.
             if item in self.arguments or len(self.arguments) < ARGUMENTS_KEPT:

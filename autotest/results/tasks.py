@@ -11,8 +11,8 @@ from typing import NamedTuple
 from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import Mismatch, Side, Stage, Symptom
 from autotest.results.coverage import Coverage
+from autotest.results.gradient_tally import GradientTally
 from autotest.results.identity import Identity
-from autotest.results.refused_backwards import RefusedBackwards
 from autotest.results.verification import Verification
 
 #: The type of the rejection of a call that is not made any more because it kills its process.
@@ -153,8 +153,8 @@ class Explored:
     compared: int = 0
     #: Complaints of the gradient gate about accepted trials.
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: The trials whose backward the reference refused, unless the test says that none need be compared.
-    backwards: RefusedBackwards = dataclasses.field(default_factory=RefusedBackwards)
+    #: How many trials compared gradients; it stays empty if the test says that none need be compared.
+    gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
     suspects: list[Suspect] = dataclasses.field(default_factory=list)
     #: Number of calls of each operator in accepted trials.
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)

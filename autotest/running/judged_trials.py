@@ -80,6 +80,7 @@ class JudgedTrials:
 
     def __post_init__(self) -> None:
         self.needed = self.context.options.trials(self.test.settings.n)
+        self.tally.gradient_tally.asked = self.test.settings.asks_of_gradients
 
     @property
     def enough(self) -> bool:
@@ -117,8 +118,8 @@ class JudgedTrials:
             raise TooFewAccepted(self.test.id, said)
         self._agree_in_graph_mode()
         must_push = self.context.options.trial is None and not self.test.settings.skip_grad
-        if must_push and tally.backwards.complaint:
-            raise GradientNotCompared(self.test.id, tally.backwards.complaint)
+        if must_push and tally.gradient_tally.complaint:
+            raise GradientNotCompared(self.test.id, tally.gradient_tally.complaint)
         if self.context.options.runs_all_default_trials:
             settings = self.test.settings
             stale = self.context.ledger.stale(
@@ -165,7 +166,9 @@ class JudgedTrials:
         match judgement:
             case Accepted() | Expected() | Cleared():
                 tally.accepted += 1
-                tally.backwards.compared += outcome.compares_all_gradients
+                if not outcome.leaves_out_gradients:
+                    agrees = not isinstance(judgement, Expected)
+                    tally.gradient_tally.add_accepted(outcome.gradients, agrees=agrees)
                 options = self.context.options
                 if options.coverage:
                     found = features_of(outcome, test.settings, special_values=options.special_values)
@@ -173,7 +176,7 @@ class JudgedTrials:
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
                 tally.places.setdefault(rejection.reason, rejection.place)
-                tally.backwards.add_rejection(rejection)
+                tally.gradient_tally.add_rejection(rejection)
                 if self.context.options.coverage:
                     tally.coverage.append(refused_features_of(outcome))
             case Diverged():

@@ -7,7 +7,7 @@ import dataclasses
 
 from autotest.comparison.rejection import absences, what_is_lacking
 from autotest.results.coverage import Coverage
-from autotest.results.refused_backwards import RefusedBackwards
+from autotest.results.gradient_tally import GradientTally
 
 
 @dataclasses.dataclass(slots=True)
@@ -20,7 +20,7 @@ class Tally:
     places: dict[str, str] = dataclasses.field(default_factory=dict)
     compared: int = 0
     gradients: int = 0
-    backwards: RefusedBackwards = dataclasses.field(default_factory=RefusedBackwards)
+    gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
     #: Number of trials whose mismatches are rounding errors, if the test set no tolerance of its own.
     cleared: int = 0
     #: Key of a ledger entry -> how often it was matched.

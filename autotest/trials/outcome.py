@@ -55,11 +55,6 @@ class Outcome:
     updates: Updates | None = None
 
     @property
-    def compares_all_gradients(self) -> bool:
-        """Whether gradients were compared, and the plan left out none."""
-        return bool(self.gradients) and not self.leaves_out_gradients
-
-    @property
     def program(self) -> Program:
         """The program that shows the mismatches. Raises `NotReplayable` if it contains something that is not data."""
         return self.recorder.program() if self.repaired_program is None else self.repaired_program

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch as real
 
@@ -229,6 +231,25 @@ def test_oneflow_is_held_against_numbers(grad_order):
     assert agrees(outcome)
     assert not outcome.complaint
     assert outcome.numeric_pairs > 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"check_grad": "numeric"}, "check_grad='numeric'"),
+        ({"check_grad": "intermediate"}, "check_grad='intermediate'"),
+        ({"grad_order": 2}, "grad_order=2"),
+    ],
+)
+def test_a_check_that_finds_no_gradient_in_any_trial_is_an_error(tmp_path, asked, said):
+    def body():
+        return torch.exp(random_tensor(shape=(3,), requires_grad=False))
+
+    with pytest.raises(GradientNotCompared, match=rf"{said} checked nothing, because none of 2 trials had a gradient"):
+        trials(body, tmp_path, n=2, **asked)
+    assert trials(body, tmp_path, n=2, **asked, skip_grad="none is needed").accepted == 2
+    sometimes = itertools.cycle([True, False])
+    assert trials(lambda: exp() if next(sometimes) else body(), tmp_path, n=2, **asked).accepted == 2
 
 
 def test_gates_and_numbers_together(tmp_path):

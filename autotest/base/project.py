@@ -101,7 +101,7 @@ def _text(key: str, value: Any, file: Path) -> str:
         return str(int(value))
     if isinstance(value, list) and key not in FLAGS:
         return ",".join(map(str, value))
-    if key in ("ledger", "dir"):
+    if key in ("ledger", "dir") and value != "":  # an empty text sets nothing, as in a variable
         return str(file.parent / str(value))
     return str(value)
 

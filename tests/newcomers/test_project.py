@@ -43,6 +43,12 @@ def test_the_projects_table_is_what_holds_where_nothing_else_was_asked(write, tm
     assert from_environment().seed == 9
 
 
+def test_an_empty_text_sets_nothing_as_in_a_variable(write):
+    write('candidate = ""\ndir = ""\nledger = ""\nmemory = ""')
+    found, default = from_environment(), from_environment({})
+    assert (found.directory, found.ledger, found.memory) == (default.directory, None, default.memory)
+
+
 def test_a_test_goes_before_what_its_project_says_and_not_before_the_same_of_the_process(write, monkeypatch):
     write("seed = 7")
     assert from_environment().of_test(Settings(seed=5)).seed == 5

@@ -73,6 +73,10 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     at = _worst(one, other)
     if at is None:
         return None, False
+    if not (np.isfinite(wide.arrays[leaf].data[at]) or np.isfinite([one[at], other[at]]).all()):
+        # A step does not change a number that is not finite, and a backward may have multiplied a cotangent of zero by
+        # it. Then differences of zero prove nothing about a gradient of NaN.
+        return None, False
     differences: list[_Difference] = []
     elements = [_Element(wide, leaf, at, side, pushing) for side in sides]
     for element in elements:

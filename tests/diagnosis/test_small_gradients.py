@@ -20,7 +20,7 @@ from autotest.program.rewriting import tensor_call
 from autotest.replaying.agreement import agree
 from autotest.trials.trial import run_trial
 from tests.diagnosis.planted import gradient_when, when
-from tests.support.faulty import FaultyTorch, Replacement
+from tests.support.faulty import FaultyTorch, Replacement, with_gradient
 from tests.wrong_operators.wrong import through
 
 SETTINGS = Settings()
@@ -135,6 +135,21 @@ def test_differences_that_separate_two_gradients_by_chance_accuse_neither_side(m
     # An error of 1e-13 is allowed: the candidate has slightly less, and the reference slightly more.
     monkeypatch.setattr(_Element, "extrapolated", lambda self: (1.0015e-13, 0.0))
     assert cleared(agree(outcome.program, pair, SETTINGS), pair, SETTINGS) is not None
+
+
+@pytest.mark.parametrize("cotangent", [0.0, 1.0])
+def test_no_difference_accuses_a_gradient_of_nan_at_an_input_of_nan(cotangent: float) -> None:
+    def body() -> Any:
+        x = dual.tensor(np.array([np.nan]), requires_grad=True)
+        dual.abs(x).backward(dual.tensor(np.array([cotangent])))
+        return x.grad
+
+    faulty = FaultyTorch({"abs": with_gradient(lambda gradient: gradient * np.nan)})
+    outcome = run_trial(body, 0, Settings(auto_backward=False), Pair(TorchFramework(), faulty))
+    pair = outcome.recorder.pair
+    verdict = examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict
+    assert outcome.mismatches
+    assert "finite difference" not in verdict.line
 
 
 def test_differences_look_past_an_infinite_result_whose_cotangent_is_zero() -> None:

@@ -16,6 +16,7 @@ from autotest.program import Call, operator_of, refs
 from autotest.program.rewriting import needed
 from autotest.program.semantics import OPERATIONS, pushes_gradients, writes_first_operand
 from autotest.recording.call_observer import notifying
+from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
 from autotest.results.gradient_account import SMALL, GradientAccount, Use
 from autotest.results.ledger import Ledger
@@ -102,7 +103,7 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
     carrying = {call.slot for call in carrying_calls(record)}
     reached = _reached(record) & carrying if outcome.gradients else set()
     for call in record.calls:
-        if call.kind not in OPERATIONS or call.target in _WITHOUT_GRADIENTS:
+        if call.kind not in OPERATIONS or call.target in _WITHOUT_GRADIENTS or is_kept_copy(call):
             continue
         results = tensors_in(record, call.slot)
         operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]

@@ -21,6 +21,7 @@ from autotest.program.semantics import (
     returns_gradients,
     targets,
 )
+from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
 
 #: Calls that return or set up a tensor and compute nothing that has a derivative.
@@ -75,7 +76,7 @@ def carrying_calls(record: Record) -> Iterator[Call]:
     """Yield the calls whose result, on the reference, depends on a tensor that requires grad."""
     reference = record.pair.reference
     for call in record.calls:
-        if call.kind not in OPERATIONS or base_name(call) in _NO_OPERATION:
+        if call.kind not in OPERATIONS or base_name(call) in _NO_OPERATION or is_kept_copy(call):
             continue
         if any(
             reference.can_backpropagate(tensor) and not reference.holds_gradient(tensor)

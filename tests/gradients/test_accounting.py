@@ -96,6 +96,13 @@ def test_an_operator_that_an_argument_makes_write_into_its_operand_is_accounted(
     assert line_of(lines, "nn.functional.relu") == ["numeric", "2/2"]
 
 
+@pytest.mark.parametrize(("own", "told"), [("pass", []), ("x.clone()", [["MISSING", "2/2"]])])
+def test_a_copy_that_the_recorder_keeps_of_what_is_overwritten_is_no_operator_of_the_test(gradients, own, told):
+    body = f"x = random_tensor(shape=(2, 3)) * 1\n    {own}\n    x[0] = 2\n    return torch.sin(x)"
+    _, lines = gradients(f"{SUITE}\n\n@autotest(n=2)\ndef test_writes():\n    {body}\n", "-k", "writes")
+    assert [line.split()[1:3] for line in lines if line.startswith("clone")] == told
+
+
 def test_an_operator_whose_gradient_no_test_compares_is_missing(gradients):
     status, lines = gradients(SUITE + FORGETS)
     assert status == 0

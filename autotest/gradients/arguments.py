@@ -79,29 +79,29 @@ def check_flags(flags: Mapping[str, Any]) -> None:
             raise UsageError(f"gradcheck({name}={value!r}): expected True or False")
 
 
-def check_function(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> None:
-    """Call `fn` once, and check that it returns tensors and does not modify the inputs that require grad.
+def check_function(framework: Framework, func: Callable[..., Any], inputs: Sequence[Any]) -> None:
+    """Call `func` once, and check that it returns tensors and does not modify the inputs that require grad.
 
     Raises:
-        UsageError: if it does, if `fn` is not callable, or if no input requires grad.
+        UsageError: if it does, if `func` is not callable, or if no input requires grad.
     """
-    if not callable(fn):
-        raise UsageError(f"gradcheck(fn={fn!r:.80}): expected a function of the inputs")
+    if not callable(func):
+        raise UsageError(f"gradcheck(func={func!r:.80}): expected a function of the inputs")
     varied = {at: item for at, item in enumerate(inputs) if is_varied(framework, item)}
     if not varied:
         raise UsageError("gradcheck: expected an input that requires grad; call .requires_grad_() on one")
     dense = {at: item for at, item in varied.items() if framework.is_dense(item)}
     before = [value.data.copy() for value in framework.values(list(dense.values()))]
-    returned = fn(*inputs)
+    returned = func(*inputs)
     for at, item in enumerate(returned if isinstance(returned, (tuple, list)) else (returned,)):
         if not isinstance(item, framework.tensor_types):
             raise UsageError(
-                f"gradcheck: fn returned {item!r:.60} ({type(item).__name__}) as output {at}; expected a tensor of "
+                f"gradcheck: func returned {item!r:.60} ({type(item).__name__}) as output {at}; expected a tensor of "
                 f"{framework.name}, or a tuple of tensors"
             )
     after = framework.values(list(dense.values()))
     for at, old, new in zip(dense, before, after, strict=True):
         if old.shape != new.data.shape or not np.array_equal(old, new.data, equal_nan=True):
             raise UsageError(
-                f"gradcheck: fn changed input {at} in place, but gradcheck varies this input; clone it in fn first"
+                f"gradcheck: func changed input {at} in place, but gradcheck varies this input; clone it in func first"
             )

@@ -30,7 +30,7 @@ from autotest.report import gradients as report
 
 
 def gradcheck(
-    fn: Callable[..., Any],
+    func: Callable[..., Any],
     inputs: Any,
     *,
     eps: float = 1e-6,
@@ -48,16 +48,16 @@ def gradcheck(
     masked: bool | None = None,
     check_sparse_nnz: bool | None = None,
 ) -> bool:
-    """Compare the gradients of `fn` with central differences, as ``torch.autograd.gradcheck`` does.
+    """Compare the gradients of `func` with central differences, as ``torch.autograd.gradcheck`` does.
 
-    The numeric derivative by an element ``x`` is ``(fn(x + eps) - fn(x - eps)) / (2 * eps)``. A complex number counts
-    as two real numbers, with torch's convention: the gradient of a real ``L`` is ``dL/dRe(z) + i dL/dIm(z)``.
+    The numeric derivative by an element ``x`` is ``(func(x + eps) - func(x - eps)) / (2 * eps)``. A complex number
+    counts as two real numbers, with torch's convention: the gradient of a real ``L`` is ``dL/dRe(z) + i dL/dIm(z)``.
     ``|analytic - numeric| <= atol + rtol * |numeric|`` must hold for each element of the Jacobian of each input/output
-    pair. An element that fails at a kink of `fn` passes with a warning if its derivative is between the two one-sided
+    pair. An element that fails at a kink of `func` passes with a warning if its derivative is between the two one-sided
     derivatives and the derivatives on both sides of it are right. torch itself would reject it.
 
     Args:
-        fn: a function of `inputs` that returns a tensor or a tuple of tensors.
+        func: a function of `inputs` that returns a tensor or a tuple of tensors.
         inputs: a tensor or a tuple of arguments; the tensors are of torch, OneFlow or another registered framework
             with torch's names. Tensors that require grad are varied in place. They should be of dtype float64 or
             complex128 and have at least 100 elements, so that a single wrong element is found.
@@ -105,7 +105,7 @@ def gradcheck(
     masked = joined("gradcheck", masked=masked, check_sparse_nnz=check_sparse_nnz)
     given = as_arguments(inputs)
     framework = framework_of(given)
-    check_function(framework, fn, given)
+    check_function(framework, func, given)
     _refuse_overlap(framework, given)
     rule = Rule(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     native = _native(framework, "autograd.gradcheck")
@@ -115,7 +115,7 @@ def gradcheck(
         for name, value in extra.items():
             if value:
                 raise UsageError(f"gradcheck({name}={value}): {framework.name} does not support this check")
-        checked = check(FunctionOfInputs(framework, fn, given), rule)
+        checked = check(FunctionOfInputs(framework, func, given), rule)
         _warn(checked)
         if checked.passed and checked.undefined:
             return _ended(
@@ -126,7 +126,7 @@ def gradcheck(
         return _ended(_failure(checked, framework), raise_exception)
     complaint = _complaint(
         native,
-        fn,
+        func,
         given,
         eps=eps,
         atol=atol,
@@ -147,7 +147,7 @@ def gradcheck(
         # torch's error may be about a mode that this library does not check.
         return _ended(complaint, raise_exception)
     try:
-        checked = check(FunctionOfInputs(framework, fn, given), rule)
+        checked = check(FunctionOfInputs(framework, func, given), rule)
     except Exception:  # noqa: BLE001 - a dtype or layout that only torch can read: report torch's error
         checked = GradcheckResult()
     if checked.passed and (checked.undefined or not (checked.rows and "Jacobian mismatch" in complaint)):
@@ -157,7 +157,7 @@ def gradcheck(
 
 
 def gradgradcheck(
-    fn: Callable[..., Any],
+    func: Callable[..., Any],
     inputs: Any,
     grad_outputs: Any = None,
     *,
@@ -175,10 +175,10 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Compare the second-order gradients of `fn` with differences of its gradients.
+    """Compare the second-order gradients of `func` with differences of its gradients.
 
     Args:
-        fn, inputs: as in `gradcheck`.
+        func, inputs: as in `gradcheck`.
         grad_outputs: the cotangents for the first-order gradients, a tensor or a tuple of tensors that require grad,
             with the shapes of the outputs; generated if omitted.
         gen_non_contig_grad_outputs: whether generated cotangents are not contiguous.
@@ -206,8 +206,13 @@ def gradgradcheck(
     check_needs("gradgradcheck", "check_rev_over_rev", check_rev_over_rev, reverse_only)
     given = as_arguments(inputs)
     framework = framework_of(given)
-    check_function(framework, fn, given)
-    made = made_cotangents(framework, fn, given)
+    check_function(framework, func, given)
+    made = made_cotangents(framework, func, given)
+    if not any(map(framework.can_backpropagate, FunctionOfInputs(framework, func, given).outputs())):
+        raise UsageError(
+            "gradgradcheck: expected an output that depends on an input that requires grad; func returned none, so "
+            "there are no gradients to differentiate"
+        )
     if gen_non_contig_grad_outputs:
         made = tuple(_scattered(framework, item) for item in made)
     cotangents = made if grad_outputs is None else as_arguments(grad_outputs)
@@ -219,7 +224,7 @@ def gradgradcheck(
         raise UsageError(
             f"gradgradcheck(grad_outputs=...): expected tensors of the outputs' shapes {wanted}, got {shapes}"
         )
-    gradients = second_order(framework, fn, len(given))
+    gradients = second_order(framework, func, len(given))
     varied = [is_varied(framework, item) for item in given]
 
     def first_order(*arguments: Any) -> Any:
@@ -256,9 +261,9 @@ def _scattered(framework: Framework, tensor: Any) -> Any:
     return framework.invoke("method", "requires_grad_", (leaf,), {})
 
 
-def made_cotangents(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Return generated cotangents, with the shapes and dtypes of the outputs of `fn`, that require grad."""
-    outputs = FunctionOfInputs(framework, fn, inputs).outputs()
+def made_cotangents(framework: Framework, func: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return generated cotangents, with the shapes and dtypes of the outputs of `func`, that require grad."""
+    outputs = FunctionOfInputs(framework, func, inputs).outputs()
     made: list[Any] = []
     for position, (output, value) in enumerate(zip(outputs, framework.values(outputs), strict=True)):
         if not value.data.size:  # made of a NumPy array, it would have strides of 0, which torch's own check refuses
@@ -277,10 +282,10 @@ def _native(framework: Framework, path: str) -> Any:
         return ABSENT
 
 
-def _complaint(native: Callable[..., Any], fn: Callable[..., Any], inputs: Any, **asked: Any) -> str | None:
-    """Return the error message of the framework's own function for `fn`, or None if the gradients are right."""
+def _complaint(native: Callable[..., Any], func: Callable[..., Any], inputs: Any, **asked: Any) -> str | None:
+    """Return the error message of the framework's own function for `func`, or None if the gradients are right."""
     try:
-        native(fn, inputs, raise_exception=True, **asked)
+        native(func, inputs, raise_exception=True, **asked)
     except RuntimeError as error:
         if type(error).__name__ != "GradcheckError":
             raise

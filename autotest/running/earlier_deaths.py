@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 
+from autotest.base.errors import UsageError
+from autotest.frameworks import Pair
 from autotest.processes import breadcrumb
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY
@@ -18,10 +21,14 @@ def earlier_deaths(test: str, context: RunContext, store: Store) -> Iterator[tup
     """Yield the deaths of earlier processes in `test`, each with its place: new breadcrumb files, then `store`.
 
     Deaths that do not happen any more are left out. Each check starts one or two processes, which takes some seconds.
+
+    Raises:
+        UsageError: a process died in `test`, and the pair of `context` was made by hand.
     """
     traced: set[str] = set()
     for path, position in breadcrumb.dead(breadcrumb.folder(context.options.directory)):
         if position.test == test:
+            _must_have_names(context.pair, path, position)
             from autotest.running.deaths import recover  # imports diagnosis code, rarely needed
 
             found = recover(path, position, context)
@@ -36,6 +43,19 @@ def earlier_deaths(test: str, context: RunContext, store: Store) -> Iterator[tup
             state = verify(finding.script)
             if state.holds:
                 yield dataclasses.replace(finding, verified=state), shortened(record.path)
+
+
+def _must_have_names(pair: Pair, path: Path, position: breadcrumb.Position) -> None:
+    """Raise `UsageError`, which tells of the death, if no other process can repeat it with `pair`; delete its file."""
+    try:
+        pair.names_elsewhere()
+    except UsageError as error:
+        path.unlink(missing_ok=True)
+        raise UsageError(
+            f"an earlier process ended in the middle of trial {position.index} of base seed {position.base_seed}, "
+            f"maybe in {position.operator or 'tensor'} of {pair.sides[position.side != 'reference']}. It cannot be "
+            f"repeated: {error}"
+        ) from None
 
 
 __all__ = ["earlier_deaths"]

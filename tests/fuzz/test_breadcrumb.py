@@ -13,10 +13,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from autotest.base.errors import UsageError
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.program import Call, Ref
+from tests.support.bodies import relu
 from tests.support.descriptors import open_now
+from tests.support.running import trials
 
 PROGRAM = """
     import os, sys
@@ -109,6 +112,20 @@ def test_the_trail_of_a_dead_process_stays_when_another_gets_its_id(tmp_path):
     assert after[1] == before[1]
     assert after[0] != crumb.path
     crumb.close()
+
+
+def test_a_death_is_told_once_although_no_other_process_can_make_the_pair(tmp_path):
+    child = os.fork()
+    if child == 0:
+        crumb = Breadcrumb(breadcrumb.folder(tmp_path) / "1.trail")
+        crumb.test(tmp_path / "test_it.py", "test_it.py::test_it", 7)
+        crumb.trial(3)
+        os._exit(0)
+    os.waitpid(child, 0)
+    told = r"an earlier process ended in the middle of trial 3 of base seed 7, maybe in tensor of torch\. It cannot be"
+    with pytest.raises(UsageError, match=told):
+        trials(relu, tmp_path)
+    assert trials(relu, tmp_path).accepted == 20
 
 
 def test_a_trail_that_is_being_made_is_not_taken_for_that_of_a_dead_process(tmp_path, monkeypatch):

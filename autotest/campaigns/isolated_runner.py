@@ -150,6 +150,9 @@ class _Trials:
             return
         if tally.counted < needed:
             raise TooFewAccepted(test.id, text.too_few_accepted(tally.accepted, needed, tally.rejections, tally.places))
+        if test.settings.check_graph and tally.left_out and not tally.graphed:
+            mode = self.context.pair.candidate.graph_mode
+            raise NothingCompared(test.id, text.nothing_in_graph_mode(tally.left_out, mode))
         if tally.gradient_tally.complaint:
             raise GradientNotCompared(test.id, tally.gradient_tally.complaint)
         special = test.settings.special_values
@@ -189,6 +192,8 @@ class _Trials:
         tally.cleared += progress.cleared
         tally.compared += one.compared
         tally.gradient_tally.add(one.gradient_tally)
+        tally.graphed += one.graphed
+        tally.left_out += one.left_out
         tally.coverage.append(progress.covered)
         if progress.interrupted:
             raise KeyboardInterrupt

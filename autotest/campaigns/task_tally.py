@@ -86,6 +86,8 @@ class TaskTally:
         candidate.synchronize()
         self.result.operators[candidate.graph_mode] += 1  # it returned, see `autotest.campaigns.deadly_calls`
         self.result.compared += report.compared
+        self.result.graphed += report.compared
+        self.result.left_out += report.left_out
         for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
             if mismatches:
                 outcome.mismatches = mismatches

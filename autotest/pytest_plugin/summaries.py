@@ -30,11 +30,13 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
     name, context, _ = tallies[0]
     rejections: Counter[str] = Counter()
     expected: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
     covered: dict[str, list[Coverage]] = {}
     for _, own, tally in tallies:
         covered.setdefault(own.pair.candidate.name, []).extend(getattr(tally, "coverage", ()))
         rejections.update(tally.rejections)
         expected.update(tally.expected)
+        left_out.update(tally.left_out)
     versions = {}
     with contextlib.suppress(FrameworkMissing):
         sides = (context.pair.reference, *(own.pair.candidate for _, own, _ in tallies))
@@ -49,6 +51,7 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
         "accepted": sum(tally.accepted for _, _, tally in tallies),
         "rejections": dict(rejections),
         "expected": dict(expected),
+        "left_out": dict(left_out),
         "cleared": sum(getattr(tally, "cleared", 0) for _, _, tally in tallies),
         "base_seed": context.options.seed,
         "versions": versions,
@@ -81,6 +84,7 @@ def of_death(finding: Finding, place: str) -> TestSummary:
         "accepted": 0,
         "rejections": {},
         "expected": {},
+        "left_out": {},
         "cleared": 0,
         "base_seed": finding.base_seed,
         "versions": finding.versions,

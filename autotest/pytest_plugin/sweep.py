@@ -100,6 +100,7 @@ def _summary(name: str, swept: OperatorResult) -> TestSummary:
         "accepted": sum(cell.accepted for cell in cells),
         "rejections": {"refused by the reference": refused} if refused else {},
         "expected": {finding.known: finding.samples for finding in swept.findings if finding.known},
+        "left_out": {},
         "cleared": sum(cell.rounded for cell in cells),
         "base_seed": swept.map.seed,
         "versions": dict(swept.map.versions),

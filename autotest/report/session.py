@@ -48,6 +48,8 @@ class TestSummary(TypedDict):
     accepted: int
     rejections: dict[str, int]
     expected: dict[str, int]
+    #: What graph mode cannot contain, and the number of trials that were left out of it, completely or in part.
+    left_out: dict[str, int]
     #: Mismatches that the referee explains by rounding.
     cleared: int
     base_seed: int
@@ -106,6 +108,9 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
         lines.append(rounding(cleared))
     if expected:
         lines += ["diverged as the ledger expects:", *_counted(expected)]
+    left_out = _total(item["left_out"] for item in items)
+    if left_out:
+        lines += ["left out of graph mode:", *_counted(left_out)]
     if found:
         several_sides = len({name for item in items for name in item["candidates"]}) > 1
         lines += _findings(found, several_sides=several_sides)

@@ -148,6 +148,15 @@ def gradient_not_compared(seed: int, index: int, complaint: str) -> str:
     return f"trial {index} (seed {seed}) compared no gradients: {complaint}."
 
 
+def nothing_in_graph_mode(left_out: collections.Counter[str], mode: str) -> str:
+    """Return the message about a test with `check_graph` of which nothing could run in graph mode, by reason."""
+    reasons = ", ".join(f"{reason} ({several(count, 'trial')})" for reason, count in left_out.most_common(5))
+    return (
+        f"check_graph=True compared nothing, because {mode} cannot contain what the test does: {reasons}. Take that "
+        "out of the test, or leave out check_graph"
+    )
+
+
 def too_few_accepted(
     accepted: int,
     needed: int,

@@ -51,6 +51,9 @@ class TestProgress:
     compared: int = 0
     #: Complaints of the gradient gate, and the number of trials of each.
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: The same as in `Explored`, for the trials of this run.
+    graphed: int = 0
+    left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: How many trials of this run compared gradients.
     gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
     #: Whether the progress changed since it was last written to the history.
@@ -114,6 +117,8 @@ class TestProgress:
         self.operators += result.operators
         self.forgotten += result.forgotten
         self.gradient_tally.add(result.gradient_tally)
+        self.graphed += result.graphed
+        self.left_out += result.left_out
         for item, times in result.arguments.items():
             # Sizes and bounds can have any value; the first `ARGUMENTS_KEPT` values are enough to show the range.
             if item in self.arguments or len(self.arguments) < ARGUMENTS_KEPT:

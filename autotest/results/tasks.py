@@ -162,6 +162,10 @@ class Explored:
     arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Features of the operators' inputs in accepted trials, if the task counts them.
     covered: Coverage = dataclasses.field(default_factory=dict)
+    #: Number of values compared in graph mode; reason -> number of trials that were left out of it, completely or in
+    #: part.
+    graphed: int = 0
+    left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: The traceback of a mistake in the test body; the trials after it were not run.
     broken: str = ""
     #: The trial that compared nothing, which is such a mistake; None if every accepted one compared something.

@@ -105,6 +105,7 @@ class JudgedTrials:
         Raises:
             unittest.SkipTest: the candidate has no name for anything that the test needs.
             TooFewAccepted: the reference accepted too few trials.
+            NothingCompared: the test asks for a check in graph mode, and nothing could run there.
             GradientNotCompared: the reference refused every backward.
             StaleLedgerEntry: the ledger expects a divergence that did not happen.
             AutotestError: a trial failed, as in `add`.
@@ -117,6 +118,7 @@ class JudgedTrials:
             said = text.too_few_accepted(tally.accepted, self.needed, tally.rejections, tally.places)
             raise TooFewAccepted(self.test.id, said)
         self._agree_in_graph_mode()
+        self._must_have_graphed()
         must_push = self.context.options.trial is None and not self.test.settings.skip_grad
         if must_push and tally.gradient_tally.complaint:
             raise GradientNotCompared(self.test.id, tally.gradient_tally.complaint)
@@ -223,6 +225,14 @@ class JudgedTrials:
                 outcome.mismatches = mismatches
                 if isinstance(self._judged(outcome), Diverged):
                     raise self._divergence(base, index, outcome)
+
+    def _must_have_graphed(self) -> None:
+        """Raise `NothingCompared` if the test asks for a check in graph mode, and nothing of it could run there."""
+        settings, left_out = self.test.settings, self.tally.left_out
+        asked = settings.check_graph and not settings.own_assertions and self.context.options.trial is None
+        if asked and left_out and not self.tally.graphed:
+            mode = self.context.pair.candidate.graph_mode
+            raise NothingCompared(self.test.id, text.nothing_in_graph_mode(left_out, mode))
 
     def _failed(self, outcome: Outcome) -> FailedTrial:
         """Return the examination of `outcome`, which has mismatches. It is cached: its replays are expensive."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotest import Divergence, autotest, random_tensor, torch
+from autotest import Divergence, NothingCompared, autotest, random_tensor, torch
 from autotest.replaying import graph_check
 from tests.support.bodies import relu
 from tests.support.faulty import with_gradient
@@ -28,6 +28,19 @@ def test_a_right_graph_passes(tmp_path, body):
     tally = trials(body, tmp_path, GraphTorch(), n=4, check_graph=True)
     assert tally.accepted == 4
     assert tally.graphed > 0
+
+
+def test_a_check_of_which_graph_mode_can_contain_nothing_is_an_error(tmp_path):
+    def body():
+        with torch.no_grad():
+            return torch.relu(random_tensor(shape=(2, 3)))
+
+    said = r"check_graph=True compared nothing, because \S+ cannot contain .*: context managers \(3 trials\)"
+    with pytest.raises(NothingCompared, match=said):
+        trials(body, tmp_path, GraphTorch(), n=3, check_graph=True)
+    assert trials(body, tmp_path, GraphTorch(), n=3).accepted == 3
+    unchanged = {"check_graph": True, "own_assertions": True}  # as OneFlow's own tests, which run unchanged
+    assert trials(body, tmp_path, GraphTorch(), n=3, **unchanged).accepted == 3
 
 
 def failing(body, fault, **settings):

@@ -313,6 +313,7 @@ def test_a_pytest_run_ends_with_the_tests_that_never_had_an_accepted_trial():
         "accepted": 0,
         "rejections": {"matmul: RuntimeError": 3},
         "expected": {},
+        "left_out": {},
         "cleared": 0,
         "base_seed": 7,
         "versions": {"torch": "2.0.1"},

@@ -51,8 +51,8 @@ class IsolatedRunner:
 
     def __init__(self) -> None:
         self._workers: Workers | None = None
-        #: The trial deadline and the framework names with which the worker was started.
-        self._for: tuple[float, tuple[str, str]] | None = None
+        #: With what the worker was started: the deadline of trials, the frameworks, whether it imports them itself.
+        self._for: tuple[float, tuple[str, str], bool] | None = None
 
     def __call__(self, test: Test, context: RunContext) -> None:
         """Run the trials of `test`. Raises the same exceptions as `autotest.running.runner.run_test`."""
@@ -60,20 +60,23 @@ class IsolatedRunner:
         run_hooks.begins(test, context, tally)
         if test.file is None:
             raise UsageError(f"{test.id} cannot run in a worker process, because no file contains it")
-        _Trials(test, test.file, context, self._ready(context)).run(tally)
+        own_import = context.pair.needs_own_import(test.settings.check_graph)
+        _Trials(test, test.file, context, self._ready(context, own_import=own_import)).run(tally)
 
-    def _ready(self, context: RunContext) -> Workers:
+    def _ready(self, context: RunContext, *, own_import: bool = False) -> Workers:
         options = context.options
         names = context.pair.names_elsewhere()
-        if self._workers is not None and self._for != (options.deadline, names):
+        asked = options.deadline, names, own_import
+        if self._workers is not None and self._for != asked:
             self.close()  # a test may set another deadline or another candidate
         if self._workers is None:
-            self._for = options.deadline, names
+            self._for = asked
             # Calls that the reference refuses are run on the candidate too: a crash there costs only the worker.
             conditions = Conditions(
                 options.directory,
                 names,
                 options.ledger,
+                own_import=own_import,
                 check_errors=True,
                 shrink=options.shrink,
                 verify=options.verify,

@@ -97,7 +97,7 @@ class Workers:
         self._longest = 0.0
         self._conditions = conditions
         self._folder = breadcrumb.folder(conditions.directory.absolute()) / f"campaign-{os.getpid()}"
-        self._server = server or Server(PRELOADED, frameworks=conditions.frameworks)
+        self._server = server or Server(PRELOADED, frameworks=conditions.frameworks, ahead=not conditions.own_import)
         self._workers: dict[int, _Worker] = {}
         #: A spare worker, which starts while the others work; None until the first death.
         self._spare: _Worker | None = None

@@ -122,6 +122,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         environment.directory,
         chosen_names(),
         environment.ledger,
+        own_import=any(chosen_pair().needs_own_import(test.settings.check_graph) for test in collected.tests),
         check_errors=arguments.jobs != 0 and not arguments.no_error_parity,
         shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
         verify=environment.verify,

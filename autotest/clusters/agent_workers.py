@@ -47,7 +47,8 @@ def opened(package: Package, directory: Path, ledger: Path | None) -> tuple[Agen
     if package.work == "gradients":
         server = Server(gradient_workers.PRELOADED, frameworks=package.conditions.frameworks)
         return _accounting(package.slots, server), server
-    server = Server(workers.PRELOADED, frameworks=package.conditions.frameworks)
+    ahead = not package.conditions.own_import
+    server = Server(workers.PRELOADED, frameworks=package.conditions.frameworks, ahead=ahead)
     pool = Workers(dataclasses.replace(package.conditions, directory=directory, ledger=ledger), package.slots, server)
     pool.prepare()
     return pool, server

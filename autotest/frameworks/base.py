@@ -75,8 +75,9 @@ class Framework(Operations, abc.ABC):
     has_strides: bool = True
     #: Whether each trial is checked in graph mode, even if the test does not request it.
     always_in_graph: bool = False
-    #: The name of the graph mode, such as ``"nn.Graph"``; empty if there is none.
+    #: The name of the graph mode, empty if there is none; and whether it works in a fork from the framework's import.
     graph_mode: str = ""
+    graph_works_in_forks: bool = True
 
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         """Build one graph by calling `build` on the graph's own objects for `calls[0]`, and run it once for each call.

@@ -94,6 +94,9 @@ class OneFlowFramework(Namespace):
         }
 
     graph_mode = "nn.Graph"
+    #: There OneFlow runs calls in the calling thread, and nobody waits for the threads of a graph: its results are read
+    #: before they are computed, and the next graph ends the process.
+    graph_works_in_forks = False
 
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         return oneflow_graph.run(self.root, build, calls)

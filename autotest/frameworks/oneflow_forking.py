@@ -1,9 +1,10 @@
 """Interrupts OneFlow's import for a fork at the point where its core is loaded and its threads are not started yet.
 
 A child that is forked there and continues the import needs 0.05 s, while the whole import takes seconds. It is like any
-other process with OneFlow, including graphs and global tensors, with one exception: it computes in the caller's thread,
-as OneFlow does in every fork of a process that has loaded it. There an error in a kernel is raised; in other processes
-it ends the process. A child that is forked after the import has none of OneFlow's threads.
+other process with OneFlow, including global tensors, with two exceptions. It computes in the caller's thread, as
+OneFlow does in every fork of a process that has loaded it: there an error in a kernel is raised; in other processes it
+ends the process. And graphs do not work in it, see `OneFlowFramework.graph_works_in_forks`. A child that is forked
+after the import has none of OneFlow's threads.
 """
 
 from __future__ import annotations

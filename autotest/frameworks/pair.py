@@ -255,6 +255,10 @@ class Pair:
         found = {kind.__module__.partition(".")[0] for kind in kinds} | {"numpy"}
         return frozenset(found - {"autotest"})  # an adapter may have tensors of this library
 
+    def needs_own_import(self, asked: bool) -> bool:
+        """Return whether a process that runs a test's trials has to import the candidate itself, for its graph mode."""
+        return self.checks_graph(asked) and not self.candidate.graph_works_in_forks
+
     def checks_graph(self, asked: bool) -> bool:
         """Return whether programs also run in the candidate's graph mode: if it has one, always or if `asked` for."""
         return bool(self.candidate.graph_mode) and (asked or self.candidate.always_in_graph)

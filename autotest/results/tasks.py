@@ -48,6 +48,8 @@ class Conditions:
     frameworks: tuple[str, str] = DEFAULT_PAIR
     #: A ledger that applies to all tests, in addition to those stored with the tests.
     ledger: Path | None = None
+    #: Whether each worker process imports the frameworks itself, which takes seconds; see `Pair.needs_own_import`.
+    own_import: bool = False
     #: Whether calls that the reference rejects are made on the candidate, too; only in processes that may die.
     check_errors: bool = False
     #: Seconds that shrinking one finding may take.

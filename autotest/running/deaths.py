@@ -155,10 +155,15 @@ def conditions_of(position: Position, context: RunContext) -> Conditions:
     """Return the conditions of the dead process, with the options of `context` for running its trials again."""
     check_errors = bool(position.settings.get("check_errors"))
     options, names = context.options, context.pair.names_elsewhere()
+    # Finding the test imports its file, which only a test in such a graph mode needs here.
+    own_import = not context.pair.candidate.graph_works_in_forks and context.pair.needs_own_import(
+        collection.find(position.file, position.test).settings.check_graph
+    )
     return Conditions(
         options.directory,
         names,
         options.ledger,
+        own_import=own_import,
         check_errors=check_errors,
         shrink=options.shrink,
         verify=options.verify,
@@ -303,7 +308,8 @@ def recover(path: Path, position: Position, context: RunContext) -> tuple[Findin
     try:
         task = task_of(position, context.pair)
         conditions = conditions_of(position, context)
-        with contextlib.closing(Server(frameworks=conditions.frameworks)) as server:
+        ahead = not conditions.own_import
+        with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=ahead)) as server:
             found = _died_again(task, conditions, server)
             if not isinstance(found, Verification):
                 finding = _with_script(found, conditions, server)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -173,6 +174,13 @@ def test_wrong():
             "1 finding:",
         ]
     )
+
+
+@pytest.mark.skipif(importlib.util.find_spec("oneflow") is None, reason="OneFlow is not installed")
+def test_a_graph_of_oneflow_works_in_a_worker_process(suite, run_outside):
+    suite("@autotest(n=5, check_graph=True)\ndef test_it():\n    return torch.relu(random_tensor(ndim=2))\n")
+    options = ("--autotest-isolate", "--autotest-candidate=oneflow", "--autotest-deadline=10s", "--autotest-quick")
+    run_outside(*PLUGIN, *options).assert_outcomes(passed=1)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import sys
 import types
@@ -12,9 +13,17 @@ import torch as real
 from autotest import Divergence, FrameworkMissing, UsageError, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair, framework
+from autotest.frameworks.preload import import_oneflow
 from autotest.replaying import graph_check
 from autotest.sweeping.judging import Judge
 from tests.support import running
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _oneflow_before_triton():
+    """Import OneFlow, if it is installed: tests of it that follow could not import it after Triton, which compiles."""
+    with contextlib.suppress(FrameworkMissing):
+        import_oneflow()
 
 
 def network():

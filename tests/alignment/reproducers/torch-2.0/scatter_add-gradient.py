@@ -1,0 +1,51 @@
+"""scatter_add: x2.grad differs in gradient between torch 2.13 and torch 2.0. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
+torch 2.13.0+cpu, torch 2.0 2.0.1+cu117 (Python 3.10.13); test_indexing.py::TestWriting.test_scatter_add, trial 7 of base seed 0.
+torch 2.0: finite difference of its own forward gives 1 at (0, 0), as torch 2.13 does"""
+import json, subprocess, sys
+import numpy as np
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(np.zeros((2, 3), "float32"))
+    x1 = torch.tensor(np.array([[1], [1]], "int64"))
+    v2 = x1.expand((2, 2))  # layout
+    x2 = torch.tensor(np.zeros((2, 2), "float32"), requires_grad=True)
+    v4 = torch.scatter_add(x0, 0, v2, x2)
+    v4.backward(torch.tensor(np.array([[1.0, -1.0, -1.0], [1.0, -1.0, -1.0]], "float32")))
+    return x2.grad.tolist()
+
+OTHER = ""
+python = sys.argv[1] if sys.argv[1:] else OTHER
+if not python:
+    sys.exit(print("cannot tell: name the interpreter that has torch 2.0 on the command line") or 2)
+
+if sys.argv[1:] == ["child"]:
+    try:
+        print(json.dumps({"gives": in_torch()}, default=str))
+    except ImportError as error:
+        sys.exit(print("cannot tell:", error) or 2)
+    except Exception as error:
+        print(json.dumps({"raises": f"{type(error).__name__}: {error}"}))
+    sys.exit()
+
+def elsewhere():
+    # What in_torch comes to in the other interpreter.
+    run = subprocess.run([python, __file__, "child"], stdout=subprocess.PIPE, text=True)
+    if run.returncode < 0:
+        raise RuntimeError(f"ends by signal {-run.returncode}")
+    if run.returncode:
+        sys.exit(print("cannot tell:", run.stdout.strip()) or 2)
+    came = json.loads(run.stdout.strip().splitlines()[-1])
+    if "raises" in came:
+        raise RuntimeError(came["raises"])
+    return came["gives"]
+
+try:
+    expected = in_torch()
+    actual = elsewhere()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch 2.13 gives {expected}, torch 2.0 {actual}".split())[:1000])
+sys.exit(1)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 #: A parent process of the interpreter, which ends when the process that started it ends in any way. It then kills the
@@ -74,6 +74,7 @@ class FreshInterpreter:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _WATCH, str(parent), _RUN],
             cwd=self._folder.name,
+            env=_with_absolute_paths(os.environ),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -110,6 +111,15 @@ class FreshInterpreter:
                     pipe.close()
         self._process.wait()
         self._folder.cleanup()
+
+
+def _with_absolute_paths(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return `environment` with a ``PYTHONPATH`` that means the same folders in any working directory."""
+    paths = environment.get("PYTHONPATH")
+    if not paths:
+        return {**environment}
+    absolute = [os.path.abspath(path) for path in paths.split(os.pathsep)]  # noqa: PTH100 - an empty one is this folder
+    return {**environment, "PYTHONPATH": os.pathsep.join(absolute)}
 
 
 __all__ = ["FreshInterpreter"]

@@ -54,6 +54,13 @@ def test_garbage_is_looked_for_in_a_script_but_not_among_what_was_imported_ahead
         assert run_script(told) == (1, "True True\n")
 
 
+def test_a_script_finds_modules_by_a_relative_path_of_the_project(tmp_path, monkeypatch):
+    (tmp_path / "own_framework.py").write_text("value = 7\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f".{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    assert run_script("import sys, own_framework; sys.exit(own_framework.value)") == (7, "")
+
+
 def test_an_interpreter_that_got_no_script_is_gone():
     with interpreter_started_early(["import wave"]):
         pass

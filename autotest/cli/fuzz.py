@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     """Run one campaign; return the exit status and its progress."""
     collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
-    environment = options.from_environment()
+    environment, pair = options.from_environment(), chosen_pair()
     history = History(environment.directory)
     part = CampaignShard(arguments.shard, arguments.each_group)
     if arguments.resume:
@@ -113,7 +113,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         arguments.trials,
         arguments.shard,
         arguments.fail_fast,
-        candidate=chosen_pair().candidate.name,
+        candidate=pair.candidate.name,
         ledger=environment.ledger,
     )
     progress = progress_of(collected, base_seed)
@@ -122,7 +122,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         environment.directory,
         chosen_names(),
         environment.ledger,
-        own_import=any(chosen_pair().needs_own_import(test.settings.check_graph) for test in collected.tests),
+        own_import=any(pair.needs_own_import(test.settings.check_graph) for test in collected.tests),
         check_errors=arguments.jobs != 0 and not arguments.no_error_parity,
         shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
         verify=environment.verify,

@@ -130,13 +130,11 @@ class DoublePrecision:
     def _run_moved(self, dtype: str, run: int, into: Slots, slots: Collection[int]) -> dict[Place, Any]:
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         program = with_arrays(self.wide, perturbed(self.wide.arrays, roundoff, run))
-        operands = [
-            (self._places[slot], ref.slot) for slot in into for ref in refs(self.wide.calls[self._places[slot]])
-        ]
         shapes = {
-            (slot, operand): value.data.shape
-            for slot, operand in operands
-            if type(value := self._wide_value(operand)) is TensorValue and value.dtype == "float64"
+            (slot, ref.slot): value.data.shape
+            for slot in map(self._places.__getitem__, into)
+            for ref in refs(self.wide.calls[slot])
+            if type(value := self._wide_value(ref.slot)) is TensorValue and value.dtype == "float64"
         }
         # All at once, as arrays that are perturbed one by one are perturbed in the same way.
         moved = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from autotest.program.calls import Call, Program, Ref, leaves, refs
+from autotest.program.calls import Call, Program, Ref, refs
 from autotest.program.rewriting import needed
 from autotest.program.semantics import (
     base_name,
@@ -15,6 +15,7 @@ from autotest.program.semantics import (
     is_setting,
     is_step,
     may_share_memory,
+    out_operands,
     pushes_gradients,
     reads_gradient,
     reparametrizes,
@@ -72,7 +73,7 @@ def written_later(calls: Sequence[Call]) -> frozenset[int]:
 
 def _shared(call: Call) -> Iterator[Ref]:
     """Yield the operands whose memory the result of `call` may share; an object shares that of its members."""
-    yield from (item for item in leaves(call.kwargs.get("out")) if type(item) is Ref)
+    yield from out_operands(call)
     if is_class(call) or call.kind == "setattr":
         yield from refs(call)
     elif may_share_memory(call) or writes_first_operand(call) or _is_member(call):

@@ -142,15 +142,18 @@ def overwritten_operand(call: Call) -> Ref | None:
     return first_operand(call) if writes_first_operand(call) else None
 
 
+def out_operands(call: Call) -> list[Ref]:
+    """Return the tensors that `call` is given by ``out=``, in which it stores its results."""
+    return [item for item in leaves(call.kwargs.get("out")) if type(item) is Ref]
+
+
 def written(call: Call) -> Iterator[Ref]:
     """Yield the earlier values that `call` writes into, except writes of a module to its own buffers and operands."""
     if call.kind in ("overwrite", "load_state", "setattr") or writes_first_operand(call):
         owner = first_operand(call)
         if owner is not None:
             yield owner
-    for item in leaves(call.kwargs.get("out")):
-        if type(item) is Ref:
-            yield item
+    yield from out_operands(call)
     yield from (item for item in _written_by_functions(call) if type(item) is Ref)
 
 

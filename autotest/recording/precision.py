@@ -8,9 +8,9 @@ from typing import Any
 
 from autotest.base.settings import DEFAULT_TOLERANCES
 from autotest.comparison.elementwise import identical
-from autotest.program import LAYOUT, Call, Program, Ref, leaves, refs
+from autotest.program import LAYOUT, Program, Ref, refs
 from autotest.program.influence import contributing
-from autotest.program.semantics import OPERATIONS
+from autotest.program.semantics import OPERATIONS, out_operands
 from autotest.program.values import NamedItems, TensorValue
 from autotest.recording.pairing import Pairing
 from autotest.recording.record import Record
@@ -72,7 +72,7 @@ class _Precision:
     def _stored(self, slot: int) -> set[str]:
         """Return the dtypes of the operands of a call that stored its result in `slot` by ``out=``."""
         for call in reversed(self.program.calls):
-            out = _out(call)
+            out = out_operands(call)
             if out and (call.slot == slot or Ref(slot) in out):
                 given = {ref.slot for ref in refs(call) if ref not in out}
                 return {dtype for at in self._results(given) for dtype in _dtypes(self.expected[at])}
@@ -85,10 +85,6 @@ class _Precision:
     def _differs(self, at: int) -> bool:
         pairs = zip(_tensors(self.expected[at]), _tensors(self.actual[at]), strict=False)
         return any(one.data.shape != other.data.shape or not identical(one.data, other.data) for one, other in pairs)
-
-
-def _out(call: Call) -> list[Ref]:
-    return [item for item in leaves(call.kwargs.get("out")) if type(item) is Ref]
 
 
 def _dtypes(value: Any) -> set[str]:

@@ -20,6 +20,7 @@ from autotest.program.semantics import (
     is_module_call,
     is_step,
     loads_state,
+    out_operands,
     pushes_gradients,
     reads_gradient,
     written,
@@ -278,7 +279,7 @@ def _filled(call: Call) -> list[int]:
     read = [ref.slot for ref in refs(call)]
     if read and (fills(call) or _assigns_all(call) or (call.kind == "setattr" and call.target == "data")):
         return read[:1]
-    return [item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref]
+    return [item.slot for item in out_operands(call)]
 
 
 def _assigns_all(call: Call) -> bool:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.program import Array, Program, Ref, leaves
-from autotest.program.semantics import in_place
+from autotest.program import Array, Program, Ref
+from autotest.program.semantics import in_place, out_operands
 from autotest.sources.mutated_inputs import Mutation, inputs, one, with_array
 
 _OTHER_DTYPES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -50,7 +50,7 @@ def with_output_dtype(dtype: str) -> Mutation:
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         last = program.calls[-1]
-        written = {leaf.slot for leaf in leaves(last.kwargs.get("out")) if type(leaf) is Ref}
+        written = {item.slot for item in out_operands(last)}
         if not written and in_place(last) and last.args and type(last.args[0]) is Ref:
             copied = program.calls[last.args[0].slot]
             written = {copied.args[0].slot if copied.target == "clone" else copied.slot}

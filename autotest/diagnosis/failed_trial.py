@@ -18,18 +18,18 @@ from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, by_layer_of_calls
 from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
 from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
-from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
+from autotest.diagnosis.referee import Opinion, examine, may_be_rounding, settled
 from autotest.diagnosis.reproducibility import unrepeatable
 from autotest.diagnosis.rounding_before_exception import counting_mismatches
 from autotest.diagnosis.scripted_finding import scripted
 from autotest.diagnosis.shrunk_trial import UnshrunkTrial, failure_of, with_opinion
 from autotest.diagnosis.unexpected_mismatches import find_unexpected
+from autotest.diagnosis.unrolled import on_layers
 from autotest.diagnosis.verdict import HARMLESS, Verdict
 from autotest.diagnosis.verification import interpreter_started_early
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Program
 from autotest.program.semantics import reads_gradient
-from autotest.program.sequentials import with_layers_unrolled
 from autotest.replaying.agreement import Agreement, agree
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger
@@ -152,7 +152,7 @@ class FailedTrial:
                     return None
                 # The mismatch was barely above the tolerance and is barely below it now: examine the trial's values.
                 live = Agreement(outcome.program, outcome.recorder, list(outcome.mismatches))
-                verdict, left = explained(live, examine(live, self.pair, settings), self.pair)
+                verdict, left = settled(live, examine(live, self.pair, settings), self.pair, settings)
                 return None if left else verdict
             if gone:
                 # Rounding in the replay does not explain a mismatch that only the trial showed.
@@ -164,7 +164,7 @@ class FailedTrial:
                     return verdict
             if not may_be_rounding(agreement.mismatches):
                 return None
-            verdict, left = explained(agreement, self._examined(agreement), self.pair)
+            verdict, left = settled(agreement, self._examined(agreement), self.pair, settings)
             if not left:
                 return verdict
             counting = {(item.name, item.symptom) for item in left}
@@ -278,8 +278,12 @@ class FailedTrial:
         counting = [(item.name, item.symptom) for item in finding.mismatches]
         # Mismatches that rounding explains were removed from the finding; here they come last.
         agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
-        agreement = _on_layers(_on_inputs(agreement, pair, settings), pair, settings)
+        whole = _on_inputs(agreement, pair, settings)
+        agreement = on_layers(whole, pair, settings)
         agreement, opinion = _guilty_first(agreement, self._examined(agreement), pair, settings)
+        if opinion.verdict.blame in HARMLESS and agreement.program is not whole.program:
+            # What no layer explains alone is the fault of the Sequential.
+            agreement, opinion = _guilty_first(whole, self._examined(whole), pair, settings)
         finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
         if not seconds:
             return with_opinion(finding, agreement, opinion, pair)
@@ -316,20 +320,6 @@ def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
     found = agree(program, pair, settings)
     alike = found.mismatches and (found.mismatches[0].symptom, found.mismatches[0].slot) == (first.symptom, first.slot)
     return found if alike else agreement
-
-
-def _on_layers(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
-    """Return the same failure with each layer of a Sequential called on its own, so that it can be named, if possible.
-
-    Otherwise return `agreement` unchanged.
-    """
-    program, first = with_layers_unrolled(agreement.program), agreement.mismatches[0]
-    if program is agreement.program:
-        return agreement
-    found = agree(program, pair, settings)
-    alike = [item for item in found.mismatches if (item.symptom, item.stage) == (first.symptom, first.stage)]
-    others = [item for item in found.mismatches if item not in alike]
-    return dataclasses.replace(found, mismatches=[*alike, *others]) if alike else agreement
 
 
 def _guilty_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:

@@ -16,6 +16,7 @@ from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.gradient_oracle import numeric_gradient
 from autotest.diagnosis.locating import Located, locate
 from autotest.diagnosis.ties import beside_ties, ties
+from autotest.diagnosis.unrolled import on_layers
 from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, amplified_alike, judge
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
@@ -61,7 +62,7 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | N
     """Return the verdict that explains all mismatches in `agreement` as harmless, or None if some are not."""
     if not may_be_rounding(agreement.mismatches):
         return None
-    verdict, left = explained(agreement, examine(agreement, pair, settings), pair)
+    verdict, left = settled(agreement, examine(agreement, pair, settings), pair, settings)
     return None if left else verdict
 
 
@@ -87,6 +88,22 @@ def explained(agreement: Agreement, opinion: Opinion, pair: Pair) -> tuple[Verdi
     open_ones = beside_ties(agreement, opinion.located.slot, pair) if tied else agreement.mismatches
     left = [item for item in open_ones if not _is_rounding(item, opinion)]
     return (None if left and left[0] is agreement.mismatches[0] else opinion.verdict), left
+
+
+def settled(
+    agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings
+) -> tuple[Verdict | None, list[Mismatch]]:
+    """Return what `explained` returns; where it does not explain all, of the layers of each Sequential if that does.
+
+    Between the layers are values that a Sequential does not show. The gradient of a bias before a normalisation is
+    zero, whatever the inputs are, so that only a change of the gradient that reaches the layer shows its rounding.
+    """
+    verdict, left = explained(agreement, opinion, pair)
+    layers = on_layers(agreement, pair, settings) if left else agreement
+    if layers is agreement:
+        return verdict, left
+    of_layers, remaining = explained(layers, examine(layers, pair, settings), pair)
+    return (verdict, left) if remaining else (of_layers, [])
 
 
 def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
@@ -173,4 +190,4 @@ def _self_noise(once: Any, again: Any) -> float:
     return float(distance(once.data, again.data).max(initial=0.0))
 
 
-__all__ = ["Opinion", "cleared", "examine", "explained", "may_be_rounding"]
+__all__ = ["Opinion", "cleared", "examine", "explained", "may_be_rounding", "settled"]

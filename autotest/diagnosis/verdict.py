@@ -157,6 +157,8 @@ def judge(evidence: Evidence) -> Verdict:
     if any(any(oracle.accuses) for oracle in evidence.oracles):
         what = "inconclusive: the independent oracles contradict each other, or contradict both sides"
         return Verdict("inconclusive", what, numbers)
+    if found is not None and found.double_decides:
+        return _by_precision(evidence, found, numbers)
     # No oracle has an opinion, and it is not rounding: the candidate has to do what the reference does.
     where = symptom if found is None else f"{symptom}, also in float64"
     what = f"{reference} is the specification: {candidate} differs in {where}; no independent oracle can decide"
@@ -235,7 +237,7 @@ def _numbers(evidence: Evidence) -> tuple[str, ...]:
     found = evidence.measured
     if found is not None:
         at = f" at {found.index}" if found.index else ""
-        if found.wide_agrees:
+        if found.double_decides:
             lines.append(
                 f"float64 result{at}: {found.truth!r}. {reference} is off by {found.errors[0]:.3g}, {candidate} by "
                 f"{found.errors[1]:.3g}; rounding explains up to {found.allowed:.3g}"

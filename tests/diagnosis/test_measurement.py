@@ -62,6 +62,22 @@ def test_what_stays_in_double_precision_is_told_where_great_numbers_elsewhere_al
         assert found.stays is stays
 
 
+@pytest.mark.parametrize(("claimed", "explained"), [(3.0 + 1e-8, True), (3.0 + 1e-5, False), (np.inf, False)])
+def test_a_number_that_is_kept_in_single_precision_does_not_explain_a_mismatch(claimed: float, explained: bool) -> None:
+    # The inputs move the result by much more than the sides differ, and by less in double precision.
+    found = measured([3.0], [3.0003], [claimed], [3.001], [3.002])
+    assert not found.wide_agrees
+    assert found.is_rounding is explained
+
+
+def test_errors_of_both_sides_that_rounding_does_not_explain_are_not_decided_by_a_gap_in_double_precision() -> None:
+    sides = np.array([3.01], "float32"), np.array([3.02], "float32")
+    truth, gap = np.array([3.0]), np.array([3.0 + 1e-8])
+    found = measure(sides, (truth, gap), spread_of(truth), np.array([True]), Rounding("float32", 1.0))
+    assert found.vanishes
+    assert not found.double_decides
+
+
 def test_what_may_be_anything_is_in_excess_of_nothing() -> None:
     found = measured([1.0], [np.inf], [np.inf], [np.inf])
     assert found.wrong == (0, 0)

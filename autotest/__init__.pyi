@@ -1,12 +1,15 @@
 """Types for editors and type checkers: the dual `torch` completes and type-checks like torch itself.
 
-A generator may be used wherever a number, a flag or a name is allowed, so generators are `Any` here.
+A dual tensor is torch's own `Tensor` here and not a class of its own: ``x = x.flatten()`` and lists of tensors would
+not type-check otherwise. A generator may be used wherever a number, a flag or a name is allowed, so the class of
+generators is derived from `Any`, which type checkers accept everywhere.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 import torch as torch
+from typing_extensions import Self
 
 from autotest.aligning.alignment import Alignment as Alignment
 from autotest.aligning.alignment import align as align
@@ -25,28 +28,27 @@ from autotest.frameworks.harvesting import harvest as harvest
 from autotest.gradients.public import gradcheck as gradcheck
 from autotest.gradients.public import gradgradcheck as gradgradcheck
 from autotest.program import Program as Program
-from autotest.recording.dual import DualObject as DualObject
 from autotest.results.divergence import Divergence as Divergence
 from autotest.results.finding import Finding as Finding
-from generators import Generator as Generator
+from generators import Generator as _Generator
 
 __version__: str
 
 _P = ParamSpec("_P")
 _F = TypeVar("_F", bound=Callable[..., Any])
-_Limit = float | Mapping[str, float] | None
+_Limit: TypeAlias = float | Mapping[str, float] | None
 
-class DualTensor(torch.Tensor):  # type: ignore[misc]  # Any where torch is skipped
-    """A tensor of both frameworks, typed as a torch tensor: the return value of `random_tensor`."""
+class DualObject:
+    """Everything that is dual. ``isinstance(x, DualObject)`` tells a type checker that a tensor `x` has two sides."""
 
     @property
-    def reference(self) -> torch.Tensor: ...
+    def reference(self) -> Any: ...
     @property
     def candidate(self) -> Any: ...
-    @property
-    def pytorch(self) -> torch.Tensor: ...
-    @property
-    def oneflow(self) -> Any: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+_Contents: TypeAlias = Literal["uniform", "integers", "ties", "indices", "special", "sorted", "one_hot", "distinct"]
+_Layout: TypeAlias = Literal["contiguous", "transposed", "channels_last", "strided", "expanded", "offset", "pitched"]
 
 def autotest(
     n: int = 20,
@@ -57,11 +59,11 @@ def autotest(
     grad_rtol: _Limit = None,
     grad_atol: _Limit = None,
     check_graph: bool = False,
-    check_values: bool = True,
+    check_values: bool | None = None,
     check_allclose: bool | None = None,
     check_dtype: bool = True,
     check_errors: bool = False,
-    special_values: bool = True,
+    special_values: bool | None = None,
     check_grad: Literal["dual", "intermediate", "numeric", "forward"] = "dual",
     grad_order: Literal[1, 2] = 1,
     seed: int | None = None,
@@ -73,40 +75,80 @@ def autotest(
 def skip_grad_check(*, reason: str) -> Callable[[_F], _F]: ...
 def random_tensor(
     ndim: Any = None,
-    dim0: Any = ...,
+    dim0: Any = None,
     dim1: Any = None,
     dim2: Any = None,
     dim3: Any = None,
     dim4: Any = None,
-    low: Any = ...,
-    high: Any = ...,
-    dtype: Any = ...,
-    requires_grad: Any = True,
+    low: Any = None,
+    high: Any = None,
+    dtype: Any = None,
+    requires_grad: Any = None,
     *,
     shape: Any = None,
-    contents: Any = ...,
-    layout: Any = ...,
+    contents: _Contents | Any = None,
+    layout: _Layout | Any = None,
     device: Any = "cpu",
-) -> DualTensor: ...
+) -> torch.Tensor: ...
 def choice_tensor(
-    a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = ..., requires_grad: Any = False
-) -> DualTensor: ...
+    a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
+) -> torch.Tensor: ...
 def broadcast_tensors(
     n: int = 2,
     low: Any = None,
     high: Any = None,
     dtype: Any = None,
-    requires_grad: Any = True,
+    requires_grad: Any = None,
     *,
     ndim: Any = None,
-    layout: Any = None,
-) -> tuple[DualTensor, ...]: ...
-def random_device() -> Any: ...
-def random(low: Any = ..., high: Any = ...) -> Any: ...
-def random_bool() -> Any: ...
-def random_or_nothing(low: Any = ..., high: Any = ...) -> Any: ...
-def constant(x: Any) -> Any: ...
-def nothing() -> Any: ...
-def oneof(*alternatives: Any, possibility: Any = ...) -> Any: ...
+    layout: _Layout | Any = None,
+) -> tuple[torch.Tensor, ...]: ...
+def random_device() -> Generator: ...
+
+class Generator(_Generator, Any):  # type: ignore[misc]  # its base is Any, so that it fits every parameter
+    def to(self, annotation: Any) -> Self: ...
+    def map(self, function: Callable[[Any], Any]) -> Generator:
+        """Return a generator of ``function(value)``."""
+
+    def filter(self, accepts: Callable[[Any], object]) -> Generator:
+        """Return a generator of the values for which `accepts` returns a true value."""
+
+    def flatmap(self, function: Callable[[Any], Any]) -> Generator:
+        """Return a generator of the value of the generator ``function(value)``."""
+
+    def __or__(self, other: Any) -> Generator: ...
+    def __ror__(self, other: Any) -> Generator: ...
+    def __add__(self, other: Any) -> Generator: ...
+    def __radd__(self, other: Any) -> Generator: ...
+    def __sub__(self, other: Any) -> Generator: ...
+    def __rsub__(self, other: Any) -> Generator: ...
+    def __mul__(self, other: Any) -> Generator: ...
+    def __rmul__(self, other: Any) -> Generator: ...
+    def __floordiv__(self, other: Any) -> Generator: ...
+    def __rfloordiv__(self, other: Any) -> Generator: ...
+    def __mod__(self, other: Any) -> Generator: ...
+    def __rmod__(self, other: Any) -> Generator: ...
+    def __neg__(self) -> Generator: ...
+
+class random(Generator):
+    def __init__(self, low: Any = None, high: Any = None) -> None:
+        """A number in [low, high), of the type of the parameter that it is given to, or of ``.to(float)``."""
+
+class constant(Generator):
+    def __init__(self, x: Any) -> None:
+        """`x` itself, in every trial."""
+
+class nothing(Generator):
+    def __init__(self) -> None:
+        """No value: the argument is left out of the call."""
+
+class oneof(Generator):
+    def __init__(self, *alternatives: Any, possibility: float | Sequence[float] | None = None) -> None:
+        """One of `alternatives`; `possibility` has the chance of each, or, of two, the chance of the first."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+def random_bool() -> random: ...
+def random_or_nothing(low: Any, high: Any) -> oneof: ...
 
 __all__: Sequence[str]

@@ -6,8 +6,10 @@ import ast
 import builtins
 import importlib.util
 import inspect
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -158,3 +160,18 @@ def test_the_readmes_tests_type_check_and_mistakes_do_not(folder):
     )
     assert 'wrong.py:2: error: Module has no attribute "sofmax"' in lines[0]
     assert 'wrong.py:3: error: Unexpected keyword argument "rtl" for "autotest"' in lines[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="needs pyright (npm install pyright)")
+def test_pyright_accepts_the_readmes_tests_and_no_mistakes(folder):
+    options = {"extraPaths": [str(ROOT)], "reportMissingImports": False}
+    (folder / "pyrightconfig.json").write_text(json.dumps(options), encoding="utf-8")
+    found = json.loads(_output("pyright", "--pythonpath", sys.executable, "--outputjson", folder=folder))
+    errors = [
+        (Path(item["file"]).name, item["range"]["start"]["line"] + 1)
+        for item in found["generalDiagnostics"]
+        # OneFlow sets its dtypes in a way that no type checker sees.
+        if item["severity"] == "error" and not item["message"].endswith('of module "oneflow"')
+    ]
+    assert sorted(set(errors)) == [("wrong.py", line) for line in range(2, 10)], found["generalDiagnostics"]

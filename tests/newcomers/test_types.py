@@ -82,6 +82,8 @@ def test_the_stub_names_what_the_package_exports():
     imports = [node for node in STUB.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     imported = {alias.asname or alias.name for node in imports for alias in node.names}
     assert set(autotest.__all__) <= imported | set(FUNCTIONS) | set(CLASSES)
+    (listed,) = [node.value for node in STUB.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"]
+    assert ast.literal_eval(listed) == autotest.__all__  # mypy imports these names by `from autotest import *`
 
 
 @pytest.mark.parametrize("name", CALLED)

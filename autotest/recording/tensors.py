@@ -120,7 +120,7 @@ def choice_tensor(
         generators.GeneratorError: `p` is invalid, `a` has too few elements, or `dtype` cannot represent an element.
     """
     try:
-        array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=dtype)
+        array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=_of_reference(dtype))
         return from_drawn(array.value(), _value(requires_grad), "cpu")
     except generators.GeneratorError as error:
         error.args = (str(error).replace("choice_array", "choice_tensor"),)  # the function that the test called
@@ -235,7 +235,15 @@ def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, co
 
 
 def _dtype(given: Any) -> Any:
-    """Return the reference's dtype, which has a name, for a dtype of the dual torch; return other values unchanged."""
+    """Return `given` with the reference's dtype, which has a name, in place of a dtype of the dual torch."""
+    if given is None or type(given) is str:
+        return given
+    item = generators.as_generator(given)
+    return item.map(_of_reference) if isinstance(item, generators.Generator) else _of_reference(item)
+
+
+def _of_reference(given: Any) -> Any:
+    """Return the reference's object for a name of the dual torch; return other values unchanged."""
     if not isinstance(given, Symbol):
         return given
     recorder = current()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch as real
 
-from autotest import random, random_tensor, torch
+from autotest import choice_tensor, oneof, random, random_tensor, torch
 from tests.support import faults
 from tests.support.running import agrees, trial
 
@@ -77,6 +77,8 @@ BODIES = {
     "dtype_of_torch": lambda x: x.to(real.float64),
     "device_of_torch": lambda x: x.to(real.device("cpu")) * torch.zeros(1, device="cpu"),
     "dual_dtype": lambda x: random_tensor(shape=x.shape, dtype=torch.float64) * x,
+    "drawn_dual_dtype": lambda x: random_tensor(shape=x.shape, dtype=oneof(torch.float32, torch.float64)) * x,
+    "dual_dtype_of_a_choice": lambda x: choice_tensor([0.5, 1.5], size=3, dtype=torch.float64) * x,
     "dtype_of_numpy": lambda x: random_tensor(shape=[2, 3], dtype=np.float32) * x,
     "copied": lambda x: copy.deepcopy(x) * 2,
     "default_argument": with_default,

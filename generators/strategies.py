@@ -57,7 +57,8 @@ class from_strategy(Generator):
         if repr(self._strategy) == "data()":
             raise GeneratorError("data(): expected a strategy of values; data() works only in a test under @given")
         try:
-            with _without_constants_of_modules():
+            # Under @given, Hypothesis refuses another @given unless the default settings, then the test's, allow it.
+            with _without_constants_of_modules(), hypothesis._settings.local_settings(settings):
                 hypothesis.seed(word)(settings(hypothesis.given(self._strategy)(collect)))()
         except hypothesis.errors.InvalidArgument as error:
             raise GeneratorError(f"{self._strategy!r}: {error}") from None

@@ -121,6 +121,24 @@ def test_a_strategy_is_accepted_wherever_tensors_take_a_generator(against, quick
     assert len({rows for _, rows in seen}) > 1
 
 
+def test_a_strategy_is_accepted_as_a_generator_under_given(against, quick) -> None:
+    against()
+    seen = set()
+
+    @settings(max_examples=5, database=None, deadline=None, derandomize=True)
+    @given(st.integers(0, 1))
+    @example(1)
+    @autotest(n=2)
+    def body(dim) -> object:
+        x = random_tensor(ndim=2, dim0=st.integers(1, 4))
+        seen.add((dim, x.shape[0]))
+        return torch.sum(x, dim=dim, keepdim=st.booleans())
+
+    body()
+    assert {dim for dim, _ in seen} == {0, 1}
+    assert {rows for _, rows in seen} <= {1, 2, 3, 4}
+
+
 @pytest.mark.parametrize(
     ("nothing_comes_of", "message"),
     [

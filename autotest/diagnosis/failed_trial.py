@@ -18,7 +18,7 @@ from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, by_layer_of_calls
 from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
 from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
-from autotest.diagnosis.referee import Opinion, examine, may_be_rounding, settled
+from autotest.diagnosis.referee import Opinion, examine, may_be_rounding, on_the_whole, settled
 from autotest.diagnosis.reproducibility import unrepeatable
 from autotest.diagnosis.rounding_before_exception import counting_mismatches
 from autotest.diagnosis.scripted_finding import scripted
@@ -284,6 +284,7 @@ class FailedTrial:
         if opinion.verdict.blame in HARMLESS and agreement.program is not whole.program:
             # What no layer explains alone is the fault of the Sequential.
             agreement, opinion = _guilty_first(whole, self._examined(whole), pair, settings)
+        opinion = on_the_whole(agreement, opinion, pair, settings)
         finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
         if not seconds:
             return with_opinion(finding, agreement, opinion, pair)

@@ -106,6 +106,18 @@ def settled(
     return (verdict, left) if remaining else (of_layers, [])
 
 
+def on_the_whole(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Opinion:
+    """Return the opinion on a mismatch that counts, judged by the whole program, if `opinion` calls it harmless.
+
+    An opinion is about the divergent call alone, which may show another mismatch of the same kind than the program.
+    """
+    if opinion.verdict.blame not in HARMLESS or opinion.located.alone is None:
+        return opinion
+    located = dataclasses.replace(opinion.located, alone=None, alone_slot=0)
+    verdict = judge(_evidence(agreement, located, pair, settings, opinion.double))
+    return opinion if verdict.blame in HARMLESS else Opinion(verdict, located, opinion.double)
+
+
 def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
     """Whether rounding explains `item`, given that it explains the first mismatch."""
     double, located = opinion.double, opinion.located
@@ -190,4 +202,4 @@ def _self_noise(once: Any, again: Any) -> float:
     return float(distance(once.data, again.data).max(initial=0.0))
 
 
-__all__ = ["Opinion", "cleared", "examine", "explained", "may_be_rounding", "settled"]
+__all__ = ["Opinion", "cleared", "examine", "explained", "may_be_rounding", "on_the_whole", "settled"]

@@ -81,6 +81,11 @@ def normalised_far_from_zero() -> Any:
     return network(random_tensor(shape=(4, 1, 6, 6), low=2, high=3, dtype="float32"))
 
 
+def normalised_in_two_calls() -> Any:
+    y = dual.nn.Conv2d(1, 2, 3)(random_tensor(shape=(4, 1, 6, 6), low=2, high=3, dtype="float32"))
+    return dual.nn.BatchNorm2d(2)(y)
+
+
 def failed(body: Callable[[], Any], replaced: dict[str, Replacement], seed: int) -> FailedTrial | None:
     pair = pair_with(FaultyTorch(replaced))
     outcome = run_trial(body, seed, SETTINGS, pair)
@@ -101,10 +106,11 @@ def test_a_fault_beside_that_rounding_is_seen(seed: int) -> None:
     assert found.cleared() is None
 
 
+@pytest.mark.parametrize("body", [normalised_far_from_zero, normalised_in_two_calls])
 @pytest.mark.parametrize("seed", [5, 16, 17])
-def test_a_failure_is_not_explained_by_the_rounding_of_one_layer(seed: int) -> None:
+def test_a_failure_is_not_explained_by_the_rounding_of_one_layer(body: Callable[[], Any], seed: int) -> None:
     replaced = {"nn.Conv2d": convolution(in_order_of_size), "nn.BatchNorm2d": by_mean_of_squares}
-    found = failed(normalised_far_from_zero, replaced, seed)
+    found = failed(body, replaced, seed)
     assert found is not None
     assert found.cleared() is None
     finding = found.diagnosed(RunContext(found.pair, Options(verify=False, shrink=0.0)), 0)

@@ -22,6 +22,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Ref, leaves, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.exact_conversions import exact_conversions
+from autotest.program.numpy_scalars import is_fraction
 from autotest.program.paths import is_gradient
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import (
@@ -231,7 +232,7 @@ class DoublePrecision:
         writing = calls if call.slot > place[0] else calls[: place[0]]
         if call.kind not in OPERATIONS or any(writes_first_operand(other) for other in writing if other is not call):
             return False
-        if any(type(item) is float and float(np.float32(item)) != item for item in leaves((call.args, call.kwargs))):
+        if any(is_fraction(item) and float(np.float32(item)) != item for item in leaves((call.args, call.kwargs))):
             return False  # such a number is rounded to the precision of the operands
         given = [ref.slot for ref in refs(call)]
         # A captured array is the same in both precisions.

@@ -87,6 +87,7 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
     function = _FOLDERS.get(folder, _ALL).get(_ALIASES.get(plain, plain))
     if function is None:
         return None
+    args, kwargs = map_operand((tuple(args), dict(kwargs)), _python_number)
     with np.errstate(all="ignore"):
         try:
             found = function(*args, **kwargs)
@@ -98,6 +99,10 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
     if not settled:
         raise OrderDependent
     return found
+
+
+def _python_number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_ordinary(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -18,6 +18,7 @@ from autotest.diagnosis.inputs import as_inputs
 from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Captured, Program, Ref, map_operand, refs
+from autotest.program.numpy_scalars import is_whole
 from autotest.program.operator_names import first_use
 from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
@@ -181,7 +182,7 @@ def _given(program: Program, call: Call, agreement: Agreement) -> Program | None
         return as_inputs(program, {call.slot: read[call.slot, ""][0]})
     parts: dict[int, TensorValue] = {}
     for later in program.calls:
-        if later.target == "getitem" and later.args[0] == Ref(call.slot) and type(later.args[1]) is int:
+        if later.target == "getitem" and later.args[0] == Ref(call.slot) and is_whole(later.args[1]):
             value = read.get((later.slot, ""), (None,))[0]
             if type(value) is TensorValue:
                 parts[later.slot] = value

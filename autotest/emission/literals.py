@@ -20,7 +20,7 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.emission import naming
 from autotest.emission.quoting import string
-from autotest.program import Captured, File, Program, Ref, Root, captured
+from autotest.program import Captured, File, Program, Ref, Root, captured, numpy_scalars
 
 #: Number of elements above which an array is written as bytes, unless all its elements are the same.
 READABLE = 40
@@ -67,8 +67,8 @@ def literal(value: Any, leaf: LeafText) -> str:
         return f"slice({', '.join(literal(item, leaf) for item in (value.start, value.stop, value.step))})"
     if kind is type and value.__module__ == "builtins":
         return str(value.__name__)
-    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
-        return f"np.{value.dtype.name.rstrip('_')}({literal(value.item(), leaf)})".replace("np.bool(", "np.bool_(")
+    if numpy_scalars.is_scalar(value):
+        return f"np.{value.dtype.name.rstrip('_')}({_number(value)})".replace("np.bool(", "np.bool_(")
     raise NotReplayable(
         f"an operand of type {kind.__module__}.{kind.__qualname__} has no source text: expected a plain value, "
         f"a container of such, an earlier result, or a name of the framework"

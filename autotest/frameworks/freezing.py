@@ -11,6 +11,7 @@ from autotest.comparison import Missing, OpaqueObject, TensorValue
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
 from autotest.program import Root
+from autotest.program.numpy_scalars import is_scalar
 from autotest.program.values import NamedItems
 
 #: Types of plain values, which are the same in every framework.
@@ -48,8 +49,8 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
         return _TENSOR
     if isinstance(value, (*PLAIN_TYPES, Missing)):
         return value
-    if isinstance(value, np.ndarray):
-        return TensorValue(value, str(value.dtype), "cpu", False)
+    if isinstance(value, np.ndarray) or is_scalar(value):
+        return TensorValue(np.asarray(value), str(value.dtype), "cpu", False)
     if type(value) is list:
         return [_collect(framework, item, tensors) for item in value]
     if isinstance(value, tuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from autotest.program.calls import LAYOUT, PROPERTY, Call, Ref, leaves, refs
+from autotest.program.numpy_scalars import is_whole
 
 #: Kinds of calls that change or read their first operand, and for which a finding names the operator behind it.
 _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
@@ -95,7 +96,7 @@ def _differentiated(calls: Sequence[Call], call: Call) -> Iterator[int]:
     """
     for output in leaves(call.args[:1]):
         made = calls[output.slot] if type(output) is Ref else call
-        if made.target == "getitem" and type(made.args[0]) is Ref and type(made.args[1]) is int:
+        if made.target == "getitem" and type(made.args[0]) is Ref and is_whole(made.args[1]):
             made = calls[made.args[0].slot]
         if made.kind != "tensor" and made is not call:
             yield made.slot

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autotest.program.calls import Program
+from autotest.program.numpy_scalars import is_whole
 
 
 class KnownContents(enum.Enum):
@@ -116,7 +117,7 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     if name in _UNINITIALISED or name in _ALWAYS_DRAWING:
         return KnownContents.UNDEFINED
     if name in _CONSTRUCTORS:
-        sizes = bool(args) and all(type(item) is int for item in args)
+        sizes = bool(args) and all(map(is_whole, args))
         return KnownContents.UNDEFINED if sizes else KnownContents.DEFINED
     if name in _STARTING:
         return KnownContents.UNDEFINED if _STARTING[name].of(args, kwargs) is None else KnownContents.DEFINED

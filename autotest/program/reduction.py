@@ -12,6 +12,7 @@ import numpy as np
 
 from autotest.program import Array, Call, Program, leaves, map_operand, with_leaves
 from autotest.program.call_reduction import unread
+from autotest.program.numpy_scalars import is_whole
 from autotest.program.rewriting import assembled, with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
 
@@ -52,6 +53,9 @@ def elements(program: Program) -> int:
 def digest(program: Program) -> bytes:
     """Return a hash of the calls and arrays of `program`; equal programs have equal hashes."""
     found = hashlib.blake2b(repr(program.calls).encode(), digest_size=16)
+    for item in leaves([(call.args, call.kwargs) for call in program.calls]):
+        if isinstance(item, np.generic):  # its repr may be that of a Python number
+            found.update(item.dtype.str.encode())
     for array in program.arrays:
         found.update(f"{array.dtype} {array.data.shape}".encode())
         found.update(array.data.tobytes())
@@ -69,6 +73,8 @@ def candidates(one: Pass, program: Program) -> Iterator[Program]:
 
 def _oddness(item: Any) -> float:
     """Return a measure of how unusual a literal is: small nonnegative integers are the simplest."""
+    if isinstance(item, np.generic):
+        return _oddness(item.item()) + _OF_NUMPY
     if isinstance(item, (bool, int)):
         return abs(int(item)) + (0.5 if item < 0 else 0.0) if abs(item) < 1 << 40 else 1e12
     if isinstance(item, float):
@@ -90,6 +96,8 @@ def _disorder(array: Array) -> float:
     return float(odd.sum()) + 2.0 * len(np.unique(finite))
 
 
+#: Cost in `_oddness` of a scalar of NumPy in addition to that of the Python number.
+_OF_NUMPY = 0.25
 #: Cost of a fraction in `_disorder`, above that of any integer.
 _FRACTION = 80.0
 #: Magnitudes that greater values are replaced by.
@@ -121,7 +129,10 @@ def arguments(program: Program) -> Iterator[Program]:
 
 
 def _plainer(item: Any) -> Iterator[Any]:
-    if item is True:
+    if isinstance(item, np.generic):
+        yield item.item()
+        yield from map(type(item), _plainer(item.item()))
+    elif item is True:
         yield False
     elif type(item) is int:
         yield from dict.fromkeys(value for value in (0, 1, 2, item // 2, item - 1, -item) if _less(value, item))
@@ -241,7 +252,7 @@ def _numbers(program: Program, change: Callable[[int], int]) -> Program | None:
     """Return `program` with `change` applied to the integers in its calls; None if that changes nothing."""
 
     def leaf(item: Any) -> Any:
-        return change(item) if type(item) is int else item
+        return change(item) if is_whole(item) else item
 
     replaced = [
         call

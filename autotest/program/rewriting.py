@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
+from autotest.program.numpy_scalars import is_fraction
 from autotest.program.semantics import (
     PRECISION_METHODS,
     is_holder,
@@ -253,7 +254,7 @@ def _has_default_dtype(call: Call) -> bool:
     if call.kind != "function" or call.kwargs.get("dtype") is not None:
         return False
     if call.target in _OF_FRACTIONS:
-        return any(type(item) is float for item in leaves((call.args, call.kwargs)))
+        return any(map(is_fraction, leaves((call.args, call.kwargs))))
     return call.target in _OF_DEFAULT_DTYPE
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.program import Array, Call, CallKind, Captured, File, Operand, Program, Ref, Root, Scope, captured
+from autotest.program.numpy_scalars import is_scalar
 
 #: Version of the format; increased by each change that older readers would misunderstand.
 VERSION = 1
@@ -175,7 +176,7 @@ def encode(value: Operand) -> Any:
         return {"bytes": base64.b64encode(value).decode("ascii")}
     if kind is type and value.__module__ == "builtins":
         return {"type": value.__name__}
-    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+    if is_scalar(value):
         return {"numpy": [value.dtype.name, base64.b64encode(value.tobytes()).decode("ascii")]}
     raise NotReplayable(f"an operand of type {kind.__module__}.{kind.__qualname__} cannot be written down as data")
 

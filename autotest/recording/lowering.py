@@ -13,7 +13,7 @@ import numpy as np
 import generators
 from autotest.base.errors import UsageError, is_test_mistake
 from autotest.frameworks import ABSENT, Made, files
-from autotest.program import Array, CallKind, Operand, Ref, Root, plain_container
+from autotest.program import Array, CallKind, Operand, Ref, Root, numpy_scalars, plain_container
 from autotest.recording.files import with_own_files
 from autotest.recording.record import Record
 from generators import NOTHING
@@ -160,7 +160,7 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
     if isinstance(value, np.ndarray):
         return value.copy(), value.copy(), recorder.capture(Array(value.copy(), str(value.dtype)))
     if isinstance(value, np.generic):
-        return value, value, value.item()
+        return value, value, value if numpy_scalars.is_scalar(value) else value.item()
     for framework in (recorder.pair.reference, recorder.pair.candidate):
         neutral = framework.literal(value)
         if neutral is not ABSENT:

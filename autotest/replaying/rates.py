@@ -11,6 +11,7 @@ import numpy as np
 
 from autotest.frameworks import Framework, Pair
 from autotest.program import Call, Operand, Program, leaves, map_operand, operator_of
+from autotest.program.numpy_scalars import is_fraction
 from autotest.program.semantics import makes_optimizer
 from autotest.replaying.replay import replay
 
@@ -54,7 +55,7 @@ def with_rates(program: Program, framework: Framework, change: Callable[[str, fl
     """Return `program` with each number of its optimizers and schedulers replaced by ``change(name, number)``."""
 
     def named(name: str, value: Operand) -> Operand:
-        return map_operand(value, lambda item: change(name, item) if type(item) is float else item)
+        return map_operand(value, lambda item: change(name, item) if is_fraction(item) else item)
 
     def changed(call: Call) -> Call:
         if not makes_optimizer(call):

@@ -13,6 +13,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref, leaves, refs
+from autotest.program.numpy_scalars import is_fraction
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.program.semantics import makes_optimizer
 from autotest.recording.record import Record
@@ -90,7 +91,7 @@ def _made_small(record: Record, owner: int, step: OptimizerStep) -> Iterator[Opt
     creation = record.calls[owner]
     given = [*leaves(creation.args), *leaves(creation.kwargs)]
     default = numbers_by_default(record.pair.reference.resolve(creation.target), len(creation.args))
-    numbers = [item for item in (*given, *leaves(default)) if type(item) is float and item > _LEAST]
+    numbers = [item for item in (*given, *leaves(default)) if is_fraction(item) and item > _LEAST]
     least = min(numbers, default=0.0)
     greatest = [_greatest(step.parameters), _greatest([one for one in step.gradients if one is not None])]
     if not least or not all(math.isfinite(one) and one > 0 for one in greatest):

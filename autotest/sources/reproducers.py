@@ -11,6 +11,7 @@ import numpy as np
 
 from autotest.base.errors import UsageError
 from autotest.program import Array, Call, Program, Ref, refs
+from autotest.program.numpy_scalars import is_whole
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
 from autotest.recording.dual import Value, torch
@@ -97,7 +98,7 @@ def _member(calls: Mapping[int, Call], slot: int) -> tuple[int, str]:
     """Return the slot of the object that the value in `slot` is a member of, and the path: ``(0, "1.weight")``."""
     call = calls[slot]
     if call.kind == "getattr" or (
-        call.kind == "operator" and call.target == "getitem" and type(call.args[1]) in (int, str)
+        call.kind == "operator" and call.target == "getitem" and (is_whole(call.args[1]) or type(call.args[1]) is str)
     ):
         root, path = _member(calls, call.args[0].slot)
         own = call.target if call.kind == "getattr" else str(call.args[1])

@@ -8,8 +8,9 @@ import torch as real
 
 from autotest import random_tensor, torch
 from autotest.base.errors import NotReplayable
+from autotest.frameworks.freezing import freeze
 from autotest.frameworks.torch import TorchFramework
-from autotest.program import Captured, Ref, Root, operator_of
+from autotest.program import Captured, Ref, Root, leaves, operator_of
 from autotest.recording.call_observer import notifying
 from autotest.replaying.replay import replay
 from tests.support.faulty import FaultyTorch, raising
@@ -69,9 +70,20 @@ def test_arrays_are_captured_as_they_were_when_they_were_given():
     assert replay(outcome.program, TorchFramework()).values[-1].tolist() == [0, 1, 2]
 
 
-def test_numpy_scalars_are_numbers():
+def test_numpy_scalars_stay_what_they_are():
     (full,) = calls(lambda: torch.full((np.int64(2),), np.float32(0.5)))
     assert full.args == ((2,), 0.5)
+    assert [type(item) for item in leaves(full.args)] == [np.int64, np.float32]
+
+
+def test_a_tensor_of_uninitialised_memory_is_known_by_a_size_of_numpy_too():
+    outcome = trial(lambda: torch.Tensor(np.int64(3)))
+    assert outcome.program.undefined == {0}
+
+
+def test_numpy_scalars_that_are_results_are_read_as_arrays_are():
+    (value,) = freeze(TorchFramework(), [np.float32(2)])
+    assert (value.data.tolist(), value.dtype) == (2.0, "float32")
 
 
 def test_a_tensor_of_the_reference_is_given_to_both_sides():

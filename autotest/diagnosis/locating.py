@@ -11,7 +11,6 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.influences import influences
 from autotest.diagnosis.lockstep import first_divergent_in
-from autotest.diagnosis.operands import CallData, operands_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
@@ -26,6 +25,8 @@ from autotest.program.semantics import (
 )
 from autotest.replaying.agreement import Agreement, agree
 from autotest.replaying.gradient_flow import PairedGradients, suspects
+from autotest.replaying.operands import CallData, operands_at
+from autotest.replaying.operator_of_mismatch import MismatchNames
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -118,8 +119,11 @@ class _Search:
     def _backward(self) -> Located:
         """Return the first call of the backward whose outgoing gradients differ although the incoming ones agree."""
         found, first = suspects(self.program, self.pair, self.settings), self.first
+        raising = MismatchNames(self.program, self.pair, self.settings).raising_call(first)
+        guilty = None if raising is None else raising.slot
+        slots = found.slots if guilty is None else [guilty, *(slot for slot in found.slots if slot != guilty)]
         rounding: Located | None = None
-        for some in _in_growing_parts(found.slots):
+        for some in _in_growing_parts(slots):
             held = operands_at(self.program, self.pair.reference, some)
             for slot in some:
                 if slot not in held:
@@ -136,6 +140,7 @@ class _Search:
         if rounding is not None:
             return rounding
         raised = first.slot if first.symptom in ("exception", "accepted", "out of memory") else None
+        raised = raised if guilty is None else guilty
         hint = found.slots[0] if found.slots else None
         return Located(raised, hint=hint, gradients=found.pairs)
 

@@ -19,13 +19,13 @@ from autotest.diagnosis.failure_signature import (
     differs_widely,
 )
 from autotest.diagnosis.fitting_cotangents import with_fitting_cotangents
-from autotest.diagnosis.operands import values_at
 from autotest.diagnosis.outcomes import ProgramOutcome
 from autotest.frameworks import Pair
 from autotest.program import Program, call_reduction, reduction
 from autotest.program.randomness import drops_in_a_defined_result
 from autotest.program.semantics import pushes_gradients
 from autotest.replaying.agreement import Agreement, agree, results
+from autotest.replaying.operands import values_at
 
 #: A function that runs a program on both sides and returns their agreement.
 AgreementFunction = Callable[[Program, Pair, Settings], Agreement]

@@ -42,7 +42,7 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
         what = f"{type(error).__name__}: {first_line(error)}"
         text = f"{candidate} raised {what}"
     message = f"{target}: {reference} accepts, {text}. expected={reference} actual={candidate}"
-    stage = stage_of(record.calls[slot].kind, target, function)
+    stage = stage_of(record.calls[slot].kind, record.calls[slot].target, function)
     symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
     record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message, what=what))
     return error

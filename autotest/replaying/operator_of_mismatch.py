@@ -1,7 +1,8 @@
 """Names the operator of a mismatch. For a tensor changed in place it is the call after which the sides differ.
 
 Nothing but a write makes an input differ, and a call that reads it may write into it by mistake. For a gradient it is
-the call whose backward is wrong, which may be far from the leaf.
+the call whose backward is wrong, which may be far from the leaf, and for an exception in a backward the call whose
+backward raises.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from autotest.program.semantics import (
     writes,
 )
 from autotest.replaying.guilty_backward import GuiltyBackward
+from autotest.replaying.raising_backward import RaisingCall, raising_call
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
 #: Symptoms of a wrong gradient. ``autograd.grad`` returns it as a value.
 _OF_GRADIENTS = ("gradient", "value", "shape", "dtype")
+#: Symptoms of an exception of one side: of the candidate, or of the reference.
+_OF_EXCEPTIONS = ("exception", "accepted")
 
 
 @dataclasses.dataclass(slots=True)
@@ -40,7 +44,8 @@ class MismatchNames:
         program: the program.
         pair: the reference and the candidate.
         settings: the settings of the test, for the tolerance of gradients.
-        traces_gradients: whether wrong gradients are traced to a call, which replays the program.
+        traces_gradients: whether wrong gradients, and exceptions in a backward, are traced to a call, which replays
+            the program.
     """
 
     program: Program
@@ -49,6 +54,8 @@ class MismatchNames:
     traces_gradients: bool = True
     #: By the slot of an ``autograd.grad``, the search for gradients that it returns; None is for those of leaves.
     _guilty: dict[int | None, GuiltyBackward] = dataclasses.field(default_factory=dict)
+    #: By the slot of a backward that raises, the call to blame.
+    _raising: dict[int, RaisingCall | None] = dataclasses.field(default_factory=dict)
 
     @warnings_ignored()
     @np.errstate(all="ignore")
@@ -59,8 +66,24 @@ class MismatchNames:
             guilty = self._guilty_operator(mismatch)
             if guilty:
                 return guilty
+        if (raising := self.raising_call(mismatch)) is not None:
+            return raising.operator
         writer = _writer(program, mismatch, self.pair)
         return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
+
+    @warnings_ignored()
+    @np.errstate(all="ignore")
+    def raising_call(self, mismatch: Mismatch) -> RaisingCall | None:
+        """Return the call whose backward raises; None if it is unclear, or `mismatch` is no exception in a backward."""
+        calls, slot = self.program.calls, mismatch.slot
+        if not self.traces_gradients or mismatch.symptom not in _OF_EXCEPTIONS:
+            return None
+        if slot >= len(calls) or not pushes_gradients(calls[slot]):
+            return None
+        if slot not in self._raising:
+            side = self.pair.reference if mismatch.symptom == "accepted" else self.pair.candidate
+            self._raising[slot] = raising_call(self.program, slot, side, self.pair.reference)
+        return self._raising[slot]
 
     def _guilty_operator(self, mismatch: Mismatch) -> str:
         """Return the operator whose backward is wrong; "" if it is unclear, or `mismatch` is not of a gradient."""

@@ -27,6 +27,7 @@ from autotest.replaying.gradient_flow import flow, suspects
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.lacking import Lacking
 from autotest.trials.comparing import compare_outcomes
+from autotest.trials.judgement import identity_of_trial
 from autotest.trials.trial import run_without_comparison
 from tests.support import running
 from tests.support.descriptors import many_open
@@ -50,6 +51,9 @@ class Refusing(torch.nn.Bilinear):
 torch.nn.Linear, torch.nn.Bilinear = Wider, Refusing
 cosine = torch.cos
 torch.cos = lambda x: cosine(x.detach()) + 7 * (x - x.detach())
+class NoGradient(torch.autograd.Function):
+    forward = staticmethod(lambda context, x: plain_tanh(x))
+plain_tanh, torch.tanh = torch.tanh, NoGradient.apply
 main(NAME, FILES)
 """
 
@@ -179,6 +183,12 @@ def test_the_call_whose_gradient_is_wrong_there_is_named(faulty):
     program = outcome.recorder.snapshot()
     found = suspects(program, Pair(framework("torch"), faulty), Settings())
     assert [program.calls[slot].target for slot in found.slots] == ["cos"]
+
+
+def test_the_call_whose_backward_raises_there_is_named(faulty):
+    outcome = running.trial(lambda: torch.exp(torch.tanh(random_tensor(shape=(2, 3)) * 2)), faulty)
+    found = identity_of_trial(outcome, Settings())
+    assert (found.operator, found.symptom, found.stage) == ("tanh", "exception", "backward")
 
 
 def test_a_tensor_that_several_calls_return_there_is_compared_once(faulty):

@@ -178,6 +178,19 @@ class Settings:
             return f"check_grad={self.check_grad!r}"
         return f"grad_order={self.grad_order}" if self.grad_order != 1 else ""
 
+    @property
+    def passes_zeros(self) -> str:
+        """The argument with which a zero passes for every number, such as ``rtol=1.5``; "" if there is none.
+
+        NumPy and torch accept such a tolerance, too, so it is no error.
+        """
+        for name in ("rtol", "grad_rtol"):
+            limit = getattr(self, name)
+            given = limit.values() if isinstance(limit, Mapping) else () if limit is None else (limit,)
+            if any(one >= 1 for one in given):
+                return f"{name}={limit!r}"
+        return ""
+
     def tolerance_at(self, stage: str) -> Tolerance:
         """Return the tolerance of gradients for the stage ``"backward"``, that of values for any other stage."""
         return self.gradient_tolerance if stage == "backward" else self.tolerance

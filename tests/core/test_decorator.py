@@ -48,6 +48,25 @@ def test_a_bad_argument_is_refused_by_name_when_the_decorator_runs(arguments, sa
         autotest(**arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"rtol": 1.5}, r"autotest\(rtol=1.5\): zeros pass"),
+        ({"rtol": {"float16": 1}}, r"autotest\(rtol={'float16': 1}\): zeros pass"),
+        ({"rtol": 1e-3, "grad_rtol": 2}, r"autotest\(grad_rtol=2\): zeros pass"),
+    ],
+)
+def test_a_tolerance_with_which_zeros_always_pass_is_allowed_and_told_at_its_line(arguments, says):
+    with pytest.warns(UserWarning, match=says) as told:
+        autotest(**arguments)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+def test_no_other_tolerance_is_told_of(recwarn):
+    autotest(rtol=0.99, grad_rtol={"float16": 0.5}, atol=10)
+    assert not recwarn.list
+
+
 def test_forgotten_parentheses_are_explained():
     with pytest.raises(UsageError, match=r"@autotest\(\)"):
 

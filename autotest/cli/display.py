@@ -15,6 +15,7 @@ from autotest.campaigns.executor import Observer
 from autotest.cli.pacing import Pacing
 from autotest.report import campaign as report
 from autotest.report.colours import LineRole, pieces
+from autotest.report.session import against_itself
 from autotest.report.trial_counts import lacking
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import FindingRecord
@@ -69,12 +70,19 @@ class Live:
 
 
 @contextlib.contextmanager
-def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
-    """Yield the observer that suits the output: `Live` on a terminal if `rich` is installed, otherwise `Log`."""
+def display(plan: Plan, collected: Collection, reference: str) -> Iterator[Observer]:
+    """Yield the observer that suits the output: `Live` on a terminal if `rich` is installed, otherwise `Log`.
+
+    Args:
+        plan: the limits of the campaign.
+        collected: the tests.
+        reference: the name of the framework with which the candidate is compared.
+    """
     limits = [f"{plan.seconds:g} s"] if plan.seconds is not None else []
     limits += [f"{several(plan.trials, 'trial')} each"] if plan.trials is not None else []
     aim = " or ".join(limits)
     tests = f"{several(len(collected.tests), 'test')} of {plan.candidate}"
+    tests += against_itself([plan.candidate], reference)
     print(f"autotest fuzz: {tests}, {aim}, base seed {plan.base_seed}", flush=True)
     for line in collected.renamed:
         print(line, flush=True)

@@ -132,7 +132,12 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     )
     executor = executors.chosen_executor(arguments, conditions, {test.file for test in collected.tests})
     failure: Exception | None = None
-    with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
+    with (
+        display(plan, collected, pair.reference.name) as shown,
+        contextlib.closing(history),
+        contextlib.closing(executor),
+        terminated(),
+    ):
         executor.prepare()
         campaign = begun(progress)  # only when a worker is ready: --resume continues the last campaign in the history
         try:

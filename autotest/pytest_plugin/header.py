@@ -8,6 +8,7 @@ from autotest.base.options import DEFAULT_PAIR, environment_now
 from autotest.base.settings import Settings
 from autotest.base.versions import installed
 from autotest.frameworks.registry import takes_own
+from autotest.report.session import against_itself
 
 
 def sides(tests: Iterable[Settings]) -> str:
@@ -22,8 +23,9 @@ def sides(tests: Iterable[Settings]) -> str:
             pairs = True
             continue
         candidates = test.candidate if takes_own(test.candidate) else usual
-        named |= dict.fromkeys(_with_version(name.strip()) for name in candidates.split(","))
-    against = f"{', '.join(named)} against {_with_version(reference)}" if named else ""
+        named |= dict.fromkeys(name.strip() for name in candidates.split(","))
+    candidates = ", ".join(map(_with_version, named))
+    against = f"{candidates} against {_with_version(reference)}{against_itself(named, reference)}" if named else ""
     return " and of ".join([*([against] if named else []), *(["pairs of their own"] if pairs else [])])
 
 

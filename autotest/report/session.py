@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import shlex
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypedDict
 
 from autotest.base.plural import several
@@ -69,6 +69,11 @@ def header(tests: int, others: int, sides: str, base_seed: str, isolated: bool) 
     counted = several(tests, "test") + (f" (and {several(others, 'test')} of other kinds)" if others else "")
     where = ", trials in a worker process" if isolated else ""
     return f"autotest: {counted} of {sides}, base seed {base_seed}{where}"
+
+
+def against_itself(candidates: Collection[str], reference: str) -> str:
+    """Return what a run says if `reference` is one of its `candidates`, too, as in a run that checks tests; else ""."""
+    return f" ({reference} against itself checks only the tests)" if reference in candidates else ""
 
 
 def summary(items: Sequence[TestSummary], width: int = 120) -> list[str]:

@@ -23,6 +23,7 @@ def test_nothing_new_is_status_0_and_says_how_much_was_tried(command):
     assert ended.status == 0
     assert "40 trials of 2 tests" in ended.output
     assert "base seed 3" in ended.output
+    assert "2 tests of torch (torch against itself checks only the tests), 20 trials each" in ended.output
     assert ended.output.endswith("Nothing new found.\n")
 
 

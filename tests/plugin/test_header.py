@@ -24,10 +24,16 @@ def test_pair():
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [
-        ("test_candidate", "torch [12]* against torch [12]*"),
+        ("test_candidate", "torch [12]* against torch [12]* (torch against itself checks only the tests)"),
         ("test_pair", "pairs of their own"),
-        ("test_candidate or test_pair", "torch [12]* against torch [12]* and of pairs of their own"),
-        ("test_exp or test_candidate", "oneflow*, torch [12]* against torch [12]*"),
+        (
+            "test_candidate or test_pair",
+            "torch [12]* against torch [12]* (torch * the tests) and of pairs of their own",
+        ),
+        (
+            "test_exp or test_candidate",
+            "oneflow*, torch [12]* against torch [12]* (torch against itself checks only the tests)",
+        ),
     ],
 )
 def test_the_header_names_the_candidates_that_tests_have_of_their_own(suite, run, monkeypatch, chosen, said):

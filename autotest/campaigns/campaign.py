@@ -29,6 +29,7 @@ from autotest.results.tasks import (
     Where,
     fatal_call,
 )
+from autotest.running.whole_test import must_graph
 from autotest.sources.collection import Collection
 
 #: Assumed seconds to diagnose one finding, until some diagnoses were measured.
@@ -298,10 +299,15 @@ class Campaign:
             self._save_progress()
 
 
-def progress_of(collected: Collection, base_seed: int) -> CampaignProgress:
-    """Return the progress of a new campaign."""
+def progress_of(collected: Collection, base_seed: int, graph_mode: str = "") -> CampaignProgress:
+    """Return the progress of a new campaign against a candidate with this graph mode; "" if it has none."""
     tests = [
-        TestProgress(Where(item.file, item.id, base_seed), pinned=item.settings.pinned) for item in collected.tests
+        TestProgress(
+            Where(item.file, item.id, base_seed),
+            pinned=item.settings.pinned,
+            graph_mode=graph_mode if must_graph(item.settings) else "",
+        )
+        for item in collected.tests
     ]
     tests += [TestProgress(Where(item.file, item.id, base_seed), broken=why) for item, why in collected.mistaken]
     return CampaignProgress(base_seed, tests, left_out=collected.left_out, files_broken=collected.broken)

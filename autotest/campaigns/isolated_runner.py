@@ -11,14 +11,7 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
-from autotest.base.errors import (
-    AutotestError,
-    GradientNotCompared,
-    NothingCompared,
-    StaleLedgerEntry,
-    TooFewAccepted,
-    UsageError,
-)
+from autotest.base.errors import AutotestError, GradientNotCompared, NothingCompared, UsageError
 from autotest.base.settings import ATTEMPTS_PER_TRIAL
 from autotest.base.working_folder import working_folder
 from autotest.campaigns.campaign import Campaign, Plan
@@ -30,7 +23,7 @@ from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Conditions, FindingRecord, Where
-from autotest.running import run_hooks
+from autotest.running import run_hooks, whole_test
 from autotest.running.tally import Tally
 from autotest.sources.test_names import trial_seed
 from autotest.storage.keeping import latest
@@ -147,21 +140,10 @@ class _Trials:
             at += missing
             if options.trial is not None:
                 break
-        if tally.lacking:
-            raise unittest.SkipTest(tally.lacking)
-        if options.trial is not None:
-            return
-        if tally.counted < needed:
-            raise TooFewAccepted(test.id, text.too_few_accepted(tally.accepted, needed, tally.rejections, tally.places))
-        if test.settings.check_graph and tally.left_out and not tally.graphed:
-            mode = self.context.pair.candidate.graph_mode
-            raise NothingCompared(test.id, text.nothing_in_graph_mode(tally.left_out, mode))
-        if tally.gradient_tally.complaint:
-            raise GradientNotCompared(test.id, tally.gradient_tally.complaint)
-        special = test.settings.special_values
-        stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True, special_values=special)
-        if options.runs_all_default_trials and stale:
-            raise StaleLedgerEntry(test.id, text.stale_entries(stale))
+        if refused := whole_test.refusal(test, self.context, tally, needed):
+            raise refused
+        if omitted := whole_test.omission(test, self.context, tally, error_parity=True):
+            raise omitted
 
     def _run_additional(self) -> collections.Counter[str]:
         """Run the pinned trials and stored failures, and return how often the ledger expects one, by entry.

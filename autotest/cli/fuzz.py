@@ -116,7 +116,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         candidate=pair.candidate.name,
         ledger=environment.ledger,
     )
-    progress = progress_of(collected, base_seed)
+    progress = progress_of(collected, base_seed, pair.candidate.graph_mode)
     begun = CampaignsOfHistory(history, part, arguments.resume)
     conditions = Conditions(
         environment.directory,
@@ -142,7 +142,8 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         campaign = begun(progress)  # only when a worker is ready: --resume continues the last campaign in the history
         try:
             if arguments.each_group:
-                progress, failure = fuzz_groups.run(executor, collected, plan, shown, begun)
+                mode = pair.candidate.graph_mode
+                progress, failure = fuzz_groups.run(executor, collected, plan, shown, begun, mode)
             else:
                 Campaign(progress, plan, executor, shown, campaign).run()
         except Exception as error:  # noqa: BLE001 - raised after the findings so far are reported

@@ -80,9 +80,14 @@ class _SharedDisplay:
 
 
 def run(
-    cluster: object, collected: Collection, plan: Plan, shown: Observer, begun: CampaignsOfHistory
+    cluster: object,
+    collected: Collection,
+    plan: Plan,
+    shown: Observer,
+    begun: CampaignsOfHistory,
+    graph_mode: str = "",
 ) -> tuple[CampaignProgress, Exception | None]:
-    """Run `plan` on each group of a prepared cluster.
+    """Run `plan` on each group of a prepared cluster, against a candidate with this graph mode; "" if it has none.
 
     Returns the sum of their progress, and the exception that ended the campaign of one group early, if any.
     """
@@ -104,7 +109,7 @@ def run(
         others = {}
         for name in cluster.groups:
             if name not in groups:
-                groups[name] = progress_of(collected, plan.base_seed)
+                groups[name] = progress_of(collected, plan.base_seed, graph_mode)
                 others[name] = Campaign(groups[name], own, cluster.only(name), everywhere, begun(groups[name], name))
         return others
 

@@ -13,6 +13,7 @@ from autotest.report import groups as by_group
 from autotest.report.advice import refused_at
 from autotest.report.cleared import rounding
 from autotest.report.commands import reproduce
+from autotest.report.text import nothing_in_graph_mode
 from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import FindingRecord
@@ -164,6 +165,9 @@ def _troubles(progress: CampaignProgress) -> list[str]:
     if progress.forgetful:
         lines = [f"{test.where.test}: {_commonest(test.complaints)}" for test in progress.forgetful]
         blocks.append(_listed(f"{_forgetful(progress)}:", lines))
+    if progress.ungraphed:
+        lines = [f"{test.where.test}: {why_ungraphed(test)}" for test in progress.ungraphed]
+        blocks.append(_listed(f"{_ungraphed(progress)}:", lines))
     if progress.files_broken:
         blocks.append(_listed("Files left out:", [f"{name}: {why}" for name, why in progress.files_broken]))
     if progress.unexplored:
@@ -231,6 +235,16 @@ def _forgetful(progress: CampaignProgress) -> str:
     return "1 test compares no gradients" if count == 1 else f"{count} tests compare no gradients"
 
 
+def _ungraphed(progress: CampaignProgress) -> str:
+    count = len(progress.ungraphed)
+    return "1 test compares nothing in graph mode" if count == 1 else f"{count} tests compare nothing in graph mode"
+
+
+def why_ungraphed(test: TestProgress) -> str:
+    """Return why nothing of `test` could run in graph mode, and what to do."""
+    return nothing_in_graph_mode(test.left_out, test.graph_mode)
+
+
 def verdict(progress: CampaignProgress) -> str:
     """Return the last line of the summary: whether anything new was found, and what is wrong with the tests."""
     if progress.found:
@@ -246,6 +260,7 @@ def mistakes(progress: CampaignProgress) -> list[str]:
     return [
         *([_broken(broken)] if broken else []),
         *([_forgetful(progress)] if progress.forgetful else []),
+        *([_ungraphed(progress)] if progress.ungraphed else []),
         *([f"the reference refused every trial of {several(refused, 'test')}"] if refused else []),
         *([f"{several(files, 'file')} cannot be imported"] if files else []),
     ]

@@ -67,6 +67,7 @@ def as_data(progress: CampaignProgress, sides: Sequence[str], versions: Mapping[
                 "refused": test.refused,
                 "skips": test.skips,
                 "forgotten_gradients": dict(test.complaints),
+                "left_out_of_graph_mode": dict(test.left_out) if test.ungraphed else {},
                 "set_aside": test.set_aside,
             }
             for test in progress.tests

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autotest.report.campaign import why_ungraphed
 from autotest.results.progress import CampaignProgress
 
 
@@ -24,6 +25,10 @@ def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
         f"::warning title=Gradients not compared::{_data(test.where.test)}: {_data(complaint)}"
         for test in progress.forgetful
         for complaint in test.complaints
+    ]
+    lines += [
+        f"::warning title=Nothing in graph mode::{_data(test.where.test)}: {_data(why_ungraphed(test))}"
+        for test in progress.ungraphed
     ]
     lines += [
         f"::warning title=Refused by the reference::{_data(test.where.test)}: {_data(next(iter(test.rejections)))}"

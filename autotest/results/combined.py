@@ -9,8 +9,8 @@ from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.verification import State
 
 #: Attributes of `TestProgress` that are added up.
-_NUMBERS = ("next", "tried", "died", "mishaps", "accepted", "seconds", "compared")
-_COUNTERS = ("rejections", "avoided", "expected", "operators", "arguments", "forgotten")
+_NUMBERS = ("next", "tried", "died", "mishaps", "accepted", "seconds", "compared", "graphed")
+_COUNTERS = ("rejections", "avoided", "expected", "operators", "arguments", "forgotten", "left_out")
 
 
 def combined(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:
@@ -68,6 +68,7 @@ def _added(parts: Sequence[TestProgress]) -> TestProgress:
         whole.broken = whole.broken or part.broken
         whole.set_aside = whole.set_aside or part.set_aside
         whole.skips = whole.skips or part.skips
+        whole.graph_mode = whole.graph_mode or part.graph_mode
     return whole
 
 

@@ -51,6 +51,8 @@ class TestProgress:
     compared: int = 0
     #: Complaints of the gradient gate, and the number of trials of each.
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: The name of the candidate's graph mode, if something of the test must run in it; else empty.
+    graph_mode: str = ""
     #: The same as in `Explored`, for the trials of this run.
     graphed: int = 0
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
@@ -100,6 +102,11 @@ class TestProgress:
         without = self.gradient_tally.refused.total() + self.gradient_tally.without
         never = self.gradient_tally.complaint if without >= DEFAULT_TRIALS else ""  # as many as pytest runs of a test
         return self.forgotten + collections.Counter({never: without} if never else {})
+
+    @property
+    def ungraphed(self) -> bool:
+        """Whether nothing of the test could run in graph mode, in as many trials as pytest runs of a test."""
+        return bool(self.graph_mode) and not self.graphed and self.left_out.total() >= DEFAULT_TRIALS
 
     @property
     def over(self) -> bool:
@@ -203,6 +210,11 @@ class CampaignProgress:
     def forgetful(self) -> list[TestProgress]:
         """The tests with trials that compare no gradient although they could."""
         return [test for test in self.tests if test.complaints]
+
+    @property
+    def ungraphed(self) -> list[TestProgress]:
+        """The tests of which nothing could run in graph mode, although they ask for it."""
+        return [test for test in self.tests if test.ungraphed]
 
     @property
     def refused(self) -> list[TestProgress]:

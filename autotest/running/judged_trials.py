@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import unittest
 from typing import TYPE_CHECKING, NamedTuple
 
-from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
+from autotest.base.errors import GradientNotCompared, NothingCompared
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
+from autotest.running import whole_test
 from autotest.running.tally import Tally
 from autotest.storage.keeping import put
 from autotest.storage.store import Store
@@ -111,27 +111,12 @@ class JudgedTrials:
             AutotestError: a trial failed, as in `add`.
         """
         self.judge_waiting()
-        tally = self.tally
-        if tally.lacking:
-            raise unittest.SkipTest(tally.lacking)
-        if not self.enough and self.context.options.trial is None:
-            said = text.too_few_accepted(tally.accepted, self.needed, tally.rejections, tally.places)
-            raise TooFewAccepted(self.test.id, said)
+        if refused := whole_test.refusal(self.test, self.context, self.tally, self.needed):
+            raise refused
         self._agree_in_graph_mode()
-        self._must_have_graphed()
-        must_push = self.context.options.trial is None and not self.test.settings.skip_grad
-        if must_push and tally.gradient_tally.complaint:
-            raise GradientNotCompared(self.test.id, tally.gradient_tally.complaint)
-        if self.context.options.runs_all_default_trials:
-            settings = self.test.settings
-            stale = self.context.ledger.stale(
-                self.test.id,
-                tally.expected,
-                error_parity=settings.check_errors,
-                special_values=settings.special_values,
-            )
-            if stale:
-                raise StaleLedgerEntry(self.test.id, text.stale_entries(stale))
+        parity = self.test.settings.check_errors
+        if omitted := whole_test.omission(self.test, self.context, self.tally, error_parity=parity):
+            raise omitted
 
     def _is_time(self, planned: PlannedTrial, latest: Outcome) -> bool:
         """Return whether the waiting trials must be compared before another trial runs."""
@@ -225,14 +210,6 @@ class JudgedTrials:
                 outcome.mismatches = mismatches
                 if isinstance(self._judged(outcome), Diverged):
                     raise self._divergence(base, index, outcome)
-
-    def _must_have_graphed(self) -> None:
-        """Raise `NothingCompared` if the test asks for a check in graph mode, and nothing of it could run there."""
-        settings, left_out = self.test.settings, self.tally.left_out
-        asked = settings.check_graph and not settings.own_assertions and self.context.options.trial is None
-        if asked and left_out and not self.tally.graphed:
-            mode = self.context.pair.candidate.graph_mode
-            raise NothingCompared(self.test.id, text.nothing_in_graph_mode(left_out, mode))
 
     def _failed(self, outcome: Outcome) -> FailedTrial:
         """Return the examination of `outcome`, which has mismatches. It is cached: its replays are expensive."""

@@ -49,6 +49,48 @@ def test_a_right_graph_finds_nothing(command, tmp_path):
     assert command("fuzz", "test_suite.py", "--trials", 6, "--jobs", 0, "--seed", 1, candidate=candidate).status == 0
 
 
+OUTSIDE = """
+from autotest import autotest, random_tensor, torch
+
+@autotest(n=5, check_graph=True)
+def test_no_grad():
+    with torch.no_grad():
+        return torch.relu(random_tensor(shape=(2, 3)))
+
+@autotest(n=5, check_graph=True)
+def test_relu():
+    return torch.relu(random_tensor(shape=(2, 3)))
+
+@autotest(n=5)
+def test_eager_only():
+    with torch.no_grad():
+        return torch.relu(random_tensor(shape=(2, 3)))
+"""
+
+
+def test_a_test_of_which_nothing_could_run_in_graph_mode_is_told(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (tmp_path / "test_suite.py").write_text(OUTSIDE, encoding="utf-8")
+    options = ("--trials", 20, "--jobs", 0, "--seed", 1, "--json", "told.json", "--junitxml", "told.xml")
+    ended = command("fuzz", "test_suite.py", *options, candidate="tests.support.graph_torch:GraphTorch")
+    assert ended.status == 2
+    said = "compared nothing, because graph cannot contain what the test does: context managers (20 trials)"
+    assert "1 test compares nothing in graph mode:\n  test_suite.py::test_no_grad: check_graph=True" in ended.output
+    assert said in ended.output
+    assert "Nothing new found, but 1 test compares nothing in graph mode.\n" in ended.output
+    assert "::warning title=Nothing in graph mode::test_suite.py::test_no_grad: check_graph=True" in ended.output
+    told = json.loads((tmp_path / "told.json").read_text(encoding="utf-8"))["tests"]
+    left_out = {test["test"].rpartition("::")[2]: test["left_out_of_graph_mode"] for test in told}
+    assert left_out == {"test_no_grad": {"context managers": 20}, "test_relu": {}, "test_eager_only": {}}
+    assert 'message="the test compares nothing in graph mode"' in (tmp_path / "told.xml").read_text(encoding="utf-8")
+
+
+def test_a_few_trials_of_which_nothing_could_run_in_graph_mode_say_nothing_of_a_test(command, tmp_path):
+    (tmp_path / "test_suite.py").write_text(OUTSIDE, encoding="utf-8")
+    candidate = "tests.support.graph_torch:GraphTorch"
+    assert command("fuzz", "test_suite.py", "--trials", 6, "--jobs", 0, "--seed", 1, candidate=candidate).status == 0
+
+
 SIZES = """
 from autotest import autotest, random, random_tensor, torch
 

@@ -23,7 +23,7 @@ from autotest.comparison.elementwise import (
 )
 from autotest.comparison.mismatch import Detail, Mismatch, Stage, Symptom
 from autotest.program.paths import is_gradient
-from autotest.program.values import NamedItems, TensorValue
+from autotest.program.values import ARRAY, NamedItems, TensorValue
 
 __all__ = [
     "Comparison",
@@ -220,6 +220,9 @@ class Comparison:
         if one.shape != other.shape:
             text = f"expected shape {one.shape}, actual {other.shape}"
             found.append(self._mismatch(name, "shape", "another shape", text))
+        if ARRAY in (expected.layout, actual.layout) and expected.layout != actual.layout:
+            what, got = ("a tensor" if side.layout != ARRAY else f"an {ARRAY}" for side in (expected, actual))
+            return [self._mismatch(name, "structure", f"expected {what}, actual {got}", detail="type")]
         if expected.layout != actual.layout:
             what = f"expected layout {expected.layout}, actual {actual.layout}"
             found.append(self._mismatch(name, "structure", what, detail="layout"))

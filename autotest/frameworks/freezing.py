@@ -12,7 +12,7 @@ from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT
 from autotest.program import Root
 from autotest.program.numpy_scalars import is_scalar
-from autotest.program.values import NamedItems
+from autotest.program.values import ARRAY, NamedItems
 
 #: Types of plain values, which are the same in every framework.
 PLAIN_TYPES = (type(None), bool, int, float, complex, str)
@@ -50,7 +50,7 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
     if isinstance(value, (*PLAIN_TYPES, Missing)):
         return value
     if isinstance(value, np.ndarray) or is_scalar(value):
-        return TensorValue(np.asarray(value), str(value.dtype), "cpu", False)
+        return TensorValue(np.asarray(value), str(value.dtype), "cpu", False, ARRAY)
     if type(value) is list:
         return [_collect(framework, item, tensors) for item in value]
     if isinstance(value, tuple):

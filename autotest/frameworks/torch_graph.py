@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
 
 #: Operators that write into their first operand. `torch.fx.Proxy` defines none of them: it would make a new tensor.
@@ -57,11 +59,16 @@ def _tracer(torch: Any) -> Any:
         return lambda proxy, other: proxy.tracer.create_proxy("call_function", target, (proxy, other), {})
 
     methods = {f"__{name}__": in_place(name) for name in _IN_PLACE}
-    proxies = type("Proxy", (torch.fx.Proxy,), methods)
+    # As a tensor, it is no operand of NumPy's: `np.float32(2) * proxy` is a call of the proxy.
+    proxies = type("Proxy", (torch.fx.Proxy,), {**methods, "__array_ufunc__": None})
 
     class Tracer(torch.fx.Tracer):  # type: ignore[misc]
         def proxy(self, node: Any) -> Any:
             return proxies(node, self)
+
+        def create_arg(self, value: Any) -> Any:
+            # A graph contains no scalars of NumPy. In a call of a tensor, torch takes them for the Python number.
+            return super().create_arg(value.item() if isinstance(value, np.number) else value)
 
         def is_leaf_module(self, module: Any, qualified: str) -> bool:
             return True

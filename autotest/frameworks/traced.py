@@ -15,6 +15,7 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import literals
 from autotest.emission.code import ARITHMETIC, COMPARISONS
 from autotest.emission.quoting import bracketed
+from autotest.program.numpy_scalars import is_scalar
 
 #: A variable name in a statement.
 NAME: Final = re.compile(r"\b[a-z]+\d+\b")
@@ -80,7 +81,7 @@ class Transcript:
             return f"slice({', '.join(self.text(part) for part in (value.start, value.stop, value.step))})"
         if value is Ellipsis:
             return "..."
-        if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
+        if isinstance(value, (bool, int, float, complex, str, bytes, type(None))) or is_scalar(value):
             return literals.plain(value)
         raise NotReplayable(f"{type(value).__name__} has no source text")
 

@@ -10,6 +10,9 @@ import numpy as np
 
 from autotest.program.calls import Array
 
+#: The layout of an array or scalar of NumPy, which is no tensor.
+ARRAY = "array of NumPy"
+
 
 class NamedItems(tuple[Any, ...]):  # noqa: SLOT001 - a subclass of tuple cannot have slots for attributes
     """The items of a tuple that a call returned, with the names by which they can be read, too.
@@ -48,7 +51,7 @@ class TensorValue:
     dtype: str
     device: str
     requires_grad: bool
-    #: torch's name of the layout: ``"strided"``, ``"sparse_coo"``. `data` is dense for any layout.
+    #: torch's name of the layout: ``"strided"``, ``"sparse_coo"``, or `ARRAY`. `data` is dense for any layout.
     layout: str = "strided"
     #: The coarsest floating dtype in which its numbers were computed, if that is coarser than `dtype`; "" if not.
     rounded_to: str = ""

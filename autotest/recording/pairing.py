@@ -12,6 +12,7 @@ from autotest.comparison import Missing, Stage
 from autotest.frameworks import ABSENT, Framework
 from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.program import COTANGENT, LAYOUT, Call, refs
+from autotest.program.numpy_scalars import is_scalar
 from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call, make_holders, reparametrizes
 from autotest.program.semantics import written as written_by
 from autotest.recording.record import Record
@@ -317,6 +318,6 @@ def is_data(framework: Framework, value: Any) -> bool:
         value = list(value.values())
     if isinstance(value, (tuple, list)):
         return not value or any(is_data(framework, item) for item in value)
-    if isinstance(value, (*PLAIN_TYPES, np.ndarray, *framework.tensor_types)):
+    if isinstance(value, (*PLAIN_TYPES, np.ndarray, *framework.tensor_types)) or is_scalar(value):
         return True
     return framework.literal(value) is not ABSENT

@@ -13,7 +13,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.program import Captured, Ref, Root, leaves, operator_of
 from autotest.recording.call_observer import notifying
 from autotest.replaying.replay import replay
-from tests.support.faulty import FaultyTorch, raising
+from tests.support.faulty import FaultyTorch, raising, returning
 from tests.support.running import agrees, trial
 
 
@@ -81,9 +81,31 @@ def test_a_tensor_of_uninitialised_memory_is_known_by_a_size_of_numpy_too():
     assert outcome.program.undefined == {0}
 
 
-def test_numpy_scalars_that_are_results_are_read_as_arrays_are():
+class Sevens(np.ndarray):
+    """An array whose maximum is seven, whatever its items are."""
+
+    def max(self):
+        return np.float32(7)
+
+
+def test_numpy_scalars_that_are_results_are_compared_as_arrays_are():
     (value,) = freeze(TorchFramework(), [np.float32(2)])
     assert (value.data.tolist(), value.dtype) == (2.0, "float32")
+
+    def body():
+        return torch.tensor([1.0, 2.0]).numpy().max()
+
+    assert agrees(trial(body))
+    outcome = trial(body, FaultyTorch(tensors={"numpy": returning(lambda array: array.view(Sevens))}))
+    (found,) = outcome.mismatches
+    assert (outcome.recorder.calls[found.slot].target, found.symptom) == ("max", "value")
+
+
+def test_an_array_in_place_of_a_tensor_is_a_difference_though_its_numbers_are_right():
+    plain = FaultyTorch({"relu": returning(lambda tensor: tensor.numpy())})
+    outcome = trial(lambda: torch.relu(random_tensor(ndim=2, requires_grad=False)), plain)
+    (found,) = outcome.mismatches
+    assert (found.symptom, found.what) == ("structure", "expected a tensor, actual an array of NumPy")
 
 
 def test_a_tensor_of_the_reference_is_given_to_both_sides():

@@ -7,6 +7,7 @@ import copy
 import sys
 import types
 
+import numpy as np
 import pytest
 import torch as real
 
@@ -230,6 +231,16 @@ def test_operators_in_place_write_into_what_they_are_given_there_too(backend):
     assert report.mismatches == [[]]
     assert not report.left_out
     assert report.compared > 3
+
+
+def test_numbers_of_numpy_are_compiled_as_numbers(backend):
+    def body():
+        x = np.float32(2) * random_tensor(shape=(3, 4)) + np.float64(1)
+        return torch.sum(x.reshape((np.int64(4), 3))[np.int64(1) :], dim=np.int64(0))
+
+    report = compiled_alike(body, backend(compiles))
+    assert report.mismatches == [[], [], []]
+    assert not report.left_out
 
 
 def test_a_wrong_backend_is_found_and_has_a_script(backend, tmp_path):

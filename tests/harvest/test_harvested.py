@@ -111,6 +111,23 @@ def test_what_is_no_data_is_left_out_with_its_type(tmp_path: Path) -> None:
     assert sample.left_out == "an argument of type numpy.ndarray"
 
 
+@pytest.mark.parametrize("number", [np.int64(1), np.int8(0), np.bool_(True), np.float32(0.1), np.float64(0.1)])
+def test_a_number_of_numpy_is_one_again(tmp_path: Path, number: np.generic) -> None:
+    with harvest(tmp_path / "calls.jsonl"):
+        torch.full((2,), number)
+    ((_, sample),) = samples(tmp_path / "calls.jsonl")
+    assert sample.program is not None
+    again = sample.program.calls[-1].args[1]
+    assert (type(again), again) == (type(number), number)
+
+
+def test_calls_with_different_numbers_of_numpy_are_two(tmp_path: Path) -> None:
+    with harvest(tmp_path / "calls.jsonl"):
+        for dim in (np.int64(0), np.int64(1), np.int64(1)):
+            torch.sum(torch.ones(2, 2), dim)
+    assert len([name for name, _ in samples(tmp_path / "calls.jsonl") if name.startswith("sum/")]) == 2
+
+
 def test_what_an_initialiser_draws_is_nobody_s_to_compare(tmp_path: Path) -> None:
     weights = torch.zeros(3, 2)
     path = tmp_path / "calls.jsonl"

@@ -60,7 +60,8 @@ def short(value: Any, floats: list[float]) -> Any:
         return value
     if isinstance(value, _TENSOR):
         return kind, short(value.as_subclass(_TENSOR), floats)
-    return kind
+    number = _number(value)
+    return kind if number is None else (kind, short(number, floats))
 
 
 class Writer:
@@ -104,8 +105,10 @@ class Writer:
             return {"device": value.type}
         if any(value is one for one in (bool, int, float, complex)):
             return {"type": value.__name__}
-        item = _number(value)
-        return {"object": f"{kind.__module__}.{kind.__qualname__}"} if item is None else self.tree(item)
+        if _number(value) is None:
+            return {"object": f"{kind.__module__}.{kind.__qualname__}"}
+        # Not as a number of Python: a framework may refuse it, or give the result another dtype.
+        return {"numpy": [value.dtype.name, base64.b64encode(value.tobytes()).decode("ascii")]}
 
     def _tensor(self, tensor: Any) -> Any:
         known = self._numbers.get(id(tensor))

@@ -121,8 +121,9 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
         return mx.where(input > 0, input, input * negative_slope)
 
-    def elu(input: Any, alpha: float = 1.0) -> Any:
-        return mx.where(input > 0, input, alpha * mx.expm1(mx.where(input > 0, 0, input)))
+    def elu(input: Any, alpha: float = 1.0, scale: float = 1) -> Any:
+        # As in torch, the gradient of NaN is that of the positive side. It passes no exponential that overflows.
+        return mx.where(input <= 0, alpha * mx.expm1(mx.where(input <= 0, input, 0) / scale), input)
 
     def gelu(input: Any, approximate: str = "none") -> Any:
         if approximate == "tanh":
@@ -131,6 +132,15 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
 
     def cut_off(input: Any, low: float, high: float) -> Any:
         return mx.where(input <= low, low, mx.where(input >= high, high, input))
+
+    def hardsigmoid(input: Any) -> Any:
+        inside = (input > -3) & (input < 3)  # the gradient is zero elsewhere, also at NaN
+        return mx.where(inside, (input + 3) / 6, mx.stop_gradient(cut_off(input + 3, 0, 6) / 6))
+
+    def hardswish(input: Any) -> Any:
+        inside = mx.where((input > -3) & (input < 3), input, 0)  # zero times infinity would be a gradient of NaN
+        above = mx.where(input < 3, inside * (inside + 3) / 6, input * 6 / 6)  # torch's product overflows, too
+        return mx.where(input <= -3, mx.stop_gradient(input * 0), above)
 
     def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
         return mx.where(input * beta > threshold, input, mx.logaddexp(input * beta, 0) / beta)
@@ -254,8 +264,8 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "relu": lambda input: mx.where(input <= 0, 0, input),  # the gradient at 0 is 0, unlike a maximum's
         "relu6": lambda input: cut_off(input, 0, 6),
         "leaky_relu": leaky_relu,
-        "elu": elu,
-        "celu": lambda input, alpha=1.0: mx.maximum(input, 0) + mx.minimum(0, alpha * mx.expm1(input / alpha)),
+        "elu": lambda input, alpha=1.0: elu(input, alpha),
+        "celu": lambda input, alpha=1.0: elu(input, alpha, alpha),
         "selu": lambda input: 1.0507009873554805 * elu(input, 1.6732632423543772),
         "gelu": gelu,
         "silu": lambda input: input * mx.sigmoid(input),
@@ -264,8 +274,8 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "softsign": lambda input: input / (1 + mx.abs(input)),
         "logsigmoid": lambda input: -mx.logaddexp(-input, 0),
         "hardtanh": lambda input, min_val=-1.0, max_val=1.0: cut_off(input, min_val, max_val),
-        "hardsigmoid": lambda input: cut_off(input + 3, 0, 6) / 6,
-        "hardswish": lambda input: input * mx.clip(input + 3, 0, 6) / 6,
+        "hardsigmoid": hardsigmoid,
+        "hardswish": hardswish,
         "softmax": softmax,
         "log_softmax": log_softmax,
         "clamp": clamp,

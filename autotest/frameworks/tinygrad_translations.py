@@ -104,7 +104,8 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         return values, cast(places, "int64")
 
     def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
-        return (input * beta > threshold).where(input, input.softplus(beta))  # tinygrad's has no threshold
+        great = input * beta > threshold  # tinygrad's has no threshold, and its gradient of a great number is NaN
+        return great.where(input, great.where(0, input).softplus(beta))
 
     def compared(sign: str) -> Callable[..., Any]:
         plain = getattr(operator, sign)

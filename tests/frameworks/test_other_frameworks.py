@@ -143,6 +143,39 @@ def test_a_reduction_along_no_dimensions_is_one_along_all_of_them(name, dim):
     assert actual.tolist() == getattr(real, name)(real.from_numpy(given), dim).tolist()
 
 
+class Differentiable(NumPyNames):
+    """torch with the names that `numpy_translations` uses, so that what is spelt in them has a gradient."""
+
+    array = real.Tensor
+
+    def stop_gradient(self, given):
+        return given.detach()
+
+    def __getattr__(self, name):
+        return getattr(real, name, name)
+
+
+def gradient_of(function, at):
+    """Return the result of `function` at one number, and the derivative there."""
+    x = real.tensor(at, requires_grad=True)
+    made = function(x)
+    (derivative,) = real.autograd.grad(made, x)
+    return made.detach().numpy(), derivative.numpy()
+
+
+@pytest.mark.parametrize("name", ["relu", "relu6", "leaky_relu", "elu", "celu", "selu", "hardsigmoid", "hardswish"])
+@pytest.mark.parametrize("at", [-np.inf, -200.0, -4.0, -1.0, 0.0, 1.0, 4.0, 200.0, 3.4e38, np.inf, np.nan])
+def test_an_activation_that_is_spelt_out_has_the_gradient_that_torch_gives_it(name, at):
+    actual = gradient_of(numpy_translations(Differentiable())[name], at)
+    expected = gradient_of(getattr(real.nn.functional, name), at)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)  # one more than expm1(-4) is near zero
+
+
+@pytest.mark.parametrize(("at", "derivative"), [(-3.0, 0.0), (3.0, 1.0)])
+def test_hardswish_has_the_gradient_of_one_side_at_its_corners_as_in_current_torch(at, derivative):
+    assert gradient_of(numpy_translations(Differentiable())["hardswish"], at)[1] == derivative
+
+
 #: The translations, over NumPy and over a replacement for tinygrad's tensors.
 TRANSLATED = [lambda: numpy_translations(NumPyNames()), lambda: tinygrad_translations(Tinygrad, None)]
 
@@ -273,6 +306,16 @@ def test_what_is_spelt_for_it_keeps_to_torch_at_the_corners(name):
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed here")
     assert running.agrees(running.trial(corners_of_statistics, framework(name)))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_gradient_of_softplus_far_beyond_its_threshold_is_one(candidate):
+    def body():
+        return torch.nn.functional.softplus(random_tensor(shape=(3,), low=3e38, high=3.4e38), beta=2, threshold=10)
+
+    outcome = running.trial(body, candidate)
+    assert running.agrees(outcome)
+    assert outcome.gradients
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -26,6 +26,9 @@ _DIGITS = 1e-3
 #: the inputs, and two runs change each once: of eight runs, an element of one input stands still in four. With two
 #: inputs it stands still in two or more with probability 0.69, with three 0.26, with four 0.08, and with six 0.005.
 _STILL = 0.25
+#: The least part of a change that remains at a step if inputs change by roundoffs of double precision, not of single
+#: precision. What changes smoothly keeps 2**-29 of it, and 2**-42 if half precision changed.
+_STEP = 2.0**-10
 #: By how much less than the roundoff an error of both sides may shrink in double precision. It is a random number of
 #: about the roundoff's size, in either precision.
 _SHRINKS = 16.0
@@ -65,6 +68,9 @@ class Measured:
     #: Whether the result is in double precision itself, so that the truth is no more than the reference's own result.
     #: Oracles then come first, too.
     own_truth: bool = False
+    #: Whether the candidate has no double precision, so that the truth is the reference's alone. An error of the
+    #: candidate's then is either one of its precision or another meaning of the operator. Oracles come first, too.
+    one_sided: bool = False
     #: The greatest magnitude of the truth among the mismatched elements; 0 if it is not known precisely enough.
     scale: float = 0.0
 
@@ -76,6 +82,11 @@ class Measured:
     def double_decides(self) -> bool:
         """Whether the result in double precision is the truth, against which the errors of the sides are counted."""
         return self.wide_agrees or (self.vanishes and not all(self.wrong))
+
+    @property
+    def seen_to_agree(self) -> bool:
+        """Whether both sides ran in double precision and agree there."""
+        return self.wide_agrees and not self.one_sided
 
     @property
     def is_rounding(self) -> bool:
@@ -209,6 +220,14 @@ class Spread:
             self._stood_still += move == 0
             self._squares += move**2
         self._runs += 1
+
+    def leave_out(self, finer: Spread) -> None:
+        """Leave out the changes of elements that change hardly less in `finer`, of which the inputs changed far less.
+
+        Such an element lies beside a step, as the gradient of a maximum of equal numbers does.
+        """
+        with np.errstate(all="ignore"):
+            self._squares = np.where(finer._squares > _STEP**2 * self._squares, 0.0, self._squares)
 
     def found(self) -> tuple[Values, Values]:
         """Return the root mean square change of each element, and a mask of the elements that depend on few inputs."""

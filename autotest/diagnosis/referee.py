@@ -124,7 +124,7 @@ def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
     measured = double.measured(item)
     if measured is None:
         return False
-    if measured.is_rounding or (measured.wide_agrees and _is_small(item)):
+    if measured.is_rounding or (measured.seen_to_agree and _is_small(item)):
         return True
     # If equal elements reach the divergent call, as after `expand`, perturbed inputs move them together. How the call
     # amplifies independent errors shows only when its own operands are perturbed.
@@ -133,7 +133,7 @@ def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
         return True
     if amplified_alike(double.error_spreads(place_of(item), measured)):
         return True
-    within = measured.wide_agrees and max(measured.errors) <= double.cancellation
+    within = measured.seen_to_agree and max(measured.errors) <= double.cancellation
     return within and (located.slot is None or located.alone is not None)
 
 
@@ -168,7 +168,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
         found = opinions(focus.program, place, pair, about=("dtype",), writer=writer)
     else:
         at = None if writer is None else double.wide_place((writer, ""))[0]
-        wide, sides = double.wide, double.sides
+        wide, sides = double.wide, double.sides if not double.one_sided else double.own_sides
         found = opinions(wide, double.wide_place(place), pair, about=(first.symptom,), writer=at, given=sides)
     return dataclasses.replace(evidence, oracles=found)
 

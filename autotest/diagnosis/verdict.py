@@ -174,7 +174,8 @@ def amplified_alike(spreads: tuple[ErrorSpread | None, ErrorSpread | None]) -> b
 def _accused(evidence: Evidence) -> Verdict | None:
     """Return the verdict of the oracles if all that accuse exactly one side accuse the same one, else None."""
     found = evidence.measured
-    if found is not None and found.wide_agrees and not ((found.stays or found.own_truth) and any(found.wrong)):
+    oracles_first = found is not None and (found.stays or found.own_truth or found.one_sided)
+    if found is not None and found.wide_agrees and not (oracles_first and any(found.wrong)):
         return None
     heard = [oracle for oracle in evidence.oracles if oracle.accuses in ((True, False), (False, True))]
     blamed = {oracle.accuses for oracle in heard}
@@ -187,10 +188,10 @@ def _accused(evidence: Evidence) -> Verdict | None:
 
 
 def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...]) -> Verdict:
-    """Return the verdict if both sides agree in double precision, whose result is then taken as the truth."""
+    """Return the verdict if the sides agree in double precision, or only one has it: its result is then the truth."""
     reference, candidate = evidence.sides
     wrong = [count > 0 for count in found.wrong]
-    if any(wrong) and evidence.small and not (found.imprecise and not evidence.each_agrees):
+    if any(wrong) and evidence.small and not found.one_sided and not (found.imprecise and not evidence.each_agrees):
         what = "rounding: all numbers here are small, and both sides agree in double precision"
         return Verdict("rounding", what, numbers)
     if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.cancellation:
@@ -220,6 +221,10 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
             )
             line = f"{name}: its algorithm amplifies rounding: {what.format(*spread)}"
             return Verdict("unstable", line, numbers, blame)
+        if found.one_sided and wrong[1]:
+            what = f"{reference} is the specification: {candidate} differs in {evidence.symptom} by more than rounding"
+            what += " explains, and has no float64 of its own; no independent oracle can decide"
+            return Verdict("semantic difference", what, numbers, side="candidate")
         return Verdict(blame, f"{name}: its error against the float64 result is larger than rounding explains", numbers)
     if found.ill_conditioned:
         changes = f"a change of one roundoff in the inputs changes it by {found.amplification:.3g} roundoffs"
@@ -238,9 +243,10 @@ def _numbers(evidence: Evidence) -> tuple[str, ...]:
     if found is not None:
         at = f" at {found.index}" if found.index else ""
         if found.double_decides:
+            whose = f" of {reference}" if found.one_sided else ""
             lines.append(
-                f"float64 result{at}: {found.truth!r}. {reference} is off by {found.errors[0]:.3g}, {candidate} by "
-                f"{found.errors[1]:.3g}; rounding explains up to {found.allowed:.3g}"
+                f"float64 result{whose}{at}: {found.truth!r}. {reference} is off by {found.errors[0]:.3g}, {candidate} "
+                f"by {found.errors[1]:.3g}; rounding explains up to {found.allowed:.3g}"
             )
             lines.append(
                 f"errors larger than rounding explains: {reference} {found.wrong[0]}, {candidate} {found.wrong[1]} "

@@ -1,0 +1,81 @@
+"""A candidate without double precision: the reference's alone tells rounding from a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from autotest.base.settings import Settings
+from autotest.diagnosis.referee import cleared, examine
+from autotest.diagnosis.verdict import Verdict
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.replaying.agreement import agree
+from tests.support.faulty import FaultyTorch, Replacement
+from tests.support.running import pair_with
+
+SETTINGS = Settings()
+
+
+class WithoutDoubles(FaultyTorch):
+    """torch with planted faults, on a device that has no float64."""
+
+    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
+        if array.dtype == "float64":
+            raise TypeError("this device has no float64")
+        return super().tensor(array, device=device, requires_grad=requires_grad)
+
+
+def judged(
+    name: str, replacement: Replacement, *operands: Sequence[float], backward: bool = False
+) -> tuple[bool, Verdict]:
+    """Return whether the mismatch of the operator `name` is harmless, and the verdict on it."""
+    arrays = [Array(np.array(one, "float32"), "float32") for one in operands]
+    calls = [tensor_call(slot, slot, array, requires_grad=backward) for slot, array in enumerate(arrays)]
+    calls.append(Call("function", name, tuple(map(Ref, range(len(arrays)))), {}, len(calls)))
+    if backward:
+        arrays.append(Array(np.ones_like(arrays[0].data), "float32"))
+        calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False))
+        calls.append(Call("method", "backward", (Ref(len(calls) - 2), Ref(len(calls) - 1)), {}, len(calls)))
+    pair = pair_with(WithoutDoubles({name: replacement}))
+    agreement = agree(Program(tuple(calls), tuple(arrays)), pair, SETTINGS)
+    assert agreement.mismatches
+    return cleared(agreement, pair, SETTINGS) is not None, examine(agreement, pair, SETTINGS).verdict
+
+
+def in_sequence(mean: Any) -> Any:
+    def sequential(x: Any) -> Any:
+        return torch.tensor(np.add.accumulate(x.numpy())[-1] / np.float32(x.numel()))
+
+    return sequential
+
+
+CANCELLING = [10000.0, 10000.0, -10000.0, 2.1949851, -10000.0]
+
+
+def test_terms_that_cancel_in_another_order_are_no_alarm() -> None:
+    harmless, verdict = judged("mean", in_sequence, CANCELLING)
+    assert harmless
+    assert verdict.blame in ("rounding", "ill-conditioned")
+
+
+def test_an_error_beyond_rounding_is_one_by_an_independent_oracle() -> None:
+    harmless, verdict = judged("exp", lambda exp: lambda x: exp(x) * 1.001, [2.0])
+    assert not harmless
+    assert (verdict.blame, verdict.line) == ("candidate", "faulty: NumPy gives 7.3890561 at (0,), as torch does")
+    assert verdict.numbers[0].startswith("float64 result of torch at (0,): 7.38905609893065. torch is off by ")
+
+
+def test_another_gradient_of_equal_numbers_is_not_taken_for_rounding() -> None:
+    harmless, verdict = judged(
+        "maximum", lambda maximum: lambda a, b: torch.where(a > b, a, b), [1.0, 2.0], [1.0, 3.0], backward=True
+    )
+    assert not harmless
+    assert (verdict.blame, verdict.wrong) == ("semantic difference", "candidate")
+    assert verdict.line == (
+        "torch is the specification: faulty differs in gradient by more than rounding explains, and has no float64 of "
+        "its own; no independent oracle can decide"
+    )

@@ -39,6 +39,7 @@ from autotest.trials.decorated import Test
 from autotest.trials.judgement import Judgement, identity_of_trial, judge
 from autotest.trials.one_sided_modes import check_one_sided_modes
 from autotest.trials.outcome import Outcome
+from autotest.trials.special_values import mark_special
 from autotest.trials.trial import run_trial
 
 
@@ -67,7 +68,7 @@ class FailedTrial:
         known, beyond = self._agreement, self.outcome.repaired_program
         # A replay without mismatches is not cached: it may be chance.
         if known is None or self._beyond is not beyond or not known.mismatches:
-            known = self._agreement = agree(self.outcome.program, self.pair, self._settings)
+            known = self._agreement = _agreement(self.outcome.program, self.pair, self._settings)
             self._beyond = beyond
         return known
 
@@ -307,6 +308,15 @@ _STAGES: tuple[Stage, ...] = ("backward", "forward")
 #: Symptoms of a mode that the body set on one side alone. Exceptions are not among them, as a call that raised may
 #: crash the process when it runs again.
 _OF_MODES = frozenset[Symptom](("value", "gradient", "dtype", "structure", "requires_grad"))
+
+
+def _agreement(program: Program, pair: Pair, settings: Settings) -> Agreement:
+    """Run `program` on both sides; a difference that only special numbers show does not count if it did not live."""
+    if settings.special_values:
+        return agree(program, pair, settings)
+    found = agree(program, pair, dataclasses.replace(settings, special_values=True))
+    found.mismatches = mark_special(found.record, found.mismatches, settings)
+    return found
 
 
 def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:

@@ -164,3 +164,14 @@ def test_rounding_gives_no_name_to_a_trial_that_ends_with_an_exception_of_the_ca
     trial = FailedTrial(ATest("file.py::test", body, Settings()), outcome, wrong)
     assert trial.cleared() is None
     assert [item.symptom for item in outcome.mismatches] == ["value", "exception"]
+
+
+def test_a_difference_of_ordinary_numbers_beside_special_ones_is_explained_where_special_ones_do_not_count() -> None:
+    def body() -> Any:
+        return dual.tanh(random_tensor(shape=(40,), dtype="float32", contents="special", requires_grad=False))
+
+    settings = Settings(special_values=False)
+    outcome = run_trial(body, 0, settings, PAIR)
+    assert outcome.mismatches
+    told = told_of(FailedTrial(ATest("file.py::test", body, settings), outcome, PAIR))
+    assert told.verdict[0].startswith("faulty: NumPy gives ")

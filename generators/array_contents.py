@@ -28,6 +28,7 @@ from generators.related_numbers import (
     sharing,
     with_revealing_row_ends,
     without_overflow,
+    without_subnormal,
 )
 from generators.shapes import Shape
 from generators.trial_features import TrialFeatures
@@ -87,7 +88,9 @@ class OpenNumbers(ArrayContents):
 
     def array(self, shape: Shape, seed: int) -> Array:
         exploration, numbers, dtype = self._exploration, self._numbers, self._dtype
+        special = exploration.features.source.special_values
         values = numbers.fill(Bits(seed), Spec(shape, dtype))
+        values = values if special else without_subnormal(values, numbers)
         if exploration.has_array_of(dtype):
             first = exploration.first_of(dtype, values)
             if are_equal(shape, first, numbers):
@@ -101,6 +104,7 @@ class OpenNumbers(ArrayContents):
                 put_nan(first)
             other = exploration.first_of_another(dtype)
             values = first if other is None else self._revealing(converted(values, other, numbers, seed), seed)
+        values = values if special else without_subnormal(values, numbers)
         return without_overflow(values, dtype, numbers, exploration.divided)
 
     def _revealing(self, values: Array, seed: int) -> Array:

@@ -209,6 +209,22 @@ def without_overflow(values: Array, dtype: str, numbers: LevelContents, met: set
     return values
 
 
+def without_subnormal(values: Array, numbers: LevelContents) -> Array:
+    """Return `values` (drawn as `numbers`) with the least normal number of the same sign for each subnormal one.
+
+    The neighbour of zero is subnormal, and therefore special: some frameworks take it for zero.
+    """
+    if values.dtype.kind != "f":
+        return values
+    least, magnitude = np.finfo(values.dtype).tiny, np.abs(values)
+    found = (magnitude < least) & (magnitude > 0)
+    if not found.any():
+        return values
+    normal = np.copysign(least, values)
+    changed: Array = np.where(found & _inside(normal, numbers.low, numbers.high), normal, values)
+    return changed
+
+
 def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, seed: int) -> Array:
     """Return `values` (drawn as `numbers`) with half of the rows ending in their greatest or their least number.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from generators import Schedule, Source, current, explored_array, nothing, oneof, random, random_bool, using
 from generators.combinators import NOTHING
 from generators.levels import BLOCK, LEVELS
@@ -73,3 +75,14 @@ def test_the_choices_of_an_argument_do_not_depend_on_the_optional_arguments_befo
             random_bool().value()
             columns.add(source.alternatives)
     assert len(columns) == 1
+
+
+def test_trials_without_special_numbers_have_no_subnormal_ones_where_numbers_are_next_to_a_zero() -> None:
+    def draw() -> list[np.ndarray[Any, Any]]:
+        return [explored_array(shape=(40, 33)).data for _ in range(3)]
+
+    found = [array for drawn in accepted(draw, lambda drawn: True, special_values=False)[0] for array in drawn]
+    assert any((array == 0).any() for array in found)
+    for array in found:
+        magnitude = np.abs(array)
+        assert not ((magnitude > 0) & (magnitude < np.finfo(array.dtype).tiny)).any()

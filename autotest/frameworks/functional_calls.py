@@ -90,7 +90,13 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
             raise _understood(framework, path, pure, args, kwargs) or error from error
         if stays or inplace:
             return framework.write(args[0], made, made)
-        return made if out is None else framework.write(out, made)
+        if out is None:
+            return made
+        if isinstance(out, TapeTensor) and isinstance(made, TapeTensor):
+            shapes = framework.shape(made), framework.shape(out)
+            if shapes[0] != shapes[1]:  # torch gives `out` another shape, which no immutable array has
+                raise Absent(framework.name, f"out= of another shape than the result's ({shapes[1]}, not {shapes[0]})")
+        return framework.write(out, made)
 
     return call
 

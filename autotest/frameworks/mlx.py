@@ -13,7 +13,7 @@ from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tape import ArrayLike, Pure
 
 #: The dtypes of torch that MLX supports on a CPU.
-_DTYPES = ("float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64")
+_DTYPES = tuple("float32 float64 float16 bfloat16 int8 int16 int32 int64 uint8 bool complex64".split())
 
 
 class MLXFramework(Functional):
@@ -42,7 +42,10 @@ class MLXFramework(Functional):
         return numpy_translations(self.root)
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
-        made = self.root.array(np.ascontiguousarray(data).reshape(data.shape))
+        data = np.ascontiguousarray(data).reshape(data.shape)
+        if str(data.dtype) == dtype == "float64":
+            return self.root.array(data, self.root.float64)  # without a dtype, it would be rounded to float32
+        made = self.root.array(data)
         return made if self.dtype_of_array(made) == dtype else made.astype(self._dtype(dtype))
 
     def _dtype(self, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -22,6 +23,18 @@ _ALIKE: Final[Mapping[str, str]] = {
     "mm": "matmul", "bmm": "matmul", "mv": "matmul", "dot": "inner", "mul": "multiply", "multiply": "multiply",
     "expit": "sigmoid", "absolute": "abs",
 }  # fmt: skip
+#: The functions of two arrays among them -> torch's name of the second one.
+_SECOND: Final[Mapping[str, str]] = {
+    **dict.fromkeys("maximum minimum logical_and logical_or logaddexp matmul inner arctan2 atan2".split(), "other"),
+    **dict.fromkeys("bitwise_and bitwise_or bitwise_xor eq ne lt le gt ge mul multiply".split(), "other"),
+    "mm": "mat2",
+    "bmm": "mat2",
+    "mv": "vec",
+    "dot": "tensor",
+    "outer": "vec2",
+}
+#: Those that take more arguments than arrays.
+_FACTORIES: Final = ("zeros_like", "ones_like")
 #: torch's name -> NumPy's, for reductions along `dim`.
 _REDUCTIONS: Final[Mapping[str, str]] = {
     "sum": "sum", "mean": "mean", "prod": "prod", "amax": "max", "amin": "min", "logsumexp": "logsumexp",
@@ -43,6 +56,20 @@ def _axes_of(input: Any, dim: Any) -> Any:
     return None if _is_all_of(input, dim) else _axes(dim)
 
 
+def _of_torch(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` with the parameters of torch's function `name`, whose operands may be given by keyword."""
+    if name in _FACTORIES:
+        return function
+    names = ("input", _SECOND[name]) if name in _SECOND else ("input",)
+    signature = inspect.Signature([inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in names])
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return function(*signature.bind(*args, **kwargs).args)
+
+    called.__signature__ = signature  # type: ignore[attr-defined]
+    return called
+
+
 def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     """Return a mapping from torch's names to functions of the arrays of `mx`.
 
@@ -53,13 +80,16 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
     def is_array(value: Any) -> bool:
         return isinstance(value, mx.array)
 
+    def whole(input: Any) -> Any:
+        return input if mx.issubdtype(input.dtype, mx.inexact) else input.astype(mx.int64)  # as torch adds them up
+
     def reduction(name: str) -> Callable[..., Any]:
         reduce = getattr(mx, name)
 
         def reduced(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-            if name in ("sum", "prod") and not mx.issubdtype(input.dtype, mx.inexact):
-                input = input.astype(mx.int64)
-            return reduce(input, axis=_axes_of(input, dim), keepdims=keepdim)
+            return reduce(
+                whole(input) if name in ("sum", "prod") else input, axis=_axes_of(input, dim), keepdims=keepdim
+            )
 
         return reduced
 
@@ -197,6 +227,8 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
 
     def log_softmax(input: Any, dim: Any = None) -> Any:
         axis = _axes_of(input, softmax_dim(dim, input.ndim))
+        if 0 in input.shape:
+            return input  # which has no maximum
         below = input - mx.max(mx.stop_gradient(input), axis=axis, keepdims=True)  # NaN if the maximum is inf
         return below - mx.log(mx.sum(mx.exp(below), axis=axis, keepdims=True))
 
@@ -245,7 +277,13 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
             input = input[tuple(slice(None if at == dim % input.ndim else index.shape[at]) for at in axes)]
         return mx.take_along_axis(input, index, axis=dim)
 
-    table: dict[str, Callable[..., Any]] = {name: getattr(mx, own) for name, own in _ALIKE.items() if hasattr(mx, own)}
+    def cumulative(along: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda input, dim: along(whole(input), axis=dim)
+
+    found = {name: getattr(mx, own, None) for name, own in _ALIKE.items()}
+    table: dict[str, Callable[..., Any]] = {
+        name: _of_torch(name, own) for name, own in found.items() if own is not None
+    }
     table |= {name: reduction(own) for name, own in _REDUCTIONS.items()}
     table |= {
         "max": extreme(mx.max, mx.argmax, mx.maximum),
@@ -302,8 +340,8 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "tril": lambda input, diagonal=0: mx.tril(input, diagonal),
         "triu": lambda input, diagonal=0: mx.triu(input, diagonal),
         "diagonal": lambda input, offset=0, dim1=0, dim2=1: mx.diagonal(input, offset, dim1, dim2),
-        "cumsum": lambda input, dim: mx.cumsum(input, axis=dim),
-        "cumprod": lambda input, dim: mx.cumprod(input, axis=dim),
+        "cumsum": cumulative(mx.cumsum),
+        "cumprod": cumulative(mx.cumprod),
         "gather": gather,
         "index_select": index_select,
         "einsum": lambda equation, *operands: mx.einsum(equation, *operands),

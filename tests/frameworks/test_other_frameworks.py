@@ -14,8 +14,9 @@ from autotest.frameworks import framework
 from autotest.frameworks.mindspore import MindSporeFramework
 from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tinygrad_translations import tinygrad_translations
+from autotest.program import Array
 from autotest.replaying import graph_check
-from tests.support import running
+from tests.support import block_framework, running
 
 
 class MindSpore:
@@ -309,6 +310,14 @@ def test_what_is_spelt_for_it_keeps_to_torch_at_the_corners(name):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("shape", [(), (2, 3), (0, 3)])
+def test_a_number_in_double_precision_keeps_its_digits(candidate, shape):
+    (read,) = candidate.values([candidate.tensor(Array(np.full(shape, 1 / 3), "float64"))])
+    assert (read.dtype, read.data.shape) == ("float64", shape)
+    assert (read.data == 1 / 3).all()
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_the_gradient_of_softplus_far_beyond_its_threshold_is_one(candidate):
     def body():
         return torch.nn.functional.softplus(random_tensor(shape=(3,), low=3e38, high=3.4e38), beta=2, threshold=10)
@@ -390,3 +399,51 @@ def test_programs_are_exported_and_run_forward():
     assert report.mismatches == [[], []]
     assert report.compared > 2
     assert report.left_out["backward, which its graph mode refuses"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "keyword"), [("maximum", "other"), ("mm", "mat2"), ("mv", "vec"), ("dot", "tensor"), ("outer", "vec2")]
+)
+def test_a_second_operand_may_be_given_by_torchs_name(name, keyword):
+    shapes = {"mm": ((2, 3), (3, 2)), "mv": ((2, 3), (3,))}.get(name, ((3,), (3,)))
+    one, other = (np.arange(np.prod(shape), dtype="float32").reshape(shape) for shape in shapes)
+    actual = numpy_translations(NumPyNames())[name](one, **{keyword: other})
+    expected = getattr(real, name)(real.from_numpy(one), **{keyword: real.from_numpy(other)})
+    assert actual.tolist() == expected.tolist()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'dtype'"):
+        numpy_translations(NumPyNames())[name](one, other, dtype="float64")
+
+
+class Keeping(NumPyNames):
+    """NumPy, but with running sums of the dtype of their numbers, as in MLX and JAX."""
+
+    def cumsum(self, given, axis):
+        return np.cumsum(given, axis, dtype=given.dtype)
+
+    def cumprod(self, given, axis):
+        return np.cumprod(given, axis, dtype=given.dtype)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32"])
+def test_running_sums_of_whole_numbers_have_64_bits(name, dtype):
+    given = np.array([1, 100, 100]).astype(dtype)
+    actual = numpy_translations(Keeping())[name](given, 0)
+    expected = getattr(real, name)(real.from_numpy(given), 0).numpy()
+    np.testing.assert_array_equal(actual, expected, strict=True)
+
+
+def test_a_softmax_of_no_numbers_has_none():
+    assert numpy_translations(NumPyNames())["log_softmax"](np.zeros((0, 3), "float32"), 0).shape == (0, 3)
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_an_out_that_torch_would_resize_is_what_a_framework_of_immutable_arrays_lacks():
+    candidate = block_framework.framework()
+
+    def body():
+        out = random_tensor(shape=(3,), requires_grad=False)
+        return torch.exp(random_tensor(shape=(2,), requires_grad=False), out=out)
+
+    rejection = running.trial(body, candidate).rejection
+    assert (rejection.type, "out= of another shape" in rejection.text) == ("Absent", True)

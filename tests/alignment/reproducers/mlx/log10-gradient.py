@@ -1,0 +1,35 @@
+"""log10: x0.grad differs in gradient between torch and mlx. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
+torch 2.13.0+cpu, mlx 0.32.4; test_elementwise.py::test_unary[name='log10'], trial 0 of base seed 0.
+mlx: finite difference of its own forward gives 0.434294482, as torch does"""
+import sys
+import numpy as np
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(np.array(1.0, "float64"), requires_grad=True)
+    v1 = torch.log10(x0)
+    v1.backward(torch.tensor(np.array(1.0, "float64")))
+    return x0.grad.tolist()
+
+def in_mx():
+    import mlx.core as mx
+    x0 = mx.array(np.array(1.0, "float64"), mx.float64)
+    c2 = mx.array(np.array(1.0, "float64"), mx.float64)
+
+    def forward(x0):
+        v1 = mx.log10(x0)
+        return v1
+
+    _, (g0,) = mx.vjp(forward, [x0], [c2])
+    return g0.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_mx()
+    same = np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 1e-09, 1e-09, equal_nan=True)
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if same:
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, mlx {actual}".split())[:1000])
+sys.exit(1)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from autotest.frameworks.base import Framework
 from autotest.frameworks.functional import Functional
 from autotest.frameworks.tape import ArrayLike, Pure
 from autotest.frameworks.tinygrad_translations import tinygrad_translations
-from autotest.frameworks.traced import opened
+from autotest.frameworks.traced import Transcript, opened
 
 _DTYPES = ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
 
@@ -41,6 +42,12 @@ class TinygradFramework(Functional):
 
     def array_types(self) -> tuple[type, ...]:
         return (self.root.Tensor,)
+
+    def transcribing(self) -> tuple[Framework, Transcript] | None:
+        made = super().transcribing()
+        if made is not None and shutil.which("clang") is None:  # a script has the device that showed the difference
+            made[1].imports = f'import os\nos.environ.setdefault("DEV", "PYTHON")\n{made[1].imports}'
+        return made
 
     @functools.cached_property
     def spelling(self) -> Mapping[str, Pure]:

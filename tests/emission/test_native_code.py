@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -214,3 +215,15 @@ def test_frameworks_are_asked_as_their_users_would(name):
     found = np.array(ran([terms.imports, *terms.lines], terms.result, {}).tolist())
     x = np.arange(1, 7).reshape(2, 3)
     assert np.allclose(found, (1 - np.tanh(x) ** 2) * np.array([[1.0], [2.0]]), atol=1e-6)
+
+
+def test_a_script_for_tinygrad_has_the_device_on_which_the_adapter_ran(monkeypatch):
+    class Tinygrad(types.ModuleType):
+        Tensor = type("Tensor", (), {})
+
+    for clang, device in ((None, True), ("/usr/bin/clang", False)):
+        adapter = framework("tinygrad")
+        adapter.__dict__["root"] = Tinygrad("tinygrad")
+        monkeypatch.setattr("shutil.which", lambda name, clang=clang: clang)
+        _, written = adapter.transcribing()
+        assert ('os.environ.setdefault("DEV", "PYTHON")\nimport tinygrad' in written.imports) == device

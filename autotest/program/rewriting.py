@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import numpy as np
+
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
 from autotest.program.numpy_scalars import is_fraction
 from autotest.program.semantics import (
@@ -25,6 +27,8 @@ WIDER: Mapping[str, str] = {
     "float": "float64",
     "complex64": "complex128",
 }
+#: The keyword arguments of ``torch.tensor`` with which its numbers become a captured array in double precision.
+_OF_LITERALS = frozenset(("dtype", "requires_grad"))
 _WIDER_METHODS: Mapping[str, str] = dict.fromkeys(PRECISION_METHODS, "double")
 #: Functions that make tensors of the default dtype for any arguments, and those that do so only for float arguments.
 _OF_DEFAULT_DTYPE = frozenset("empty eye linspace logspace ones rand randn zeros".split())
@@ -221,16 +225,24 @@ def _changed(call: Call) -> set[int]:
 def widened(program: Program) -> tuple[Program, dict[int, int]]:
     """Return `program` in double precision, and the new slot of each old one.
 
-    Modules are converted by a call of `double` right after they are built.
+    Modules are converted by a call of `double` right after they are built. Numbers that the program itself gives, as in
+    ``torch.tensor([0.1, 0.2])``, become captured arrays like all others.
     """
 
     def leaf(item: Operand) -> Operand:
         return Root(WIDER[item.path]) if type(item) is Root and item.path in WIDER else item
 
     calls: list[Call] = []
+    given = [_wide(array) for array in program.arrays]
     extra = len(program.calls)
     for call in program.calls:
         target = call.target
+        literal = _literal(call)
+        if literal is not None:
+            needs_gradient = call.kwargs.get("requires_grad", False)
+            calls.append(tensor_call(call.slot, len(given), literal, requires_grad=needs_gradient, note=call.note))
+            given.append(literal)
+            continue
         if call.kind == "tensor":
             target = WIDER.get(target, target)
         elif call.kind == "method":
@@ -243,7 +255,7 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
         if makes_module(call) and not is_holder(call) and call.target != "nn.Parameter":
             calls.append(Call("method", "double", (Ref(call.slot),), {}, extra))
             extra += 1
-    arrays = tuple(_wide(array) for array in program.arrays)
+    arrays = tuple(given)
     if len(calls) == len(program.calls):  # without modules, every call stays where it is
         return Program(tuple(calls), arrays, program.undefined), {call.slot: call.slot for call in calls}
     return assembled(calls, arrays, program.undefined)
@@ -261,3 +273,19 @@ def _has_default_dtype(call: Call) -> bool:
 def _wide(array: Array) -> Array:
     dtype = WIDER.get(array.dtype)
     return array if dtype is None else Array(array.data.astype(dtype), dtype)
+
+
+def _literal(call: Call) -> Array | None:
+    """Return the numbers that ``torch.tensor`` is given as they are, in double precision; None for any other call."""
+    if call.kind != "function" or call.target != "tensor" or len(call.args) != 1 or call.kwargs.keys() - _OF_LITERALS:
+        return None
+    dtype, numbers = call.kwargs.get("dtype", Root("float32")), tuple(leaves(call.args[0]))
+    if type(dtype) is not Root or dtype.path not in ("float32", "float64"):
+        return None
+    if not all(type(one) in (int, float) for one in numbers) or not any(type(one) is float for one in numbers):
+        return None
+    try:
+        made = np.array(call.args[0], dtype.path)
+    except ValueError:  # rows of different lengths
+        return None
+    return Array(made.astype(np.float64), "float64")

@@ -11,7 +11,7 @@ import torch
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.referee import cleared, examine
-from autotest.program import Array, Call, Program, Ref
+from autotest.program import Array, Call, Program, Ref, Root
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.agreement import agree
 from tests.diagnosis.ordering import Case, case
@@ -156,3 +156,17 @@ def test_a_sum_over_a_large_kernel_in_its_own_precision_is_no_alarm() -> None:
 
 def test_a_convolution_that_is_wrong_in_one_window_is_seen() -> None:
     assert blamed_for_a_convolution(wrong_in_its_last_window) == "candidate"
+
+
+@pytest.mark.parametrize("named", [{}, {"dtype": Root("float32")}], ids=["default", "float32"])
+def test_numbers_that_the_program_gives_itself_are_judged_as_captured_ones(named: dict[str, Root]) -> None:
+    def in_sequence(x: Any) -> Any:
+        return torch.tensor(np.add.accumulate(x.numpy())[-1] / x.numpy().dtype.type(x.numel()))
+
+    numbers = [10000.0, 10000.0, -10000.0, 2.1949851, -10000.0]
+    calls = (Call("function", "tensor", (numbers,), named, 0), Call("function", "mean", (Ref(0),), {}, 1))
+    pair = pair_with(FaultyTorch({"mean": lambda mean: in_sequence}))
+    settings = Settings()
+    agreement = agree(Program(calls, ()), pair, settings)
+    assert agreement.mismatches
+    assert cleared(agreement, pair, settings) is not None

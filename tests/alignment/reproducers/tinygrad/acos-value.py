@@ -1,9 +1,14 @@
 """acos: tinygrad's result in float64 has the precision of float32. Exits with 1 if the difference still exists, 0 if it is gone, 2 if it cannot tell.
 torch 2.9.1, tinygrad 0.14.0; test_elementwise.py::test_unary[name='acos']."""
 
+import os
+import shutil
 import sys
 
 import numpy as np
+
+if shutil.which("clang") is None:
+    os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
 
 X = np.array([0.25, 0.5, -0.75], "float64")
 try:

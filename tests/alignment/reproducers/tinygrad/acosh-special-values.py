@@ -15,6 +15,10 @@ def in_torch():
     return v1.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[3.4028235e+38, -2.0389233, -0.76578474, 0.71144116, 0.9285238], [-0.36634552, 1.0879495, -0.17688179, 0.8736056, -0.0], [-1.7594029, np.nan, 2.5301201, -1.1758958, -2.9159808]], "float32"))
     v1 = x0.acosh()

@@ -15,6 +15,10 @@ def in_torch():
     return v1.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[0.9087404, 1.5258211, 1.4209405, -1.9468074], [1.7871796, -0.49908048, -0.8540285, 0.696782], [0.7114049, -0.0, -0.81046754, 0.9869498], [1.6471845, -0.0, 0.028916478, 0.9422773], [-0.6324592, -0.811014, 1.0140501, np.nan]], "float32"))
     v1 = x0.min(1)

@@ -15,6 +15,10 @@ def in_torch():
     return v1.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[-3.1686435, 0.74761224, 3.320902, -1.13611], [-3.119801, 0.48419595, 3.281916, -3.2797852], [3.7801273, -3.8747683, np.nan, 3.631511], [1.821142, 3.0668747, -np.inf, -1e-45], [-2.0525565, 2.3264873, -2.8882995, 2.8375838]], "float32"))
     v1 = x0.argmax(0, False).cast("int64")

@@ -15,6 +15,10 @@ def in_torch():
     return v1.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[2.695945, 0.010823011, -1e-45, 2.4523346], [-np.inf, 2.3361428, -3.0795188, -3.8493662], [np.inf, 2.1179297, 2.249605, -1.723878], [1e-45, -2.5451393, np.inf, -3.4028235e+38], [-2.581633, -2.9103408, np.nan, 2.5680254]], "float32"))
     v1 = x0.argmin(0, False).cast("int64")

@@ -14,6 +14,10 @@ def in_torch():
     return v1.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[1.8604939, -3.4028235e+38, -0.0, -3.4028235e+38], [-1.667263, 0.5009192, 0.9584973, 3.4028235e+38], [2.299751, 1.4246881, 1.2997558, -1.219967]], "float32"))
     v1 = x0.asinh()

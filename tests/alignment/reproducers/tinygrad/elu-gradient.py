@@ -19,6 +19,10 @@ def in_torch():
     return x0.grad.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[-5.0, 2.0, 5.0, 5.0, 1.0], [-6.0, 1.0, -1.0, 3.0, 6.0], [0.0, -5.0, -5.0, 0.0, -3.0], [5.0, -1.0, 2.0, 6.0, 2.0]], "float32"))
     c3 = tinygrad.Tensor(np.array([[-0.69178236, -0.9703467, 0.41700518, 0.4093027, 0.7242867], [-0.7413846, 0.03377819, -0.74100804, -0.7134018, 0.456038], [0.5555428, -0.20039332, -0.08197391, -0.53687894, -0.17961478], [0.23436499, 0.09665835, -0.935302, -0.7605516, 0.2371285]], "float32"))

@@ -12,6 +12,10 @@ def in_torch():
     return x0.grad.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([0.0], "float64")).reshape(())
     c2 = tinygrad.Tensor(np.array([1.0], "float64")).reshape(())

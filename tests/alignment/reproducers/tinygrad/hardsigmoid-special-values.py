@@ -16,6 +16,10 @@ def in_torch():
     return v2.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[-np.inf, -6.887635, 2.6640992, 3.4028235e+38, -5.7209435], [3.9034505, 1e-45, 1.6471753, 4.022323, -6.434826], [-5.119879, -0.636513, -2.3188174, 1.764605, 3.0554967]], "float32"))
     v2 = x0.hardsigmoid()

@@ -19,6 +19,10 @@ def in_torch():
     return x0.grad.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[2.0, -1.0, -2.0, -2.0, -3.0], [6.0, -3.0, -2.0, -2.0, 1.0], [1.0, 5.0, -1.0, 6.0, 3.0], [-3.0, -4.0, 0.0, 5.0, 2.0]], "float32"))
     c3 = tinygrad.Tensor(np.array([[0.8631718, 0.8818724, 0.9315915, 0.86701894, 0.92513394], [-0.9284781, -0.8848194, -0.10189974, -0.8590653, -0.8152293], [0.87037957, 0.22812092, 0.7309165, -0.72397625, 0.7083999], [-0.6207293, 0.56202817, 0.40923476, 0.7287936, -0.34079206]], "float32"))

@@ -15,6 +15,10 @@ def in_torch():
     return v2.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[-2.373645, 4.83182, -3.6131032, -3.0463812, 3.4028235e+38], [np.inf, 0.09702158, -5.998461, -2.7735693, np.nan], [7.59502, -1e-45, np.inf, -7.761383, 3.8924994]], "float32"))
     v2 = x0.hardswish()

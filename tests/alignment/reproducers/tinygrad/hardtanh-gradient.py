@@ -20,6 +20,10 @@ def in_torch():
     return x0.grad.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[3.0, 2.0, 3.0, 0.0, 1.0], [0.0, 5.0, 3.0, -5.0, 2.0], [-6.0, -3.0, 6.0, -1.0, -4.0], [-1.0, 3.0, 4.0, 4.0, 3.0]], "float32"))
     c3 = tinygrad.Tensor(np.array([[0.5963745, -0.73567057, -0.6762475, 0.45931256, -0.4910171], [-0.8182852, 0.102188826, -0.73700774, -0.09217131, -0.3065592], [-0.64798665, -0.29397237, -0.0148139, -0.9367864, 0.914158], [-0.82951045, -0.61007404, -0.7630029, 0.5534662, -0.3677113]], "float32"))

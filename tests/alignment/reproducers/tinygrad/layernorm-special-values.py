@@ -19,6 +19,10 @@ def in_torch():
     return v4.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[-0.4702053, -0.47384357, -0.6560935], [0.13746893, 0.21738791, -0.8106985]], "float32"))
     t5 = tinygrad.Tensor(np.array([1.0, 1.0, 1.0], "float32"))

@@ -20,6 +20,10 @@ def in_torch():
     return x0.grad.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[-6.0, 4.0, 2.0, -5.0, -3.0], [-3.0, 3.0, -4.0, 3.0, 0.0], [-4.0, -4.0, -2.0, 2.0, -4.0], [-5.0, 0.0, 1.0, 4.0, -4.0]], "float32"))
     c3 = tinygrad.Tensor(np.array([[-0.20015693, -0.9840151, -0.49049735, 0.66470253, -0.3262155], [0.57180834, -0.34571815, -0.42005682, 0.39598727, 0.21332979], [0.63983035, 0.5797684, -0.70394313, -0.071796894, -0.41025817], [0.08908832, 0.9208864, 0.7101408, 0.6133672, 0.8256761]], "float32"))

@@ -15,6 +15,10 @@ def in_torch():
     return v2.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[-4.3781347, 6.787395, 3.2261195, 1e-45, 1.3681083], [7.0918975, np.inf, -0.0, -6.3085623, 3.1283097], [5.7588124, -3.671344, -0.4776299, -4.0884876, -3.3373435]], "float32"))
     v2 = x0.mish()

@@ -11,6 +11,10 @@ def in_torch():
     return v1.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([2, 2, 2, 3, 3, 3, 2], "uint8"))
     v1 = x0.prod()

@@ -19,6 +19,10 @@ def in_torch():
     return x0.grad.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[6.0, -6.0, -6.0, 4.0, 5.0], [-1.0, 2.0, -4.0, 3.0, -4.0], [-6.0, -5.0, 3.0, -2.0, 3.0], [-3.0, 3.0, 2.0, -1.0, 5.0]], "float32"))
     c3 = tinygrad.Tensor(np.array([[-0.73586786, -0.29782987, -0.91214347, 0.60940707, 0.24975657], [-0.71120226, -0.065114856, -0.23936093, 0.75434184, 0.20701241], [-0.13174486, -0.5814805, -0.36000586, 0.7426355, 0.740775], [0.6920345, -0.7025292, 0.5816083, 0.7078978, 0.24042988]], "float32"))

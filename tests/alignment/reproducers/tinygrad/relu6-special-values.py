@@ -15,6 +15,10 @@ def in_torch():
     return v2.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[-1.6724904, 7.256026, 1e-45, -4.0811996, -0.07747483], [-5.737212, -6.791875, np.nan, 1e-45, 6.996487], [-4.4401693, 3.0214849, -3.992617, 7.501224, 7.7827535]], "float32"))
     v2 = x0.relu6()

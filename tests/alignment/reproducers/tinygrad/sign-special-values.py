@@ -16,6 +16,10 @@ def in_torch():
     return v1.tolist()
 
 def in_tinygrad():
+    import os
+    import shutil
+    if shutil.which("clang") is None:
+        os.environ.setdefault("DEV", "PYTHON")  # the device that interprets
     import tinygrad as tinygrad
     x0 = tinygrad.Tensor(np.array([[1.1754944e-38, 0.0, -2.578413, 2.1910446], [-1.1569352, -2.1982813, -2.5572343, -0.78060484], [2.2957394, 0.041903853, 1.7843964, -np.inf], [np.nan, -1.2552371, 1e-45, -1.3908882], [1.6915804, -2.1039867, 1.7030804, 2.8674672], [-2.705411, 0.2822945, -1.7460587, 2.1242745]], "float32"))
     v1 = x0.sign()

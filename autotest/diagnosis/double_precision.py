@@ -15,7 +15,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
 from autotest.comparison.values import tolerated_as
-from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
+from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure, reaches
 from autotest.diagnosis.perturbation import perturbed, perturbed_in_own_dtype
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.verdict import ErrorSpread
@@ -95,7 +95,7 @@ class DoublePrecision:
         found = {self.wide_place(place): pair for place, pair in self._focus.read().items()}
         return {at: pair[0] for at, pair in found.items()}, {at: pair[1] for at, pair in found.items()}
 
-    def spreads(self, places: Iterable[Place], dtype: str, into: Slots) -> dict[Place, Spread]:
+    def spreads(self, places: Iterable[Place], dtype: str, into: Slots, roundoffs: float = 1.0) -> dict[Place, Spread]:
         """Return the spreads of the reference's results in double precision over runs with perturbed inputs.
 
         All places are measured in the same runs. One run is in memory at a time, as its results may be large.
@@ -104,12 +104,13 @@ class DoublePrecision:
             places: the places in the program.
             dtype: the dtype whose roundoff is the size of the perturbation. It changes about half of the elements.
             into: the slots of the calls whose operands are perturbed, too; none for the inputs alone.
+            roundoffs: the size of the perturbation. One roundoff of double precision would be rounded away.
         """
         truths = {place: as_array(self.sides[0].get(self.wide_place(place))) for place in places}
         spreads = {place: Spread(truth) for place, truth in truths.items() if truth is not None}
         slots = {self.wide_place(place)[0] for place in spreads}
         for run in range(RUNS):
-            found = self._run_moved(dtype, run, into, slots)
+            found = self._run_moved(roundoffs * ROUNDOFF.get(dtype, ROUNDOFF["float32"]), run, into, slots)
             for place, spread in spreads.items():
                 array = as_array(found.get(self.wide_place(place)))
                 if array is not None:
@@ -141,8 +142,7 @@ class DoublePrecision:
             together.append(other)
         return together
 
-    def _run_moved(self, dtype: str, run: int, into: Slots, slots: Collection[int]) -> dict[Place, Any]:
-        roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
+    def _run_moved(self, roundoff: float, run: int, into: Slots, slots: Collection[int]) -> dict[Place, Any]:
         program = with_arrays(self.wide, perturbed(self.wide.arrays, roundoff, run))
         shapes = {
             (slot, ref.slot): value.data.shape
@@ -219,11 +219,14 @@ class DoublePrecision:
         else:
             moved = self._spread(place, dtype, into)
         if self.one_sided and exact:  # nothing but double precision shows that a side is right beside a step
-            moved.leave_out(self.spreads([place], "float64", into)[place])
+            moved.leave_out(self.spreads([place], "float64", into, _FEW)[place])
         dtype = str(expected.dtype) if whole else dtype  # a plain integer has no dtype of its own
         rounding = Rounding(dtype, self._length, self.cancellation, exact)
         found = measure((expected, actual), (true, claimed), moved, mask, rounding)
         found = dataclasses.replace(found, one_sided=self.one_sided)
+        if into and not found.double_decides and not any(found.wrong):
+            finer = self.spreads([place], "float64", into, _FEW)[place]
+            found = dataclasses.replace(found, beside_step=reaches(finer, claimed, mask, self._length))
         # If integers meet floats, double precision changes the promotion, and therefore the result.
         return None if whole and any(found.wrong) and self._promotes(place[0]) else found
 

@@ -65,6 +65,9 @@ class Measured:
     stays: bool = False
     #: Whether what remains of each difference in double precision is too little to have caused it.
     vanishes: bool = False
+    #: Whether the elements lie beside a step of the function, so that roundoffs of double precision explain the gap.
+    #: An example is the gradient of ``relu`` at a difference of equal numbers, which is zero but for rounding.
+    beside_step: bool = False
     #: Whether the result is in double precision itself, so that the truth is no more than the reference's own result.
     #: Oracles then come first, too.
     own_truth: bool = False
@@ -81,7 +84,7 @@ class Measured:
     @property
     def double_decides(self) -> bool:
         """Whether the result in double precision is the truth, against which the errors of the sides are counted."""
-        return self.wide_agrees or (self.vanishes and not all(self.wrong))
+        return self.wide_agrees or self.beside_step or (self.vanishes and not all(self.wrong))
 
     @property
     def seen_to_agree(self) -> bool:
@@ -298,6 +301,20 @@ def measure(
     )
 
 
+def reaches(spread: Spread, claimed: Values, mask: Values, length: float) -> bool:
+    """Return whether a spread explains that the other side has the values `claimed` where the reference has the truth.
+
+    Args:
+        spread: the spread of the reference's values in double precision when its operands change by a roundoff of that.
+        claimed: the candidate's values in double precision, of the same shape.
+        mask: the mismatched elements.
+        length: the largest number of terms that are summed in one element.
+    """
+    with np.errstate(all="ignore"):
+        gap = distance(spread.truth, claimed.astype(spread.truth.dtype))
+        return bool((gap <= 6 * np.sqrt(length) * spread.found()[0])[mask].all())
+
+
 def _rounded(truth: Values, dtype: str) -> Values:
     """Return `truth` with infinities where `dtype` overflows, as these are no error of either side."""
     kind = NARROW.get(dtype)
@@ -312,4 +329,4 @@ def _greatest(values: Values) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))
 
 
-__all__ = ["Measured", "Rounding", "Spread", "measure"]
+__all__ = ["Measured", "Rounding", "Spread", "measure", "reaches"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison
+from autotest.comparison.elementwise import distance
 from autotest.frameworks import Pair
 from autotest.program import LAYOUT, Call, Program, Ref, map_operand, operator_of, refs
 from autotest.program.influence import shared_memory
@@ -25,7 +26,7 @@ from autotest.program.semantics import (
     written,
 )
 from autotest.program.sequentials import unrolled
-from autotest.replaying.gradient_flow import compare_gradients, may_pass_gradients
+from autotest.replaying.gradient_flow import PairedGradients, compare_gradients, may_pass_gradients
 from autotest.replaying.replay import Place
 
 #: The tolerance in double precision, unless the test gives one. Rounding errors are far smaller there, so that a call
@@ -172,6 +173,8 @@ class _Compared:
     states: Mapping[int, bool | None]
     #: The slot of the first backward call after which a gradient differs.
     pushed: int
+    #: The compared gradients.
+    pairs: PairedGradients
 
     @classmethod
     def of(cls, readers: _Readers, pair: Pair, how: Comparison) -> _Compared | None:
@@ -192,7 +195,7 @@ class _Compared:
             if (call.slot, "") in found.lost or (_passes(call) and writes(call)):
                 states.setdefault(call.slot, None)
         agrees = {(readers.own.get(slot, slot), suffix): agreed for (slot, suffix), agreed in found.agrees.items()}
-        return cls(readers, how, agrees, states, found.pushed)
+        return cls(readers, how, agrees, states, found.pushed, found.pairs)
 
     def operator(self, place: Place, pair: Pair) -> str:
         """Return the operator whose backward makes the gradient at `place` wrong; "" if it is unclear."""
@@ -229,18 +232,30 @@ class _Compared:
         """Return the operator to blame among several, from another replay; "" if it is still unclear.
 
         They read the same value, whose gradient is the sum of theirs, or one whose gradient was lost in a write. There,
-        each reads a copy of its own. If several are wrong, it is the first in the backward.
+        each reads a copy of its own. If several are wrong, it is the first in the backward; if none is wrong enough to
+        tell, it is the one whose gradient differs most.
         """
         separate, places, copies = self._with_copies(blamed)
         again = _Compared.of(_Readers.of(separate), pair, self.how) if copies else None
         leaf = places[leaf[0]], leaf[1]
         if again is None or again.agrees.get(leaf, True):
             return ""
-        found = [slot for slot in again._blamed(leaf[0]) if slot not in copies]
+        blamed = again._blamed(leaf[0])
+        found = [slot for slot in blamed if slot not in copies]
+        if blamed and not found:  # each gradient is within the tolerance, and their sum is not
+            most = max(blamed, key=lambda slot: again._difference((slot, "")))
+            return operator_of(separate.calls, again.readers.of_slot[most][0].slot)
         clear = len({operator_of(separate.calls, slot) for slot in found}) == 1
         if clear or (found and all(again.states[slot] for slot in found)):
             return operator_of(separate.calls, found[-1])
         return ""
+
+    def _difference(self, place: Place) -> float:
+        """Return the greatest difference of the two gradients at `place`; 0 if they cannot be compared."""
+        one, other = self.pairs.get(place, (None, None))
+        if one is None or other is None or one.data.shape != other.data.shape:
+            return 0.0
+        return float(distance(one.data, other.data).max(initial=0.0))
 
     def _with_copies(self, blamed: Sequence[int]) -> tuple[Program, Mapping[int, int], set[int]]:
         """Return the program in which the calls in `blamed` read and write copies, its new slots, and the copies'.

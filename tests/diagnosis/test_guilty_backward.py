@@ -318,3 +318,12 @@ def test_a_program_that_cannot_be_replayed_keeps_the_name_of_the_first_reader(mo
     outcome = trial(chain, FaultyTorch({"exp": twice}))
     monkeypatch.setattr(outcome.recorder, "opaque", "it holds a function")
     assert identity_of_trial(outcome, Settings()).operator == "tanh"
+
+
+def test_of_two_gradients_within_the_tolerance_whose_sum_is_not_it_is_the_one_that_differs_more() -> None:
+    def body() -> Any:
+        x = at.random_tensor(shape=(3, 4), low=1, high=2, dtype="float64")
+        return dual.neg(x).sum() + dual.abs(x).sum()  # the gradients of the two sum to zero
+
+    replaced = {"neg": with_gradient(lambda one: one + 2e-10), "abs": with_gradient(lambda one: one + 9e-10)}
+    assert operators(body, FaultyTorch(replaced)) == {"abs"}

@@ -364,7 +364,7 @@ class DoublePrecision:
 
 
 def _has_doubles(framework: Framework) -> bool:
-    """Whether `framework` has tensors in double precision. Some devices have none, and MLX has none."""
+    """Whether `framework` has tensors in double precision. On some devices it has none."""
     try:
         return framework.values([framework.tensor(Array(np.ones(()), "float64"))])[0].dtype == "float64"
     except Exception:  # noqa: BLE001 - a framework may raise any exception

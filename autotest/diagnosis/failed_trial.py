@@ -311,7 +311,10 @@ _OF_MODES = frozenset[Symptom](("value", "gradient", "dtype", "structure", "requ
 
 
 def _agreement(program: Program, pair: Pair, settings: Settings) -> Agreement:
-    """Run `program` on both sides; a difference that only special numbers show does not count if it did not live."""
+    """Run `program` on both sides and compare them as a trial is compared.
+
+    If special numbers do not count, a difference that ordinary operands show, too, still does.
+    """
     if settings.special_values:
         return agree(program, pair, settings)
     found = agree(program, pair, dataclasses.replace(settings, special_values=True))

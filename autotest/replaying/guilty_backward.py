@@ -243,16 +243,16 @@ class _Compared:
         blamed = again._blamed(leaf[0])
         found = [slot for slot in blamed if slot not in copies]
         if blamed and not found:  # each gradient is within the tolerance, and their sum is not
-            most = max(blamed, key=lambda slot: again._difference((slot, "")))
+            most = max(blamed, key=again._difference)
             return operator_of(separate.calls, again.readers.of_slot[most][0].slot)
         clear = len({operator_of(separate.calls, slot) for slot in found}) == 1
         if clear or (found and all(again.states[slot] for slot in found)):
             return operator_of(separate.calls, found[-1])
         return ""
 
-    def _difference(self, place: Place) -> float:
-        """Return the greatest difference of the two gradients at `place`; 0 if they cannot be compared."""
-        one, other = self.pairs.get(place, (None, None))
+    def _difference(self, slot: int) -> float:
+        """Return the greatest difference of the two gradients of the value in `slot`; 0 if they cannot be compared."""
+        one, other = self.pairs.get((slot, ""), (None, None))
         if one is None or other is None or one.data.shape != other.data.shape:
             return 0.0
         return float(distance(one.data, other.data).max(initial=0.0))

@@ -12,8 +12,8 @@ from autotest.aligning.comparing import Differing, NumberedName, values_by_name
 from autotest.aligning.port import Port
 from autotest.aligning.running import Training, TrainingStep, run
 from autotest.comparison.elementwise import Values, distance
-from autotest.diagnosis.double_precision import RUNS, as_array
-from autotest.diagnosis.perturbation import perturbed
+from autotest.diagnosis.double_precision import as_array
+from autotest.diagnosis.perturbation import RUNS, perturbed
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.program import Array
 from autotest.program.paths import is_gradient

@@ -16,9 +16,8 @@ from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
 from autotest.comparison.values import tolerated_as
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure, reaches
-from autotest.diagnosis.perturbation import perturbed, perturbed_in_own_dtype
+from autotest.diagnosis.perturbation import RUNS, perturbed
 from autotest.diagnosis.roundoff import ROUNDOFF
-from autotest.diagnosis.verdict import ErrorSpread
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Ref, leaves, refs
 from autotest.program.calls import LAYOUT
@@ -33,7 +32,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     writes_first_operand,
 )
-from autotest.replaying.agreement import Agreement, place_of, results, results_of_side, with_counterparts
+from autotest.replaying.agreement import Agreement, place_of, results, with_counterparts
 from autotest.replaying.replay import Place
 
 #: The slots of several calls.
@@ -47,25 +46,19 @@ _WITHOUT_ROUNDOFF = frozenset(
     logical_or logical_xor long lt max median min mode nanmedian ne nonzero round searchsorted sgn short sign
     signbit sort threshold to topk trunc type type_as unique unique_consecutive""".split()
 )
-#: The number of runs with perturbed inputs, an even number: two runs change each input once.
-RUNS = 8
 #: The largest number of calls whose operands are all perturbed, each by two more calls.
 _MOST_ROUNDED = 64
 #: The largest number of elements, over several places, whose spread the same runs measure. Each takes nine bytes.
 _AT_ONCE = 1 << 24
-#: An algorithm is called unstable if the standard deviation of its error is more than the first number times the size
-#: of the error, and more than the second number times the standard deviation of the result.
-_ERROR_SPREAD, _SENSITIVE = 0.25, 4.0
-#: By how many roundoffs inputs are changed to see whether an error is noise: by a few, and by so many that intermediate
-#: results change which are insensitive to the inputs, such as a sigmoid near 1.
-_FEW, _MANY = 4.0, 1024.0
+#: The size of perturbations by roundoffs of double precision, in these. A single one would be rounded away.
+_FEW = 4.0
 
 
 class DoublePrecision:
     """The program of one agreement in double precision, which is run as often as the measurements need."""
 
     def __init__(self, focus: Agreement, pair: Pair, settings: Settings) -> None:
-        self._focus, self._pair, self._settings = focus, pair, settings
+        self._focus, self.pair, self._settings = focus, pair, settings
         self.program = focus.program
         self.wide, self._places = widened(focus.program)
         #: The measurements made, and the spreads of places that are not measured yet; both by place and by the calls
@@ -79,15 +72,15 @@ class DoublePrecision:
     @functools.cached_property
     def sides(self) -> tuple[dict[Place, Any], dict[Place, Any]]:
         """The results of both sides in double precision."""
-        expected, actual = results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate)
+        expected, actual = results(self.wide, self.pair.reference), results(self.wide, self.pair.candidate)
         asked = {self.wide_place(place_of(item)) for item in self._focus.mismatches} & expected.keys()
-        return expected, with_counterparts(actual, self.wide, self._pair, asked) if actual else actual
+        return expected, with_counterparts(actual, self.wide, self.pair, asked) if actual else actual
 
     @functools.cached_property
     def one_sided(self) -> bool:
         """Whether the candidate has no double precision, so that the truth is the reference's alone."""
         expected, actual = self.sides
-        return bool(expected) and not actual and not _has_doubles(self._pair.candidate)
+        return bool(expected) and not actual and not _has_doubles(self.pair.candidate)
 
     @property
     def own_sides(self) -> tuple[dict[Place, Any], dict[Place, Any]]:
@@ -104,7 +97,7 @@ class DoublePrecision:
             places: the places in the program.
             dtype: the dtype whose roundoff is the size of the perturbation. It changes about half of the elements.
             into: the slots of the calls whose operands are perturbed, too; none for the inputs alone.
-            roundoffs: the size of the perturbation. One roundoff of double precision would be rounded away.
+            roundoffs: the size of the perturbation.
         """
         truths = {place: as_array(self.sides[0].get(self.wide_place(place))) for place in places}
         spreads = {place: Spread(truth) for place, truth in truths.items() if truth is not None}
@@ -158,7 +151,7 @@ class DoublePrecision:
             of_call = {operand: factor for (at, operand), factor in factors.items() if at == slot}
             program, places = with_scaled_operands(program, slot, of_call)
             old = {places[at]: first for at, first in old.items()}
-        found = results(program, self._pair.reference, slots=old)
+        found = results(program, self.pair.reference, slots=old)
         return {(old[at], path): value for (at, path), value in found.items()}
 
     @functools.cached_property
@@ -284,60 +277,6 @@ class DoublePrecision:
             for item in arrays
         ]
         return len(arrays) == len(values) and all(same)
-
-    def error_spreads(self, place: Place, measured: Measured | None) -> tuple[ErrorSpread | None, ErrorSpread | None]:
-        """Return, for each side with more error than rounding explains, how its error varies with the last bits.
-
-        This tells a fault from the rounding of an unstable algorithm: a fault is a function of the inputs, and hardly
-        changes if they hardly do. Rounding errors change with each last bit.
-
-        Args:
-            place: the place in the program.
-            measured: the measurement there; the spreads are taken at its worst element.
-
-        Returns:
-            The spreads; None for a side whose error is explained, stable, or unknown. If the error of the reference
-            is noise that only larger changes show, the error of the candidate counts as its spread, however it varies.
-        """
-        if measured is None or not measured.wide_agrees:
-            return None, None
-        reference = self._pair.reference
-        own, other = (
-            self._error_spread(place, measured, side, _FEW) if wrong else None
-            for side, wrong in zip((reference, self._pair.candidate), measured.wrong, strict=True)
-        )
-        if own is None and all(measured.wrong):
-            noise = self._error_spread(place, measured, reference, _MANY)
-            if noise is not None:
-                return noise, noise._replace(error=measured.errors[1])
-        return own, other
-
-    def _error_spread(
-        self, place: Place, measured: Measured, framework: Framework, roundoffs: float
-    ) -> ErrorSpread | None:
-        found = [self._element_and_truth(place, measured.index, framework, run, roundoffs) for run in range(RUNS)]
-        known = [pair for pair in found if pair is not None and np.isfinite(pair).all()]
-        if len(known) < RUNS:
-            return None
-        own, true = np.array(known).T
-        # A smooth error of an ill-conditioned result varies with the result, and is a fault like any other.
-        error, result = float(np.std(own - true)), float(np.std(true))
-        size = float(np.sqrt(np.mean(np.abs(own - true) ** 2)))
-        return ErrorSpread(error, result) if error > max(_ERROR_SPREAD * size, _SENSITIVE * result) else None
-
-    def _element_and_truth(
-        self, place: Place, index: tuple[int, ...], framework: Framework, run: int, roundoffs: float
-    ) -> tuple[complex, complex] | None:
-        """Return an element computed by `framework` from perturbed inputs, and its true value for the same inputs."""
-        arrays = perturbed_in_own_dtype(self.program.arrays, run, roundoffs)
-        program = with_arrays(self.program, arrays)
-        wide, places = widened(program)
-        at = places[place[0]], place[1]
-        own = as_array(results_of_side(program, framework, self._pair, place).get(place))
-        true = as_array(results(wide, self._pair.reference, slots=at[:1]).get(at))
-        if own is None or true is None or own.shape != true.shape:
-            return None
-        return complex(own[index]), complex(true[index])
 
     @functools.cached_property
     def _length(self) -> float:

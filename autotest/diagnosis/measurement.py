@@ -54,6 +54,8 @@ class Measured:
     values: tuple[Any, Any]
     errors: tuple[float, float]
     allowed: float
+    #: For each side, the greatest quotient of an error and what rounding explains of it.
+    excess: tuple[float, float]
     #: The largest gap between the two sides in double precision, and the gap that rounding explains there.
     wide_gap: float
     wide_allowed: float
@@ -267,10 +269,11 @@ def measure(
     errors = [np.where(excused, 0.0, error) for excused, error in zip(beyond_range, errors, strict=True)]
     # An element with an infinite allowance has no excess, however large its error is.
     with np.errstate(over="ignore"):  # the quotient of a finite error and a tiny allowance may be infinite
-        excess = np.divide(
-            np.maximum(*errors), np.maximum(allowed, 1e-320), out=np.zeros(truth.shape), where=np.isfinite(allowed)
-        )
-    at = _greatest(np.where(mask, excess, -1.0))
+        excess = [
+            np.divide(error, np.maximum(allowed, 1e-320), out=np.zeros(truth.shape), where=np.isfinite(allowed))
+            for error in errors
+        ]
+    at = _greatest(np.where(mask, np.maximum(*excess), -1.0))
     gap = distance(truth, np.asarray(wide[1]).astype(truth.dtype))
     wide_allowed = rounding.allowed_in_double(allowed, truth, few)
     # An error of both sides that shrinks with the roundoff is made by it, though changes of the inputs do not show it:
@@ -289,6 +292,7 @@ def measure(
         truth=truth[at].item(),
         values=(np.asarray(pair[0])[at].item(), np.asarray(pair[1])[at].item()),
         errors=(float(errors[0][at]), float(errors[1][at])),
+        excess=(float(excess[0][mask].max()), float(excess[1][mask].max())),
         allowed=float(allowed[at]),
         wide_gap=float(gap[wide_at]),
         wide_allowed=float(wide_allowed[wide_at]),

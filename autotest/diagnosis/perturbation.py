@@ -12,15 +12,20 @@ from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
 from generators.dtypes import cast
 
+#: The number of runs with perturbed inputs, an even number: two runs change each input once.
+RUNS = 8
+
 
 def perturbed_in_own_dtype(arrays: Sequence[Array], run: int, roundoffs: float = 4.0) -> list[Array]:
-    """Return `arrays` with about half of the elements changed by up to `roundoffs` roundoffs of each array's dtype.
+    """Return `arrays` with all elements changed by up to `roundoffs` roundoffs of each array's dtype.
 
     A number that would become infinite is not changed, as functions may treat infinity in another way.
     """
     moved = []
     for array in arrays:
-        (other,) = perturbed([array], roundoffs * ROUNDOFF.get(array.dtype, 0.0), run)
+        other = array
+        for half in (2 * run, 2 * run + 1):
+            (other,) = perturbed([other], roundoffs * ROUNDOFF.get(array.dtype, 0.0), half)
         with np.errstate(over="ignore"):
             data = cast(other.data, array.dtype)
         moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))

@@ -12,16 +12,18 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.double_precision import DoublePrecision
+from autotest.diagnosis.error_noise import error_spreads
 from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.gradient_oracle import numeric_gradient
 from autotest.diagnosis.locating import Located, locate
+from autotest.diagnosis.single_precision import narrowed, shrink_with_the_roundoff
 from autotest.diagnosis.ties import beside_ties, ties
 from autotest.diagnosis.unrolled import on_layers
-from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, amplified_alike, judge
+from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, amplified_alike, amplified_by_reference, judge
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
 from autotest.program.semantics import returns_gradients
-from autotest.replaying.agreement import Agreement, place_of, results_of_side
+from autotest.replaying.agreement import Agreement, agree, place_of, results_of_side
 from autotest.replaying.replay import Place
 
 
@@ -93,17 +95,36 @@ def explained(agreement: Agreement, opinion: Opinion, pair: Pair) -> tuple[Verdi
 def settled(
     agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings
 ) -> tuple[Verdict | None, list[Mismatch]]:
-    """Return what `explained` returns; where it does not explain all, of the layers of each Sequential if that does.
+    """Return what `explained` returns; where it does not explain all, of a related program if that does.
 
-    Between the layers are values that a Sequential does not show. The gradient of a bias before a normalisation is
-    zero, whatever the inputs are, so that only a change of the gradient that reaches the layer shows its rounding.
+    Between the layers of a Sequential are values that it does not show. The gradient of a bias before a normalisation
+    is zero, whatever the inputs are, so that only a change of the gradient that reaches the layer shows its rounding.
+    Rounding in double precision shows only in single precision, where there is a more precise result.
     """
     verdict, left = explained(agreement, opinion, pair)
-    layers = on_layers(agreement, pair, settings) if left else agreement
-    if layers is agreement:
+    if not left:
         return verdict, left
-    of_layers, remaining = explained(layers, examine(layers, pair, settings), pair)
-    return (verdict, left) if remaining else (of_layers, [])
+    layers = on_layers(agreement, pair, settings)
+    if layers is not agreement:
+        of_layers, remaining = explained(layers, examine(layers, pair, settings), pair)
+        if not remaining:
+            return of_layers, []
+    of_single = _in_single_precision(agreement, left, pair, settings)
+    return (verdict, left) if of_single is None else (of_single, [])
+
+
+def _in_single_precision(agreement: Agreement, left: list[Mismatch], pair: Pair, settings: Settings) -> Verdict | None:
+    """Return the harmless verdict on the program in single precision, or None if `left` does not shrink as it would."""
+    program = narrowed(agreement.program)
+    if program is None:
+        return None
+    single = agree(program, pair, settings)
+    if single.refused or not single.mismatches or not may_be_rounding(single.mismatches):
+        return None
+    if not shrink_with_the_roundoff(left, agreement, single):
+        return None
+    verdict, remaining = explained(single, examine(single, pair, settings), pair)
+    return None if remaining else verdict
 
 
 def on_the_whole(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Opinion:
@@ -131,7 +152,8 @@ def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
     moved = double.measured(item, into=double.computations if located.slot is None else (located.slot,))
     if moved is not None and moved.is_rounding:
         return True
-    if amplified_alike(double.error_spreads(place_of(item), measured)):
+    spreads = error_spreads(double.program, double.pair, place_of(item), measured)
+    if amplified_alike(measured, spreads) or amplified_by_reference(measured, spreads):
         return True
     within = measured.seen_to_agree and max(measured.errors) <= double.cancellation
     return within and (located.slot is None or located.alone is not None)
@@ -155,7 +177,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(
         evidence, measured=measured, cancellation=double.cancellation, small=_is_small(first)
     )
-    evidence = dataclasses.replace(evidence, error_spreads=double.error_spreads(place, measured))
+    evidence = dataclasses.replace(evidence, error_spreads=error_spreads(focus.program, pair, place, measured))
     if first.symptom == "value" and ties(focus, place, pair):
         return dataclasses.replace(evidence, ties=True)
     if not settings.gives_tolerance and measured is not None and measured.is_rounding:

@@ -13,9 +13,9 @@ from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis import referee
-from autotest.diagnosis.double_precision import RUNS, as_array
+from autotest.diagnosis.double_precision import as_array
 from autotest.diagnosis.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
-from autotest.diagnosis.perturbation import perturbed
+from autotest.diagnosis.perturbation import RUNS, perturbed
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.verdict import Verdict
 from autotest.frameworks import Framework, Pair

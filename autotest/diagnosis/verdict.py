@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
@@ -47,12 +48,29 @@ class OracleResult:
 
 
 class ErrorSpread(NamedTuple):
-    """How much the error of an unstable algorithm varies when the inputs change slightly."""
+    """How the error of one element varies when the inputs change slightly.
 
-    #: The standard deviation of the error.
+    A fault is a function of the inputs, and hardly changes if they hardly do. Rounding changes with each last bit.
+    """
+
+    #: The standard deviation of the error, and that without the part of the error that is proportional to the result:
+    #: a smooth error of an ill-conditioned result varies with the result.
     error: float
+    noise: float
+    #: The root mean square of the error.
+    size: float
     #: The standard deviation of the true result.
     result: float
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the error may be rounding that the algorithm amplifies."""
+        return self.noise > _NOISE * self.size
+
+    @property
+    def is_unstable(self) -> bool:
+        """Whether the error varies much more than the result does: the algorithm certainly amplifies rounding."""
+        return self.error > max(_NOISE * self.size, _SENSITIVE * self.result)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,13 +95,20 @@ class Evidence:
     ties: bool = False
     #: Whether the function has a kink here, so that more than one gradient is right.
     kink: bool = False
-    #: For each side with more error than rounding explains: whether its algorithm amplifies rounding.
+    #: For each side with more error than rounding explains: how its error varies; None if that is unknown.
     error_spreads: tuple[ErrorSpread | None, ErrorSpread | None] = (None, None)
 
 
+#: An error is noise if more than this part of it varies.
+_NOISE = 0.25
+#: An algorithm is unstable if its error varies more than this number times the result.
+_SENSITIVE = 4.0
 #: Algorithms amplify rounding alike if the standard deviations of their errors differ by at most this factor. Each
 #: deviation is estimated from eight runs, so that either may be off by a half.
 _ALIKE = 3.0
+
+#: Says how the error of an algorithm that amplifies rounding varies, of an `ErrorSpread`.
+_VARIES = "When the inputs change slightly, its error changes by {:.3g}, and the true result by {:.3g}"
 
 #: The side that has to change; "nobody" if neither has to, and "" if it is unknown.
 WrongSide = Literal["candidate", "reference", "both", "nobody", ""]
@@ -140,11 +165,14 @@ def judge(evidence: Evidence) -> Verdict:
         return Verdict("candidate", f"{candidate}: {symptom}; {reference} returns a result")
     if evidence.ties:
         return Verdict("ties", "ties: several values are equal, and each side selects a different one", ())
+    found, numbers = evidence.measured, _numbers(evidence)
+    noise = evidence.error_spreads[0]
+    if noise is not None and amplified_by_reference(found, evidence.error_spreads):
+        what = f"rounding: the algorithm of {reference} amplifies it, and {candidate} is right"
+        return Verdict("rounding", f"{what}. {_VARIES.format(noise.noise, noise.result)}", numbers)
     accused = _accused(evidence)
     if accused is not None:
         return accused
-    found = evidence.measured
-    numbers = _numbers(evidence)
     if found is not None and found.wide_agrees:
         return _by_precision(evidence, found, numbers)
     if evidence.kink:
@@ -165,10 +193,31 @@ def judge(evidence: Evidence) -> Verdict:
     return Verdict("semantic difference", what, numbers, side="candidate")
 
 
-def amplified_alike(spreads: tuple[ErrorSpread | None, ErrorSpread | None]) -> bool:
-    """Whether the algorithms of both sides amplify rounding, and the candidate's not much more than the reference's."""
+def amplified_alike(measured: Measured | None, spreads: tuple[ErrorSpread | None, ErrorSpread | None]) -> bool:
+    """Whether the errors of both sides are rounding that their algorithms amplify, the candidate's not much more.
+
+    If the error of the reference, too, is larger than rounding explains, the operator amplifies rounding in a way that
+    changes of its inputs do not show: a gate next to 1 is rounded to 1.
+    """
     own, other = spreads
-    return own is not None and other is not None and other.error <= _ALIKE * own.error
+    if measured is None or not measured.wrong[1] or not measured.double_decides or measured.beside_step:
+        return False
+    alike = measured.excess[1] <= _ALIKE * measured.excess[0] < math.inf
+    if not measured.wrong[0]:
+        return alike and other is not None and other.is_noise
+    if own is None or other is None:
+        return alike
+    return alike or (own.is_noise and other.is_unstable and other.error <= _ALIKE * own.noise)
+
+
+def amplified_by_reference(measured: Measured | None, spreads: tuple[ErrorSpread | None, ErrorSpread | None]) -> bool:
+    """Whether the algorithm of the reference amplifies rounding, and the candidate's result is right.
+
+    `layer_norm` of a single number is an example: its difference from the mean is zero, and torch subtracts two
+    rounded numbers.
+    """
+    noisy = spreads[0] is not None and spreads[0].is_noise
+    return noisy and measured is not None and not (measured.wrong[1] or measured.stays)
 
 
 def _accused(evidence: Evidence) -> Verdict | None:
@@ -197,12 +246,12 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.cancellation:
         what = "rounding, accumulated: each call agrees when both sides get the same operands"
         return Verdict("rounding", what, numbers)
-    if amplified_alike(evidence.error_spreads):
-        own, other = (spread.error for spread in evidence.error_spreads if spread is not None)
-        what = (
-            "rounding: the algorithms of both sides amplify it. When the inputs change slightly, the error of "
-            f"{reference} changes by {own:.3g}, and that of {candidate} by {other:.3g}"
-        )
+    if amplified_alike(found, evidence.error_spreads):
+        own, other = evidence.error_spreads
+        what = "rounding: the algorithms of both sides amplify it"
+        if own is not None and other is not None and own.is_noise and other.is_unstable:
+            what += f". When the inputs change slightly, the error of {reference} changes by {own.noise:.3g}, and that "
+            what += f"of {candidate} by {other.error:.3g}"
         return Verdict("rounding", what, numbers)
     if all(wrong):
         return Verdict(
@@ -215,11 +264,8 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
         blame: Literal["candidate", "reference"] = "candidate" if wrong[1] else "reference"
         name = evidence.sides[wrong[1]]
         spread = evidence.error_spreads[wrong[1]]
-        if spread is not None:
-            what = (
-                "when the inputs change by a few roundoffs, its error changes by {:.3g}, and the true result by {:.3g}"
-            )
-            line = f"{name}: its algorithm amplifies rounding: {what.format(*spread)}"
+        if spread is not None and spread.is_unstable:
+            line = f"{name}: its algorithm amplifies rounding. {_VARIES.format(spread.error, spread.result)}"
             return Verdict("unstable", line, numbers, blame)
         if found.one_sided and wrong[1]:
             what = f"{reference} is the specification: {candidate} differs in {evidence.symptom} by more than rounding"

@@ -1,8 +1,9 @@
 """Normalisation over batches, layers, groups and instances.
 
 Numbers are spread over [-2, 2), and are never a single number if they are divided by their deviation: nearly
-constant numbers have a deviation of pure rounding, and dividing by it shows no fault. Their dtype is that of the
-weights: OneFlow accepts another one, which torch refuses and which has a test of its own.
+constant numbers have a deviation of pure rounding, and dividing by it shows no fault. Tests of any numbers follow:
+what is left of these is cleared as rounding. The dtype is that of the weights: OneFlow accepts another one, which torch
+refuses and which has a test of its own.
 """
 
 from __future__ import annotations
@@ -58,6 +59,21 @@ def test_running_statistics_of_instances(rank):
 def test_layer_normalisation(shape):
     m = torch.nn.LayerNorm(shape, elementwise_affine=random_bool() | nothing(), eps=oneof(1e-5, 1e-3) | nothing())
     return m(random_tensor(shape=(random(1, 4).to(int), 2, *shape), low=-2, high=2, dtype="float32"))
+
+
+# Those that OneFlow computes by BatchNorm are not among them: its variance of close numbers is in the ledger already.
+OF_ANY_NUMBERS = {
+    "LayerNorm": lambda size: torch.nn.LayerNorm(size)(random_tensor(ndim=2, dim1=size, dtype="float32")),
+    "GroupNorm": lambda size: torch.nn.GroupNorm(size, size)(random_tensor(ndim=3, dim1=size, dtype="float32")),
+    "layer_norm": lambda size: torch.nn.functional.layer_norm(random_tensor(ndim=2, dim1=size), (size.value(),)),
+}
+
+
+@pytest.mark.parametrize("name", OF_ANY_NUMBERS)
+@autotest(special_values=False)
+def test_of_any_numbers(name):
+    """Also of a single one or of equal ones, which differ from their mean by what is rounded."""
+    return OF_ANY_NUMBERS[name](random(1, 8).to(int))
 
 
 MODULES = {

@@ -208,13 +208,13 @@ class Spread:
     The runs are added one by one, so that only one of them, which may be large, is in memory.
     """
 
-    __slots__ = ("_runs", "_squares", "_stood_still", "truth")
+    __slots__ = ("_squares", "_stood_still", "runs", "truth")
 
     def __init__(self, truth: Values) -> None:
         self.truth = np.asarray(truth)
         #: The number of runs in which each element did not change.
         self._squares, self._stood_still = np.zeros(self.truth.shape), np.zeros(self.truth.shape, np.uint8)
-        self._runs = 0
+        self.runs = 0
 
     def add(self, moved: Values) -> None:
         """Add the result `moved` of one run; a result of another shape is ignored."""
@@ -224,7 +224,7 @@ class Spread:
             move = distance(self.truth, moved.astype(self.truth.dtype))
             self._stood_still += move == 0
             self._squares += move**2
-        self._runs += 1
+        self.runs += 1
 
     def leave_out(self, finer: Spread) -> None:
         """Leave out the changes of elements that change hardly less in `finer`, of which the inputs changed far less.
@@ -236,10 +236,10 @@ class Spread:
 
     def found(self) -> tuple[Values, Values]:
         """Return the root mean square change of each element, and a mask of the elements that depend on few inputs."""
-        if not self._runs:
+        if not self.runs:
             return self._squares, np.ones(self.truth.shape, bool)
         with np.errstate(all="ignore"):
-            return np.sqrt(2 * (self._squares / self._runs)), self._stood_still >= _STILL * self._runs
+            return np.sqrt(2 * (self._squares / self.runs)), self._stood_still >= _STILL * self.runs
 
 
 def measure(

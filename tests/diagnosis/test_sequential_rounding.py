@@ -107,7 +107,7 @@ def test_a_fault_beside_that_rounding_is_seen(seed: int) -> None:
 
 
 @pytest.mark.parametrize("body", [normalised_far_from_zero, normalised_in_two_calls])
-@pytest.mark.parametrize("seed", [5, 16, 17])
+@pytest.mark.parametrize("seed", [5, 17])
 def test_a_failure_is_not_explained_by_the_rounding_of_one_layer(body: Callable[[], Any], seed: int) -> None:
     replaced = {"nn.Conv2d": convolution(in_order_of_size), "nn.BatchNorm2d": by_mean_of_squares}
     found = failed(body, replaced, seed)

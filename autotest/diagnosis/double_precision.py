@@ -17,6 +17,7 @@ from autotest.comparison.elementwise import differing
 from autotest.comparison.values import tolerated_as
 from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure, reaches
 from autotest.diagnosis.perturbation import RUNS, perturbed
+from autotest.diagnosis.perturbed_operands import can_be_scaled, factors, results_of_scaled
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Ref, leaves, refs
@@ -24,7 +25,7 @@ from autotest.program.calls import LAYOUT
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.numpy_scalars import is_fraction
 from autotest.program.paths import is_gradient
-from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
+from autotest.program.rewriting import widened, with_arrays
 from autotest.program.semantics import (
     OPERATIONS,
     overwritten_operand,
@@ -69,6 +70,7 @@ class DoublePrecision:
         #: whose operands are perturbed in addition to the inputs.
         self._measured: dict[tuple[Place, Slots], Measured | None] = {}
         self._spreads: dict[tuple[Place, Slots], Spread] = {}
+        self._movable: dict[Slots, bool] = {}
 
     def wide_place(self, place: Place) -> Place:
         return self._places[place[0]], place[1]
@@ -145,22 +147,17 @@ class DoublePrecision:
 
     def _run_moved(self, roundoff: float, run: int, into: Slots, slots: Collection[int]) -> dict[Place, Any]:
         program = with_arrays(self.wide, perturbed(self.wide.arrays, roundoff, run))
-        shapes = {
-            (slot, ref.slot): value.data.shape
-            for slot in map(self._places.__getitem__, into)
-            for ref in refs(self.wide.calls[slot])
-            if type(value := self._wide_value(ref.slot)) is TensorValue and value.dtype == "float64"
-        }
-        # All at once, as arrays that are perturbed one by one are perturbed in the same way.
-        moved = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
-        factors = dict(zip(shapes, moved, strict=True))
-        old = {slot: slot for slot in slots}
-        for slot in sorted({slot for slot, _ in shapes}, reverse=True):  # earlier calls keep their slots
-            of_call = {operand: factor for (at, operand), factor in factors.items() if at == slot}
-            program, places = with_scaled_operands(program, slot, of_call)
-            old = {places[at]: first for at, first in old.items()}
-        found = results(program, self.pair.reference, slots=old)
-        return {(old[at], path): value for (at, path), value in found.items()}
+        scaled = factors(self.wide, map(self._places.__getitem__, into), self.sides[0], roundoff, run)
+        return results_of_scaled(program, self.pair.reference, scaled, slots)
+
+    def _can_be_moved(self, into: Slots) -> bool:
+        """Whether the operands of the calls `into` can be perturbed by factors: factors of one change no result."""
+        if into not in self._movable:
+            places = {self.wide_place(place_of(item)) for item in self._focus.mismatches}
+            values = {place: value for place, value in self.sides[0].items() if place in places}
+            ones = factors(self.wide, map(self._places.__getitem__, into), self.sides[0], 0.0, 0)
+            self._movable[into] = can_be_scaled(self.wide, self.pair.reference, ones, values)
+        return self._movable[into]
 
     @functools.cached_property
     def computations(self) -> Slots:
@@ -173,27 +170,19 @@ class DoublePrecision:
         )
         return found if len(found) <= _MOST_ROUNDED else ()
 
-    def _wide_value(self, slot: int) -> Any:
-        """Return the reference's value in `slot` of the program in double precision, None if there is none."""
-        calls, values = self.wide.calls, self.sides[0]
-        # The result of `requires_grad_`, as an expanded input has it, is its operand.
-        while (slot, "") not in values and calls[slot].target == "requires_grad_":
-            slot = calls[slot].args[0].slot
-        return values.get((slot, ""))
-
     def measured(self, item: Mismatch, into: Slots = ()) -> Measured | None:
         """Compare both sides with double precision at the place of `item`.
 
         Args:
             item: a mismatch of the agreement.
-            into: the slots of the calls whose operands are perturbed in addition to the inputs.
+            into: the slots of the calls whose operands are perturbed in addition to the inputs, if they can be.
 
         Returns:
             The measurement, or None if the values cannot be compared, such as those of different shapes.
         """
         key = place_of(item), into
         if key not in self._measured:
-            self._measured[key] = self._measure(item, into)
+            self._measured[key] = self._measure(item, into if into and self._can_be_moved(into) else ())
         return self._measured[key]
 
     def _measure(self, item: Mismatch, into: Slots) -> Measured | None:

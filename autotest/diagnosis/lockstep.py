@@ -89,6 +89,7 @@ class _Lockstep:
                             values[call.args[0].slot] = None
                 except Exception:  # noqa: BLE001 - a framework may raise any exception
                     return call.slot
+                self._share_memory(call)
                 if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
                     self._modules.append(call.slot)
                 elif _is_fresh(call):
@@ -96,6 +97,14 @@ class _Lockstep:
                 elif self._is_judged(call) and self._differs(call) and given_alike:
                     return call.slot
         return None
+
+    def _share_memory(self, call: Call) -> None:
+        """Note that the result of `call` is one of its operands, as of a module that does nothing in evaluation."""
+        values = self._values[0]
+        for ref in refs(call):
+            own, other = self._memory[call.slot], self._memory[ref.slot]
+            if own != other and self._pair.reference.same(values[call.slot], values[ref.slot]):
+                self._memory = [other if memory == own else memory for memory in self._memory]
 
     def _is_judged(self, call: Call) -> bool:
         if self._only_steps:

@@ -14,16 +14,18 @@ from autotest import Divergence
 from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.diagnosis.failure_signature import FailureSignature
+from autotest.diagnosis.lockstep import first_divergent_in
+from autotest.diagnosis.perturbed_operands import can_be_scaled, factors
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref
-from autotest.program.rewriting import tensor_call
-from autotest.replaying.agreement import agree
+from autotest.program.rewriting import tensor_call, widened
+from autotest.replaying.agreement import agree, results
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger, LedgerEntry
 from tests.support import planted_inplace
 from tests.support.faulty import FaultyTorch, plus, returning
-from tests.support.running import trials
+from tests.support.running import pair_with, trial, trials
 
 
 def drawn(**named: Any) -> Any:
@@ -259,3 +261,64 @@ def test_a_write_that_reaches_the_operand_of_a_call_is_where_the_sides_part(alia
     assert finding is not None
     assert finding.operator == finding.identity.operator == "zero_"
     assert finding.blame == "candidate"
+
+
+#: Functions whose result is their operand itself, which no table of names tells.
+GIVING_THEIR_OPERAND: dict[str, Callable[[Any], Any]] = {
+    "a dropout that drops nothing": lambda y: dual.nn.functional.dropout(y, 0.5, False),
+    "a module that does nothing": lambda y: dual.nn.Identity()(y),  # noqa: PLW0108 - modules are made in trials only
+    "a matrix as a matrix": dual.atleast_2d,
+}
+
+
+def written_by_way_of(give: Callable[[Any], Any]) -> Callable[[], Any]:
+    def body() -> Any:
+        y = dual.sin(at.random_tensor(shape=(3, 4), low=-1, high=1, dtype="float32", requires_grad=False))
+        dual.nn.functional.hardswish(give(y), True)
+        return y
+
+    return body
+
+
+def a_percent_more(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **named: function(*args, **named).mul_(1.01)
+
+
+@pytest.mark.parametrize("give", GIVING_THEIR_OPERAND.values(), ids=GIVING_THEIR_OPERAND)
+def test_a_wrong_write_by_way_of_a_call_that_gives_its_operand_is_no_rounding(
+    give: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    wrong = FaultyTorch({"nn.functional.hardswish": a_percent_more})
+    with pytest.raises(Divergence) as raised:
+        trials(written_by_way_of(give), tmp_path, wrong)
+    assert raised.value.finding.operator == "nn.functional.hardswish"
+    assert "as torch does [candidate]" in str(raised.value)
+
+
+@pytest.mark.parametrize("give", GIVING_THEIR_OPERAND.values(), ids=GIVING_THEIR_OPERAND)
+def test_the_call_that_writes_by_way_of_one_that_gives_its_operand_is_the_divergent_one(
+    give: Callable[[Any], Any],
+) -> None:
+    pair = pair_with(FaultyTorch({"nn.functional.hardswish": a_percent_more}))
+    program = trial(written_by_way_of(give)).program
+    (written,) = [call.slot for call in program.calls if call.target == "sin"]
+    slot = first_divergent_in([written], program, pair, Settings())
+    assert slot is not None
+    assert program.calls[slot].target == "nn.functional.hardswish"
+
+
+@pytest.mark.parametrize(("give", "movable"), [("flatten", False), ("exp", True)])
+def test_operands_are_perturbed_only_where_a_later_write_reaches_them(give: str, movable: bool) -> None:
+    """A perturbed operand is a copy: the write into a view of the copy leaves the result of the first call alone."""
+
+    def body() -> Any:
+        y = dual.sin(at.random_tensor(shape=(3, 4), low=-1, high=1, dtype="float32", requires_grad=False))
+        dual.nn.functional.hardswish(getattr(dual, give)(y), True)
+        return y
+
+    program = trial(body).program
+    first = next(call.slot for call in program.calls if call.target == give)
+    values = results(program := widened(program)[0], TorchFramework())
+    ones = factors(program, [first], values, 0.0, 0)
+    assert ones
+    assert can_be_scaled(program, TorchFramework(), ones, values) is movable

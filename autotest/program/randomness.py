@@ -32,8 +32,6 @@ _DRAWING_IN_PLACE = frozenset(
         *("normal_", "uniform_", "bernoulli_", "random_", "exponential_", "geometric_", "cauchy_", "log_normal_"),
         *("trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_"),
         *("orthogonal_", "sparse_"),
-        # The deprecated names in `torch.nn.init` write in place, too.
-        *("uniform", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal"),
     )
 )
 #: Functions that draw random numbers inside a computation, whatever their arguments.
@@ -104,6 +102,16 @@ _STARTING = {"lobpcg": _Argument("X", 3, None)}
 FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
 
 
+def function_name(target: str) -> str:
+    """Return the last part of `target`: ``relu`` for ``nn.functional.relu``.
+
+    The functions of ``torch.nn.init`` write in place, also by their deprecated names, which are returned as the present
+    ones: ``normal_`` for ``nn.init.normal``.
+    """
+    path, _, name = target.rpartition(".")
+    return f"{name}_" if path == "nn.init" and not name.endswith("_") else name
+
+
 def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> KnownContents:
     """Return what is known about the contents of the result of a call.
 
@@ -111,7 +119,7 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         target: the path or name of the function or method.
         args, kwargs: the reference's arguments, whose contents are all defined.
     """
-    name = target.rpartition(".")[2]
+    name = function_name(target)
     if name in _DRAWING or name in _DRAWING_IN_PLACE:
         return KnownContents.SHARED
     if name in _UNINITIALISED or name in _ALWAYS_DRAWING:

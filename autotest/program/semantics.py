@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from autotest.program.calls import Call, Operand, Ref, leaves, refs
-from autotest.program.randomness import FILLING
+from autotest.program.randomness import FILLING, function_name
 
 #: Kinds of calls that perform an operation of a framework.
 OPERATIONS: Final = frozenset(("function", "method", "operator"))
@@ -30,29 +30,37 @@ _INPLACE_AT: Final[Mapping[str, int]] = MappingProxyType(
 )
 #: Positions and names of the running statistics that a normalisation updates in training mode.
 _STATISTICS: Final[Mapping[str, tuple[tuple[int, str], ...]]] = MappingProxyType(
-    dict.fromkeys(("batch_norm", "instance_norm"), ((1, "running_mean"), (2, "running_var")))
+    {
+        **dict.fromkeys(
+            ("nn.functional.batch_norm", "nn.functional.instance_norm"), ((1, "running_mean"), (2, "running_var"))
+        ),
+        **dict.fromkeys(
+            ("batch_norm", "instance_norm", "native_batch_norm"), ((3, "running_mean"), (4, "running_var"))
+        ),
+    }
 )
 #: Functions that scale rows of ``weight=``, the second argument, in place if ``max_norm=``, the fourth, is given.
 _RENORMALIZING: Final = frozenset(("nn.functional.embedding", "nn.functional.embedding_bag"))
 _VIEWS: Final = frozenset(
     (
-        "H T adjoint alias align_to as_strided bfloat16 broadcast_tensors broadcast_to chunk conj contiguous "
-        "cpu cuda data detach diagonal double dsplit expand expand_as flatten float getitem half hsplit imag "
-        "mH mT matrix_H moveaxis movedim narrow numpy_T permute positive ravel real refine_names rename "
-        "reshape reshape_as resolve_conj resolve_neg select slice split split_with_sizes squeeze swapaxes "
-        "swapdims t tensor_split to transpose type_as unbind unflatten unfold unsqueeze values view view_as "
+        "H T adjoint alias align_to as_strided atleast_1d atleast_2d atleast_3d bfloat16 bool broadcast_tensors "
+        "broadcast_to byte cdouble cfloat char chunk conj contiguous cpu cuda data detach diagonal double dsplit "
+        "expand expand_as flatten float getitem half hsplit imag int long mH mT matrix_H moveaxis movedim narrow "
+        "numpy_T permute positive ravel real refine_names rename reshape reshape_as resolve_conj resolve_neg select "
+        "short slice split split_with_sizes squeeze swapaxes swapdims t tensor_split to transpose type type_as unbind "
+        "unflatten unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze values view view_as "
         "view_as_complex view_as_real vsplit"
     ).split()
 )
 #: Views that may contain only a part of their operand.
 _PARTS: Final = frozenset(
     "as_strided chunk diagonal dsplit getitem hsplit imag narrow real select slice split split_with_sizes tensor_split "
-    "unbind unfold values vsplit".split()
+    "unbind unfold unsafe_chunk unsafe_split unsafe_split_with_sizes values vsplit".split()
 )
 #: Calls that return a view of their operand or a copy, depending on the operand.
 _SOMETIMES_VIEWS: Final = frozenset(
-    "contiguous cpu cuda float double half bfloat16 positive ravel reshape reshape_as flatten to type_as conj "
-    "resolve_conj resolve_neg".split()
+    "bfloat16 bool byte cdouble cfloat char conj contiguous cpu cuda double flatten float half int long positive ravel "
+    "reshape reshape_as resolve_conj resolve_neg short to type type_as".split()
 )
 #: Functions whose result has a shape that depends on the contents of their operands.
 _SHAPED_BY_CONTENTS: Final = frozenset(
@@ -83,8 +91,8 @@ def targets(calls: Iterable[Call]) -> Iterator[str]:
 
 
 def base_name(call: Call) -> str:
-    """Return the last part of the target of `call`: ``relu`` for ``nn.functional.relu``."""
-    return call.target.rpartition(".")[2]
+    """Return the last part of the target of `call`; see `function_name`."""
+    return function_name(call.target)
 
 
 def argument(call: Call, position: int | None, name: str) -> Operand:
@@ -116,7 +124,8 @@ def in_place_by_argument(call: Call) -> bool:
     """Whether an argument makes `call` write into its first operand: ``relu(x, inplace=True)``."""
     if call.kind not in ("function", "method"):
         return False
-    return argument(call, _INPLACE_AT.get(base_name(call)), "inplace") is True
+    given = argument(call, _INPLACE_AT.get(base_name(call)), "inplace")
+    return type(given) is not Ref and bool(given)  # torch accepts any true value, such as 1
 
 
 def writes_first_operand(call: Call) -> bool:
@@ -161,7 +170,7 @@ def _written_by_functions(call: Call) -> Iterator[Operand]:
     """Yield what functions of layers write into besides their first operand: running statistics, a scaled weight."""
     if call.kind != "function":
         return
-    for position, name in _STATISTICS.get(base_name(call), ()):
+    for position, name in _STATISTICS.get(call.target, ()):
         yield argument(call, position, name)
     if call.target in _RENORMALIZING and argument(call, 3, "max_norm") is not None:
         yield argument(call, 1, "weight")

@@ -19,7 +19,7 @@ def about_to_be_overwritten(
     record: Record, target: str, operands: Sequence[Operand], named: Mapping[str, Operand]
 ) -> Iterator[int]:
     """Yield the slots of computed tensors of the reference that the call of `target` is about to overwrite."""
-    written = [*operands[:1]] if target.rpartition(".")[2] in OVERWRITING else []
+    written = [*operands[:1]] if randomness.function_name(target) in OVERWRITING else []
     for operand in (*written, *leaves(named.get("out"))):
         if type(operand) is Ref and _is_worth_keeping(record, operand.slot):
             yield operand.slot

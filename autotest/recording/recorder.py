@@ -129,7 +129,7 @@ class Recorder(LiveRecord):
             kind, target, args, kwargs, owner = hooks.with_hooks(self, (kind, target, args, kwargs, owner))
         operations = self.pair.operation(kind, target)
         given = lower_arguments(self, (kind, target), args, kwargs, owner)
-        name = target.rpartition(".")[2]
+        name = randomness.function_name(target)
         if name in OVERWRITING or "out" in given.named:
             for kept in [*about_to_be_overwritten(self, target, given.operands, given.named)]:
                 self._keep_copy(kept)

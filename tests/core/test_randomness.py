@@ -10,7 +10,7 @@ import torch as real
 from autotest import random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Call, Ref
-from autotest.program.randomness import NAMES, KnownContents, contents_of
+from autotest.program.randomness import NAMES, KnownContents, contents_of, function_name
 from autotest.program.semantics import fills
 from tests.support.running import agrees, trial
 
@@ -82,15 +82,16 @@ def test_every_name_that_may_matter_is_looked_at():
 
 
 def test_every_function_that_torch_says_draws_random_numbers_is_known():
-    places = (real, real.Tensor, real.nn.functional, real.nn.init)
+    places = {"": real, "Tensor": real.Tensor, "nn.functional": real.nn.functional, "nn.init": real.nn.init}
     drawing = set()
     for whole in real._C._dispatch_get_all_op_names():
         namespace, _, name = whole.partition("::")
         name, _, overload = name.partition(".")
         called = getattr(getattr(real.ops, namespace), name, None) if namespace == "aten" else None
         tags = getattr(getattr(called, overload or "default", None), "tags", ())
-        if real.Tag.nondeterministic_seeded in tags and any(callable(getattr(one, name, None)) for one in places):
-            drawing.add(name)
+        if real.Tag.nondeterministic_seeded in tags:
+            found = [path for path, one in places.items() if callable(getattr(one, name, None))]
+            drawing.update(function_name(f"{path}.{name}") for path in found)
     assert {"dropout", "randn", "bernoulli_"} <= drawing
     # Newer torch says so of functions of whole layers, too, which draw only between layers, and only if asked to.
     layers = {"lstm", "gru", "rnn_tanh", "rnn_relu", "miopen_rnn"}

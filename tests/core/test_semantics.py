@@ -9,7 +9,10 @@ import torch as real
 
 from autotest.program import Call, Ref, operator_of
 from autotest.program import semantics as of
+from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import always_shares_memory, in_place, may_share_memory, overwrites, writes, written
+
+NORMALISING = ("batch_norm", "instance_norm")
 
 
 def function(target, *args, **kwargs):
@@ -70,6 +73,52 @@ def test_what_always_shares_memory_does_so_on_strided_operands_too(name):
     assert getattr(x, name)(*arguments).untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *[("bool", "bool"), ("byte", "uint8"), ("char", "int8"), ("short", "int16"), ("int", "int32")],
+        *[("long", "int64"), ("cfloat", "complex64"), ("cdouble", "complex128"), ("double", "float64")],
+    ],
+)
+def test_a_cast_to_the_dtype_that_a_tensor_has_already_is_the_tensor(name, dtype):
+    x = real.ones(2, dtype=getattr(real, dtype))
+    assert getattr(x, name)() is x
+    assert may_share_memory(method(name))
+    assert not always_shares_memory(method(name))
+
+
+@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d", "unsafe_chunk", "unsafe_split"])
+def test_a_view_that_no_schema_tells_of_is_known(name):
+    x = real.ones(2, 3, 4)
+    made = getattr(real, name)(x, *([2] if "unsafe" in name else []))
+    first = made[0] if isinstance(made, tuple | list) else made
+    assert first.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    assert may_share_memory(function(name, Ref(0)))
+
+
+def test_statistics_are_where_torchs_signatures_have_them():
+    aten = {
+        name: [argument.name for argument in schema.arguments]
+        for schema in real._C._jit_get_all_schemas()
+        if (name := schema.name.removeprefix("aten::")) in of._STATISTICS and not schema.overload_name
+    }
+    functional = {
+        f"nn.functional.{name}": [*inspect.signature(getattr(real.nn.functional, name)).parameters]
+        for name in NORMALISING
+    }
+    found = {
+        path: tuple((names.index(name), name) for name in ("running_mean", "running_var"))
+        for path, names in {**aten, **functional}.items()
+    }
+    assert found == dict(of._STATISTICS)
+
+
+@pytest.mark.parametrize("name", ["orthogonal", "sparse", "normal", "uniform"])
+def test_numbers_that_a_deprecated_initialisation_draws_are_shared(name):
+    assert contents_of(f"nn.init.{name}", (), {}) is KnownContents.SHARED
+    assert of.fills(function(f"nn.init.{name}", Ref(0)))
+
+
 def test_reshape_may_share_memory_but_need_not():
     assert may_share_memory(method("reshape"))
     assert not always_shares_memory(method("reshape"))
@@ -94,13 +143,17 @@ def test_positions_of_inplace_are_those_of_torchs_signatures():
         function("nn.functional.relu", Ref(0), inplace=True),
         function("nn.functional.elu", Ref(0), 1.0, True),
         function("nn.functional.relu", input=Ref(0), inplace=True),
+        function("nn.functional.hardswish", Ref(0), 1),  # torch takes any true value
         function("relu_", input=Ref(0)),
         function("add", Ref(1), Ref(2), out=Ref(0)),
         function("nn.functional.batch_norm", Ref(1), Ref(0), None, training=True),
+        function("batch_norm", Ref(1), None, None, Ref(0), Ref(2), True, 0.1, 1e-5, False),
+        function("instance_norm", Ref(1), None, None, Ref(2), Ref(0), True, 0.1, 1e-5, False),
         function("nn.functional.embedding", Ref(1), Ref(0), max_norm=1.0),
         function("nn.functional.embedding_bag", Ref(1), weight=Ref(0), max_norm=1.0),
         function("nn.functional.embedding_bag", Ref(1), Ref(0), None, 1.0),
         function("nn.init.normal_", Ref(0)),
+        function("nn.init.constant", Ref(0), 1.0),  # deprecated, and as much in place as `constant_`
         Call("overwrite", "", (Ref(0), 1), {}, 9),
     ],
     ids=lambda call: f"{call.kind} {call.target} {call.kwargs}",
@@ -120,6 +173,8 @@ def test_what_writes_into_an_operand_is_known(call):
         operator("imatmul", Ref(1)),  # torch's tensors have none: x @= y makes a new tensor
         method("__call__", Ref(1)),
         function("nn.functional.relu", Ref(0), inplace=False),
+        function("nn.functional.relu", Ref(0), 0),
+        function("normal", Ref(0), 1.0),
         function("nn.functional.gelu", Ref(0)),
         function("nn.functional.embedding", Ref(0), Ref(1), 0),
         function("embedding", Ref(0), Ref(1), 0, False),

@@ -157,11 +157,8 @@ class Framework(Operations, abc.ABC):
         `fork` returns in the child processes, which continue the import. For a framework without threads of its own
         that point is after the import. If `forkable` is not set, it is before the import.
         """
-        if not self.forkable:
-            fork()
-        self.load()
-        if self.forkable:
-            fork()
+        for step in (self.load, fork) if self.forkable else (fork, self.load):
+            step()
 
     def load(self) -> None:
         """Import the framework now, which takes seconds; raise `FrameworkMissing` if that fails."""
@@ -242,10 +239,7 @@ class Framework(Operations, abc.ABC):
         raise NotImplementedError(f"{self.name} cannot keep the gradient of a tensor that is not a leaf")
 
     def keep_gradient(self, tensor: Any) -> None:
-        """Make autograd keep the gradient of `tensor`, which can be backpropagated, if it does not do so already.
-
-        Do nothing if the framework cannot keep it.
-        """
+        """Make autograd keep the gradient of `tensor`, which can be backpropagated, if it does not yet and can."""
         if not self.holds_gradient(tensor):
             with contextlib.suppress(NotImplementedError):
                 self.retain_gradient(tensor)
@@ -319,6 +313,10 @@ class Framework(Operations, abc.ABC):
     def optimized(self, optimizer: Any) -> list[Any]:
         """Return the tensors that a step of `optimizer` changes; an empty list if it is not an optimizer."""
         return [tensor for group in getattr(optimizer, "param_groups", ()) for tensor in group["params"]]
+
+    def learning_rates(self, optimizer: Any) -> list[float]:
+        """Return the learning rates of the groups of `optimizer`; an empty list if it is not an optimizer."""
+        return [float(group["lr"]) for group in getattr(optimizer, "param_groups", ()) if "lr" in group]
 
     @abc.abstractmethod
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:

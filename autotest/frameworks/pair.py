@@ -252,8 +252,10 @@ class Pair:
     def packages(self) -> frozenset[str]:
         """The packages whose own code cannot handle dual objects: those of the frameworks, and NumPy."""
         kinds = (*self.reference.tensor_types, *self.candidate.tensor_types)
-        found = {kind.__module__.partition(".")[0] for kind in kinds} | {"numpy"}
-        return frozenset(found - {"autotest"})  # an adapter may have tensors of this library
+        # An adapter may have tensors of this library, or its own class beside the tests of the same package.
+        adapters = (type(self.reference), type(self.candidate))
+        frameworks, own = ({kind.__module__.partition(".")[0] for kind in some} for some in (kinds, adapters))
+        return frozenset((frameworks | {"numpy"}) - own - {"autotest"})
 
     def needs_own_import(self, asked: bool) -> bool:
         """Return whether a process that runs a test's trials has to import the candidate itself, for its graph mode."""

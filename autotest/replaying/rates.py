@@ -44,8 +44,7 @@ def _rates_during(program: Program, framework: Framework) -> list[list[float]]:
 
     def note(count: int, values: list[Any]) -> None:
         optimizers = (values[call.slot] for call in program.calls[:count] if makes_optimizer(call))
-        groups = [group for one in optimizers for group in getattr(one, "param_groups", ())]
-        found.append([float(group["lr"]) for group in groups if "lr" in group])
+        found.append([rate for one in optimizers for rate in framework.learning_rates(one)])
 
     replay(program, framework, between_calls=note)
     return found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch as real
 
-from autotest import Divergence, align, random_tensor, torch
+from autotest import Divergence, align, random, random_tensor, torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair
@@ -120,6 +120,39 @@ def test_a_fault_is_found_diagnosed_and_shrunk_to_its_call(tmp_path, reference, 
     assert (found.operator.lower().rpartition(".")[2], found.blame) == ("relu", "candidate")
     assert len(found.program.calls) <= 4
     assert found.script
+
+
+def scheduled():
+    m = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(m.parameters(), lr=0.5)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    for _ in range(2):
+        m(random_tensor(shape=(2, 3), low=-1, high=1, dtype="float32")).sum().backward()
+        optimizer.step()
+        scheduler.step()
+    return m.weight
+
+
+def test_a_wrong_scheduler_is_told_by_its_rates(tmp_path):
+    def steeper(scheduler):
+        return type("StepLR", (scheduler,), {"get_lr": lambda self: [1.5 * rate for rate in scheduler.get_lr(self)]})
+
+    pair = Pair(framework(), Opaque(FaultyTorch({"optim.lr_scheduler.StepLR": steeper})))
+    with pytest.raises(Divergence) as raised:
+        run_test(ATest("test_it.py::test_it", scheduled, Settings(n=1)), RunContext(pair, options(tmp_path)))
+    assert raised.value.finding.operator == "optim.lr_scheduler.StepLR"
+
+
+def test_a_refusal_is_none_of_the_test_although_its_file_is_beside_the_adapter(tmp_path):
+    """The adapter, its class of tensors and this test are all of the package `tests`."""
+
+    def body():
+        return torch.nn.Conv2d(3, 6, 1, groups=random(1, 4))(random_tensor(shape=(1, 3, 2, 2), dtype="float32"))
+
+    pair, test = Pair(framework(), framework()), ATest("test_it.py::test_it", body, Settings(n=4))
+    tally = run_test(test, RunContext(pair, options(tmp_path)))
+    assert tally.accepted == 4
+    assert "divisible by groups" in str(tally.rejections)
 
 
 def test_models_are_aligned():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
 import sys
 import textwrap
@@ -40,7 +41,7 @@ DOORS_TO_PEOPLE: Final = ("cli", "pytest_plugin", "__main__")
 CANDIDATES: Final = ("oneflow", "paddle", "mlx", "jax", "mindspore", "tinygrad", "onnxruntime")
 #: The file with the default candidate.
 NAMES_THE_DEFAULT: Final = "autotest/base/options.py"
-FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorflow", "tinygrad")
+FRAMEWORKS: Final = ("torch", "tensorflow", *CANDIDATES)
 #: The files that may read the frameworks of a run from the environment: entry points, the decorator, code outside of
 #: trials, and the functions with which processes begin. All other code receives a pair.
 ASKS_THE_ENVIRONMENT: Final = (
@@ -64,6 +65,37 @@ ASKING: Final = (
     "all_chosen_names",
     "from_environment",
     "environment_now",
+)
+
+#: The files that read or change variables of the process: those of options, those that start processes or begin in
+#: one, and adapters whose framework is told by a variable. All other code receives options.
+READS_VARIABLES: Final = (
+    "autotest/base/environment.py",
+    "autotest/base/options.py",
+    "autotest/clusters/agent.py",
+    "autotest/clusters/packing.py",
+    "autotest/frameworks/harvester/injected/sitecustomize.py",
+    "autotest/frameworks/harvester/whole_process.py",
+    "autotest/frameworks/harvesting.py",
+    "autotest/frameworks/jax.py",
+    "autotest/frameworks/peer.py",
+    "autotest/frameworks/preload.py",
+    "autotest/frameworks/registry.py",
+    "autotest/frameworks/tinygrad.py",
+    "autotest/frameworks/torch_compile.py",
+    "autotest/frameworks/torch_errors.py",
+    "autotest/processes/child.py",
+    "autotest/processes/client.py",
+    "autotest/processes/fresh.py",
+)
+#: The other files that write to the standard streams: of a process that was started, and of a run without pytest.
+WRITES_TO_STREAMS: Final = (
+    "autotest/decorator.py",
+    "autotest/frameworks/harvester/calls_file.py",
+    "autotest/frameworks/harvester/injected/sitecustomize.py",
+    "autotest/oneflow/profiler.py",
+    "autotest/oneflow/torch_flow_dual_object.py",
+    "autotest/processes/child.py",
 )
 
 #: Packages of pure functions: they may import NumPy, and nothing that reads files or starts processes.
@@ -108,6 +140,13 @@ def every(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 def imported(file: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield line and absolute dotted name of every import, also inside of functions and by `import_module("name")`."""
+    importing = {"import_module", "__import__"} | {
+        alias.asname
+        for node in every(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "importlib"
+        for alias in node.names
+        if alias.asname
+    }
     for node in every(tree):
         match node:
             case ast.Import(names=names):
@@ -115,11 +154,17 @@ def imported(file: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
             case ast.ImportFrom(module=module, names=names, level=level):
                 base = file.split("/")[:-level] if level else []
                 yield from ((node.lineno, ".".join([*base, *filter(None, [module]), alias.name])) for alias in names)
-            case ast.Call(
-                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
-                args=[ast.Constant(value=str(name)), *_],
-            ):
-                yield node.lineno, name
+            case ast.Call(func=called, args=args, keywords=keywords) if last_name(called) in importing:
+                given = [*args, *(keyword.value for keyword in keywords if keyword.arg == "name")]
+                if name := text_of(given[0] if given else called):
+                    level = len(name) - len(name.lstrip("."))
+                    yield node.lineno, ".".join([*(file.split("/")[:-level] if level else []), name.lstrip(".")])
+
+
+def text_of(node: ast.expr) -> str:
+    """Return the text of a constant, and the constant beginning of a formatted one; empty for anything else."""
+    first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
 def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -186,27 +231,33 @@ def candidates(file: str, tree: ast.Module) -> Iterator[str]:
 def environment(file: str, tree: ast.Module) -> Iterator[str]:
     """Only entry points read frameworks and options from the environment, and pass them down."""
     doors = (*DOORS_TO_PEOPLE, "oneflow")
-    if package_of(file) != "autotest" or room_of(file) in doors or file in (*ASKS_THE_ENVIRONMENT, NAMES_THE_DEFAULT):
+    if package_of(file) != "autotest" or room_of(file) in doors:
         return
-    asked = [(line, name.rpartition(".")[2]) for line, name in imported(file, tree) if name.startswith("autotest.")]
-    attributes = (node for node in every(tree) if isinstance(node, ast.Attribute))
-    asked += [(node.lineno, node.attr) for node in attributes if last_name(node.value) in ("options", "registry")]
+    names = [(line, name.rpartition(".")[2]) for line, name in imported(file, tree)]
+    asked = [*names, *((node.lineno, node.attr) for node in every(tree) if isinstance(node, ast.Attribute))]
     for line, name in asked:
-        if name in ASKING:
+        if name in ASKING and file not in (*ASKS_THE_ENVIRONMENT, NAMES_THE_DEFAULT):
             yield f"{file}:{line}: asks the environment by {name}; what it needs is to be handed down"
+        if name in ("environ", "environb", "getenv", "putenv") and file not in READS_VARIABLES:
+            yield f"{file}:{line}: uses os.{name}; options are read at the doors and handed down"
 
 
 def printing(file: str, tree: ast.Module) -> Iterator[str]:
     if package_of(file) == "autotest" and room_of(file) in DOORS_TO_PEOPLE:
         return
     for node in every(tree):
-        if isinstance(node, ast.Name) and node.id == "print":
+        named = isinstance(node, ast.Name | ast.Attribute) and last_name(node) == "print"
+        stream = (
+            isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr") and last_name(node.value) == "sys"
+        )
+        if named or (stream and file not in WRITES_TO_STREAMS):
             yield f"{file}:{node.lineno}: prints; only {', '.join(DOORS_TO_PEOPLE)} may"
 
 
 def state(file: str, tree: ast.Module) -> Iterator[str]:
-    """Modules have no mutable state. A constant may be a dict if no code changes it."""
-    for node in top_level(tree.body):
+    """Modules and classes have no mutable state. A constant may be a dict if no code changes it."""
+    classes = (node.body for node in every(tree) if isinstance(node, ast.ClassDef))
+    for node in itertools.chain(top_level(tree.body), *classes):
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
         value = node.value
@@ -385,6 +436,22 @@ PLANTED: Final = {
         'importlib.import_module("tensorflow")',
         "imports tensorflow",
     ),
+    "a framework imported by another name of import_module": (
+        "autotest/trials/trial.py",
+        "from importlib import import_module as load\nload(name='mlx.core')",
+        "imports mlx",
+    ),
+    "a room that reaches up by a formatted name": (
+        "autotest/base/errors.py",
+        "importlib.import_module(f'autotest.cli.{x}')",
+        "to its right",
+    ),
+    "a room that reaches up by a relative name": (
+        "autotest/base/errors.py",
+        "importlib.import_module('..cli.fuzz', __package__)",
+        "to its right",
+    ),
+    "a candidate imported": ("autotest/trials/trial.py", "import onnxruntime", "imports onnxruntime"),
     "a framework in the generators": ("generators/arrays.py", "from torch import Size", "imports torch"),
     "autotest in the generators": ("generators/arrays.py", "import autotest.program", "may use"),
     "another package in the generators": ("generators/core.py", "import typing_extensions", "may use"),
@@ -401,6 +468,17 @@ PLANTED: Final = {
         "asked = options.from_environment()",
         "by from_environment",
     ),
+    "options read from their class": (
+        "autotest/campaigns/campaign.py",
+        "asked = Options.from_environment()",
+        "by from_environment",
+    ),
+    "a choice of frameworks by a package": ("autotest/running/runner.py", "frameworks.chosen_pair()", "by chosen"),
+    "a variable of the process": ("autotest/trials/trial.py", "seed = os.environ.get('SEED')", "os.environ"),
+    "a variable of the process by name": ("autotest/trials/trial.py", "from os import getenv", "os.getenv"),
+    "a print of the module of builtins": ("autotest/running/runner.py", "builtins.print(1)", "prints"),
+    "a stream written to": ("autotest/running/runner.py", "sys.stderr.write('1')", "prints"),
+    "a list of a class": ("autotest/running/runner.py", "class Runner:\n    seen = []", "'seen'"),
     "a print": ("autotest/running/runner.py", "def f():\n    print(1)", "prints"),
     "a print handed on": ("generators/core.py", "show = print", "prints"),
     "a list in a module": ("autotest/running/runner.py", "seen = []", "'seen'"),

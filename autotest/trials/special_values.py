@@ -88,8 +88,10 @@ class _Judge:
             for at, value in values.items()
             if type(value) is TensorValue and _may_be_special(value, given=self._is_given(at))
         }
+        # All are replaced: alone, the call has the computed ones as inputs, too.
+        tensors = {at: value for at, value in values.items() if type(value) is TensorValue}
         for ordinary in (_ordinary, _ordinary_of_same_sign):
-            others = {at: dataclasses.replace(value, data=ordinary(_array(value)).data) for at, value in odd.items()}
+            others = {at: dataclasses.replace(one, data=ordinary(_array(one)).data) for at, one in tensors.items()}
             differences = _differences(isolated(self._program, slot, {**values, **others})[0], pair, self._settings)
             if any(one.symptom in NUMERIC_SYMPTOMS and not one.special for one in differences):
                 return False

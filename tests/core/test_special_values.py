@@ -10,6 +10,7 @@ from autotest import Divergence, UsageError, autotest, random_tensor, torch
 from autotest.results.identity import identity_of
 from autotest.results.ledger import LedgerEntry
 from tests.support.faulty import FaultyTorch, plus
+from tests.support.running import trial
 from tests.wrong_operators.wrong import as_it_lies
 
 #: NaN becomes zero, and infinities stay.
@@ -268,3 +269,12 @@ def test_the_ledger_can_expect_them_alone(against):
 def test_whether_they_are_wanted_is_yes_or_no():
     with pytest.raises(UsageError, match="special_values"):
         autotest(special_values="no")
+
+
+def test_a_difference_of_all_numbers_is_ordinary_also_behind_a_computed_subnormal_number():
+    def body():
+        subnormal = random_tensor(shape=(3,), low=1e-40, high=1e-39, dtype="float32")
+        return torch.atan(torch.cat([subnormal, torch.ones(2)]))
+
+    (found,) = trial(body, FaultyTorch({"atan": lambda atan: lambda x: atan(x) * 1.1})).mismatches[:1]
+    assert (found.symptom, found.special) == ("value", False)

@@ -24,6 +24,8 @@ KEYS = (
 )
 #: The keys whose values are true or false.
 FLAGS = frozenset(("quick", "verify", "special_values", "coverage"))
+#: The keys that may have a list of texts; in a variable, these are separated by commas.
+LISTS = frozenset(("candidate", "import"))
 
 
 class Project(NamedTuple):
@@ -71,8 +73,8 @@ def read(file: Path) -> Project:
     """Return the project of `file`.
 
     Raises:
-        UsageError: the file cannot be read as TOML, ``tool`` or ``tool.autotest`` is not a table, or an option is given
-            twice, as ``special-values`` and as ``special_values``.
+        UsageError: the file cannot be read as TOML, ``tool`` or ``tool.autotest`` is not a table, an option has a list
+            or a table that it does not take, or is given twice, as ``special-values`` and as ``special_values``.
     """
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -99,8 +101,11 @@ def _text(key: str, value: Any, file: Path) -> str:
     """Return a value as text, as in its variable; paths are relative to the folder of `file`, not of the process."""
     if isinstance(value, bool) and key in FLAGS:
         return str(int(value))
-    if isinstance(value, list) and key not in FLAGS:
-        return ",".join(map(str, value))
+    if isinstance(value, (list, dict)) and key not in FLAGS:
+        if key not in LISTS or not all(isinstance(item, str) for item in value) or isinstance(value, dict):
+            expected = "text, or a list of texts" if key in LISTS else "one value"
+            raise UsageError(f"{file}: [tool.autotest] has {key} = {value!r}; expected {expected}")
+        return ",".join(value)
     if key in ("ledger", "dir") and value != "":  # an empty text sets nothing, as in a variable
         return str(file.parent / str(value))
     return str(value)

@@ -1,7 +1,7 @@
 """Dual-framework differential autotesting: one test body, two frameworks, no difference unseen.
 
-What test files import stands here. Importing it imports nothing: each name brings what it needs when it is first
-asked for, because the pytest plugin lives in this package and every pytest run of the environment imports it.
+The names that test files import are here. Each is imported from its module when it is first used: the pytest plugin
+belongs to this package, so that every run of pytest in the environment imports the package.
 """
 
 from __future__ import annotations

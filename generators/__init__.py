@@ -1,4 +1,4 @@
-"""The generator algebra: what to draw, told apart from how choices are made and logged.
+"""The generator algebra: describes what is drawn. A `Source` makes the random choices and logs them.
 
 >>> from generators import Source, nothing, random, using
 >>> kernel = random(1, 6) | nothing()

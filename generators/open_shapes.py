@@ -26,8 +26,8 @@ _FEW_DIMENSIONS = 2
 #: one and two dimensions, four and one, three and none; in the second trial at ``first`` none and three. At ``other``
 #: both have two, one of which is often long.
 _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "first": (0, 3), "other": (2,)})
-#: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0 the second
-#: array is. Many operators have a separate path for a single number, whatever its rank.
+#: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0, the second
+#: array is one. Many operators have a separate path for a single number, whatever its rank.
 _FIRST_SINGLE = 2
 #: Index of the third array of a trial, requested with the same arguments as the first two; and the turn of level
 #: ``same``, in which arrays are large, at which it alone has ones.

@@ -115,7 +115,7 @@ def _with_double_nan(rows: list[Row]) -> list[Row]:
     """Return `rows` with the numbers of the second row of NaN and those of the double row of special numbers swapped.
 
     This is for the first block, the only one that most tests run. Loops for doubles have their own comparisons, which
-    may lose NaN; and every second row of NaN also has infinities, so that doubles have all three.
+    may lose NaN. Every second row of NaN also has infinities, so that doubles get NaN and infinities of both signs.
     """
     found = [*rows]
     *_, nan = [place for place, one in enumerate(rows) if one.level("values") == "nan"]

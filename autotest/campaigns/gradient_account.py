@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from autotest.base.errors import FrameworkMissing, SkipsItself
 from autotest.base.settings import ATTEMPTS_PER_TRIAL, Settings
 from autotest.frameworks.namespace import DIFFERENTIABLE
-from autotest.gradients.differentiable import carrying_calls, tensors_in
+from autotest.gradients.differentiable import differentiable_calls, tensors_in
 from autotest.gradients.nondifferentiable import listed
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.program import Call, operator_of, refs
@@ -100,8 +100,8 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
     `known` is the key of the expected divergence in which the trial ended, or "".
     """
     record = outcome.recorder
-    carrying = {call.slot for call in carrying_calls(record)}
-    reached = _reached(record) & carrying if outcome.gradients else set()
+    differentiable = {call.slot for call in differentiable_calls(record)}
+    reached = _reached(record) & differentiable if outcome.gradients else set()
     for call in record.calls:
         if call.kind not in OPERATIONS or call.target in _WITHOUT_GRADIENTS or is_kept_copy(call):
             continue

@@ -56,7 +56,7 @@ class Mismatch:
     #: The difference without the value's name, the sides and its size, so that the same failure gives the same text in
     #: every trial, except for numbers in a framework's message. If empty, the first line of `message` is used.
     what: str = ""
-    #: For the gradient of a leaf: the operand as which the first call that computes with it has it, such as ``"1"`` or
+    #: For the gradient of a leaf: its position or keyword in the first call that computes with it, such as ``"1"`` or
     #: ``"weight"``.
     operand: str = ""
     #: The part of the value that differs: ``[1]`` of ``v3[1]``, ``.weight.grad`` of ``m0.weight.grad``; "" for all.

@@ -64,10 +64,10 @@ class _Transcribing:
         tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is TapeTensor]
         for tensor in tensors:  # reading may compute a view again; those calls are not part of this one
             own.read(tensor)
-        carrying = [tensor for tensor in tensors if parent_of(tensor) is not None]
-        with self._varying(self.recording and bool(carrying)):
+        differentiable = [tensor for tensor in tensors if parent_of(tensor) is not None]
+        with self._varying(self.recording and bool(differentiable)):
             made = own.apply(function, args, kwargs, view=view)
-        same = {id(opened(tensor.array)) for tensor in carrying}
+        same = {id(opened(tensor.array)) for tensor in differentiable}
         for result in leaves(made):
             # The result may be an operand's array itself. If gradients end here, it is a different value nevertheless.
             if type(result) is TapeTensor and parent_of(result) is None and id(opened(result.array)) in same:
@@ -136,12 +136,12 @@ class _Transcribing:
         texts = [written.text(leaf.array) for leaf in inputs]
         if len(set(texts)) < len(texts) or not all(map(str.isidentifier, texts)) or written.varying & set(texts):
             return "a tensor whose gradient is requested has no name"
-        carrying = written.varying.union(texts)
+        differentiable = written.varying.union(texts)
         for node in ordered(root.edge[0] for root in roots if root.edge is not None):
             for parent, array in zip(node.parents, node.arrays, strict=True):
                 text = written.text(array)
                 if parent is None:
-                    same = not own.is_floating(array) or carrying.isdisjoint(NAME.findall(text))
+                    same = not own.is_floating(array) or differentiable.isdisjoint(NAME.findall(text))
                 else:
                     origin = parent.array if isinstance(parent, TapeTensor) else parent[0].outputs[parent[1]]
                     same = text == written.text(origin)

@@ -59,9 +59,9 @@ def examine(record: Record, compared: int) -> GradientUse:
     discarded = _discarded(record, pushes[-1].slot) if pushes else ""
     if compared and not discarded and not (known and _only_listed(operators)):
         return GradientUse(compared=compared, pushed=bool(pushes), wrongly_listed=wrongly)
-    carrying = tuple(operator_of(record.calls, call.slot) for call in carrying_calls(record))
+    differentiable = tuple(operator_of(record.calls, call.slot) for call in differentiable_calls(record))
     return GradientUse(
-        carrying=carrying,
+        differentiable=differentiable,
         compared=compared,
         pushed=bool(pushes),
         stepped=bool(pushes) and stepped,
@@ -72,7 +72,7 @@ def examine(record: Record, compared: int) -> GradientUse:
     )
 
 
-def carrying_calls(record: Record) -> Iterator[Call]:
+def differentiable_calls(record: Record) -> Iterator[Call]:
     """Yield the calls whose result, on the reference, depends on a tensor that requires grad."""
     reference = record.pair.reference
     for call in record.calls:
@@ -184,4 +184,4 @@ def _only_wiped(record: Record, slot: int) -> bool:
     return bool(readers) and all(base_name(later) in _DISCARDS for later in readers)
 
 
-__all__ = ["carrying_calls", "examine", "surely_compared", "tensors_in"]
+__all__ = ["differentiable_calls", "examine", "surely_compared", "tensors_in"]

@@ -13,7 +13,7 @@ class GradientUse:
     """How one accepted trial used gradients. Operators have the names of the program."""
 
     #: Operators whose results depend on an input that requires grad, in the order of their calls.
-    carrying: Sequence[str] = ()
+    differentiable: Sequence[str] = ()
     #: Number of gradients that were compared.
     compared: int = 0
     #: Whether there was a backward pass, by the test or by `auto_backward`.
@@ -46,13 +46,13 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
         )
     if use.compared and not (use.nonzero or use.discarded):
         return ""
-    kinds = [listed(name) for name in use.carrying]
+    kinds = [listed(name) for name in use.differentiable]
     if use.nonzero and kinds and all(item is not None and item.kind == "zero" for item in kinds):
         return (
-            f"{_names(use.carrying)} has a gradient that is not zero, but autotest/gradients/nondifferentiable.py "
-            "lists it as zero everywhere. Remove it from that list"
+            f"{_names(use.differentiable)} has a gradient that is not zero, but "
+            "autotest/gradients/nondifferentiable.py lists it as zero everywhere. Remove it from that list"
         )
-    if skipped or not use.carrying:
+    if skipped or not use.differentiable:
         return ""
     if use.discarded:
         return (
@@ -64,11 +64,11 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
     exempt = [item is not None for item in kinds]
     if all(exempt) and not use.pushed:
         return ""
-    names = _names([name for name, free in zip(use.carrying, exempt, strict=True) if not free])
+    names = _names([name for name, free in zip(use.differentiable, exempt, strict=True) if not free])
     if use.pushed:
         return (
-            f"it ran backward through {names or _names(use.carrying)}, but no gradient was compared: at the end of the "
-            "trial no input and no parameter has one, and the test returned none. Keep or return them. If these "
+            f"it ran backward through {names or _names(use.differentiable)}, but no gradient was compared: at the end "
+            "of the trial no input and no parameter has one, and the test returned none. Keep or return them. If these "
             "arguments have none, write requires_grad=False, or mark the test @skip_grad_check(reason=...)"
         )
     if not auto_backward:

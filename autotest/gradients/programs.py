@@ -153,11 +153,11 @@ class ProgramFunction:
         self._unread = {call.slot for call in self._calls if call.kind == "tensor"} - read - {*roots}
         self._kept: dict[int, Any] = {}
         #: Slots of the values that are computed from leaves.
-        self._carrying: set[int] = set()
+        self._computed: set[int] = set()
         #: Slot of a value that is a constant for autograd -> its contents and device.
         self.constants: dict[int, tuple[Array, str]] = {}
         #: Slot of a leaf that shared memory, and was replaced by a copy -> its contents and device.
-        self.apart: dict[int, tuple[Array, str]] = {}
+        self.copied_leaves: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
         #: Slots of leaves and modules that calls outside of autograd write into or copy.
         self.outside: set[int] = set()
@@ -243,11 +243,11 @@ class ProgramFunction:
         framework = self._framework
         tensor = isinstance(value, framework.tensor_types)
         carries = tensor and framework.can_backpropagate(value)
-        if carries and _makes_leaf(call) and not any(ref.slot in self._carrying for ref in refs(call)):
+        if carries and _makes_leaf(call) and not any(ref.slot in self._computed for ref in refs(call)):
             if overlaps(framework, value) or self._is_detached(call):
-                self.apart[call.slot] = self._frozen(value)
+                self.copied_leaves[call.slot] = self._frozen(value)
                 # Elements that share memory, with each other or with another leaf, cannot be varied one by one.
-                value = self._made(*self.apart[call.slot], requires_grad=True)
+                value = self._made(*self.copied_leaves[call.slot], requires_grad=True)
             self._kept[call.slot] = value
         elif self._builds(call, value) or self._writes_into_kept(call):
             self._kept[call.slot] = value
@@ -259,7 +259,7 @@ class ProgramFunction:
             if any(isinstance(item, framework.tensor_types) and framework.can_backpropagate(item) for item in read):
                 self.constants[call.slot] = self._frozen(value)
         elif carries:
-            self._carrying.add(call.slot)
+            self._computed.add(call.slot)
         return value
 
     def _is_detached(self, call: Call) -> bool:

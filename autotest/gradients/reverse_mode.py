@@ -85,14 +85,14 @@ def in_reverse_mode(program: Program, framework: Framework, order: int) -> Progr
     contents: dict[int, Array] = {}
     direct = {leaf.slot for leaf in _captured_leaves(Program(tuple(calls), wide.arrays))}
     for leaf in runner.leaves:
-        if leaf.suffix or leaf.slot in direct or leaf.slot in runner.apart:
+        if leaf.suffix or leaf.slot in direct or leaf.slot in runner.copied_leaves:
             continue
         (value,) = framework.values([leaf.tensor])
         contents[leaf.slot] = Array(value.data.copy(), value.dtype)
     made, places = assembled(*filled(calls, wide.arrays, contents))
     for slot, (array, device) in runner.constants.items():
         made = constant(made, places[slot], array, device)
-    for slot, (array, device) in runner.apart.items():
+    for slot, (array, device) in runner.copied_leaves.items():
         made = constant(made, places[slot], array, device, requires_grad=True)
     return made
 

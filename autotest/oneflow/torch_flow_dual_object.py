@@ -12,7 +12,7 @@ from autotest.base.options import Options, from_environment
 from autotest.base.plural import several
 from autotest.base.settings import Settings
 from autotest.decorator import decorate
-from autotest.gradients.differentiable import carrying_calls
+from autotest.gradients.differentiable import differentiable_calls
 from autotest.gradients.nondifferentiable import listed
 from autotest.oneflow import switches
 from autotest.oneflow.dtypes import complex_too, dtype_of, random_dtype_name, real_or_complex
@@ -176,8 +176,10 @@ def _backward_from_last(recorder: Recorder) -> None:
     For tests that return only plain values, into which nothing can be pushed: their gradients count too.
     """
     if not any(pushes_gradients(call) for call in recorder.calls):
-        carrying = [call for call in carrying_calls(recorder) if listed(call.target) is None]
-        run_backward(recorder, returned_tensors(Value(recorder, carrying[-1].slot), recorder) if carrying else ())
+        differentiable = [call for call in differentiable_calls(recorder) if listed(call.target) is None]
+        run_backward(
+            recorder, returned_tensors(Value(recorder, differentiable[-1].slot), recorder) if differentiable else ()
+        )
 
 
 def random_tensor(

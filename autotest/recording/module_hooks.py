@@ -41,9 +41,9 @@ class AroundCall:
         outputs, ended, cuts = _Cut(), len(self._recorder.calls), self._cuts and bool(self._before)
         behind = self._cut(result, outputs, cuts)
         can = self._recorder.pair.reference.can_backpropagate
-        carrying = [at for at, one in enumerate(outputs.before) if isinstance(one, Value) and can(one._expected)]
-        if carrying:
-            outputs = _Cut([outputs.before[at] for at in carrying], [outputs.behind[at] for at in carrying])
+        differentiable = [at for at, one in enumerate(outputs.before) if isinstance(one, Value) and can(one._expected)]
+        if differentiable:
+            outputs = _Cut([outputs.before[at] for at in differentiable], [outputs.behind[at] for at in differentiable])
             of_outputs = _OutputHooks((ended, 0), self._module, outputs, self._before)
             of_inputs = _InputHooks((self._began, 1), self._module, self._inputs, self._after, of_outputs)
             gradient_hooks_of(self._recorder).all += [of_outputs, of_inputs]

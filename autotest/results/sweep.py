@@ -92,6 +92,8 @@ class Cell:
     vacuous: int = 0
     #: Samples that were not judged, by reason.
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: Units of which nothing was judged because two workers ended before they began them.
+    not_begun: int = 0
     #: Samples that the reference accepts, and that the candidate rejects or does not survive.
     failed: int = 0
     #: check -> number of samples that passed, and number that were checked
@@ -149,6 +151,7 @@ class Cell:
         self.failed += other.failed
         self.rounded += other.rounded
         self.left_out.update(other.left_out)
+        self.not_begun += other.not_begun
         self.absent = self.absent or other.absent
         self.lacks = self.lacks or other.lacks
         self.called |= other.called

@@ -135,7 +135,10 @@ class _Lowering:
         made: Any = call.constructor
         changes = any(item is True for item in made["args"]) or made["kwargs"].get("inplace") is True
         slot = self._add(
-            "function", call.name, self._operands(made["args"], apart=False), self._named(made["kwargs"], apart=False)
+            "function",
+            call.name,
+            self._operands(made["args"], as_no_leaf=False),
+            self._named(made["kwargs"], as_no_leaf=False),
         )
         state = {name: self._captured(facts) for name, facts in call.state.items()}
         dtypes = {str(item["tensor"]["dtype"]) for item in call.state.values()} & DIFFERENTIABLE - {"float32"}
@@ -144,24 +147,28 @@ class _Lowering:
         if state:
             self._add("load_state", "", (Ref(slot), state), {})
         self._add("method", "train", (Ref(slot), call.training), {})
-        operands = self._operands(call.args, apart=changes)
-        self._add("method", "__call__", (Ref(slot), *operands), self._named(call.kwargs, apart=changes))
+        operands = self._operands(call.args, as_no_leaf=changes)
+        self._add("method", "__call__", (Ref(slot), *operands), self._named(call.kwargs, as_no_leaf=changes))
 
     def _optimizer(self, call: HarvestedCall) -> None:
         """Add a few steps with drawn gradients, on parameters like those of the harvested optimizer."""
         ((facts, *more),) = call.args
         parameters = [self._parameter(tree["tensor"]) for tree in (facts, *more)]
-        optimizer = Ref(self._add("function", call.name, (list(parameters),), self._named(call.kwargs, apart=False)))
+        optimizer = Ref(
+            self._add("function", call.name, (list(parameters),), self._named(call.kwargs, as_no_leaf=False))
+        )
         for _ in range(_STEPS):
             self._add("method", "zero_grad", (optimizer,), {})
             for parameter, tree in zip(parameters, (facts, *more), strict=True):
                 squared = Ref(self._add("operator", "mul", (parameter, parameter), {}))
-                gradient = self._tensor(_without_gradient(tree["tensor"]), apart=False)
+                gradient = self._tensor(_without_gradient(tree["tensor"]), as_no_leaf=False)
                 self._add("method", "backward", (squared, gradient), {})
             self._add("method", "step", (optimizer,), {})
 
     def _parameter(self, facts: Mapping[str, Any]) -> Ref:
-        return Ref(self._add("function", "nn.Parameter", (self._tensor(_without_gradient(facts), apart=False),), {}))
+        return Ref(
+            self._add("function", "nn.Parameter", (self._tensor(_without_gradient(facts), as_no_leaf=False),), {})
+        )
 
     def _function(self, call: HarvestedCall) -> None:
         path = f"{call.name}.__get__" if call.form == "attribute" else call.name
@@ -173,29 +180,29 @@ class _Lowering:
         if call.name.startswith("nn.init.") and not call.args and "tensor" in written:
             # torch passes the tensor by keyword; a candidate may have another name for the parameter.
             call = dataclasses.replace(call, args=[written.pop("tensor")], kwargs=written)
-        args = self._operands(call.args[:1], apart=changes or call.name.endswith("_"))
-        args += self._operands(call.args[1:], apart=False)
-        kwargs = self._named(call.kwargs, apart=changes or call.name.endswith("_"))
+        args = self._operands(call.args[:1], as_no_leaf=changes or call.name.endswith("_"))
+        args += self._operands(call.args[1:], as_no_leaf=False)
+        kwargs = self._named(call.kwargs, as_no_leaf=changes or call.name.endswith("_"))
         self._add(named.kind, named.target, args[::-1] if named.swapped else args, kwargs)
 
     def _add(self, kind: CallKind, target: str, args: tuple[Operand, ...], kwargs: dict[str, Operand]) -> int:
         self._calls.append(Call(kind, target, args, kwargs, len(self._calls)))
         return len(self._calls) - 1
 
-    def _operands(self, trees: Sequence[Any], *, apart: bool) -> tuple[Operand, ...]:
-        return tuple([self._operand(tree, apart=apart) for tree in trees])
+    def _operands(self, trees: Sequence[Any], *, as_no_leaf: bool) -> tuple[Operand, ...]:
+        return tuple([self._operand(tree, as_no_leaf=as_no_leaf) for tree in trees])
 
-    def _named(self, trees: Mapping[str, Any], *, apart: bool) -> dict[str, Operand]:
-        return {name: self._operand(tree, apart=apart) for name, tree in trees.items()}
+    def _named(self, trees: Mapping[str, Any], *, as_no_leaf: bool) -> dict[str, Operand]:
+        return {name: self._operand(tree, as_no_leaf=as_no_leaf) for name, tree in trees.items()}
 
-    def _operand(self, tree: Any, *, apart: bool = False) -> Operand:
+    def _operand(self, tree: Any, *, as_no_leaf: bool = False) -> Operand:
         if isinstance(tree, list):
             return [self._operand(item) for item in tree]
         if not isinstance(tree, dict):
             return tree
         ((tag, content),) = tree.items()
         if tag == "tensor":
-            return self._tensor(content, apart=apart)
+            return self._tensor(content, as_no_leaf=as_no_leaf)
         if tag == "same":
             return self._tensors[content]
         if tag == "object":
@@ -216,7 +223,7 @@ class _Lowering:
         self._tensors.append(None)
         return Captured(len(self._arrays) - 1)
 
-    def _tensor(self, facts: Mapping[str, Any], *, apart: bool) -> Operand:
+    def _tensor(self, facts: Mapping[str, Any], *, as_no_leaf: bool) -> Operand:
         dtype = str(facts["dtype"])
         data, views = arranged(array(facts, self._generator))
         self._arrays.append(Array(np.array(data, order="C"), dtype))
@@ -225,7 +232,7 @@ class _Lowering:
         slot = self._add("tensor", dtype, (captured,), {"requires_grad": wanted, "device": "cpu"})
         for kind, target, rest in views:
             slot = self._add(kind, target, (Ref(slot), *rest), {})
-        if apart and wanted and not views:
+        if as_no_leaf and wanted and not views:
             # A leaf that requires a gradient cannot be changed in place, so it was no leaf in the harvested program.
             slot = self._add("method", "clone", (Ref(slot),), {})
         self._tensors.append(Ref(slot))

@@ -293,7 +293,8 @@ class SweepEngine:
         if not unit.orphaned:
             return dataclasses.replace(unit, orphaned=True)
         # It is never done, so its cell does not count as tested completely.
-        self._count_as_left_out(unit, f"{NOT_BEGUN}: {ended.how} {ended.words}".strip(), report, done=False)
+        why = f"{NOT_BEGUN}: {ended.how} {ended.words}".strip()
+        report(unit, Cell(left_out=collections.Counter({why: 1}), not_begun=1), False)
         return None
 
     def _ended(self, worker: _Worker) -> Ended:

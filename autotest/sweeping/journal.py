@@ -11,7 +11,7 @@ from autotest.results.sweep import Cell
 from autotest.storage.records import Format, Records
 from autotest.sweeping.units import Unit
 
-FORMAT: Final = Format("autotest sweep under way", 4)
+FORMAT: Final = Format("autotest sweep under way", 5)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from autotest.base.plural import several, were
 from autotest.frameworks.samples import DatabaseEntry
 from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.sources.selection import selection
-from autotest.sweeping.engine import NO_TIME, NOT_BEGUN, SweepEngine
+from autotest.sweeping.engine import NO_TIME, SweepEngine
 from autotest.sweeping.journal import Journal, name_of
 from autotest.sweeping.scheduling import UnitAgenda
 from autotest.sweeping.units import FOUND, Unit, in_first_pass, in_shard, units
@@ -142,7 +142,7 @@ class SweepSession:
             row.cell.merge(cell)
             progress.samples += cell.samples
             progress.divergences += len(row.cell.divergences) - known
-            if any(why.startswith(NOT_BEGUN) for why in cell.left_out):
+            if cell.not_begun:
                 lost.add(unit.number)
             # Of a unit that one group of machines lost, another group may report the end.
             if done and unit.number not in lost and open_units.pop(unit.number, None) is not None:

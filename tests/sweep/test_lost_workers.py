@@ -145,6 +145,7 @@ def test_a_sweep_that_lost_a_unit_is_not_complete_and_says_why(server: Server) -
     assert session.unfinished == {lost.key}
     ((why, count),) = session.map.rows[lost.key].cell.left_out.items()
     assert (why, count) == (f"{NOT_BEGUN}: SIGKILL", 1)
+    assert session.map.rows[lost.key].cell.not_begun == 1
     assert again.keys() == {lost.key}
 
 

@@ -41,7 +41,7 @@ class _ThreadState(threading.local):
 
     def __init__(self) -> None:
         #: Nesting depth of torch's functions whose inner calls are not recorded: module constructors, optimizer steps.
-        self.apart = 0
+        self.muted = 0
         #: The public modules whose forward runs, innermost last.
         self.within: list[str] = []
 
@@ -117,12 +117,12 @@ class CallRecorder:
 
         torch 2.0 passes it to no mode if the index is a single number, slice or mask.
         """
-        recorder, apart = self, self._apart(index)
+        recorder, unrecorded = self, self._unrecorded(index)
 
         def __getitem__(self: Any, item: Any) -> Any:  # noqa: N807 - it replaces one
             with torch._C.DisableTorchFunction():
                 recorder.function(index, (self, item), None)
-            return apart(self, item)
+            return unrecorded(self, item)
 
         return _in_place_of(index, __getitem__)
 
@@ -136,7 +136,7 @@ class CallRecorder:
             name = self._names[function] = called(function)
         except TypeError:  # not hashable
             return
-        if name is None or self._here.apart or not self._restore:
+        if name is None or self._here.muted or not self._restore:
             return
         out = kwargs.get("out") if kwargs and name.form == "function" else None
         form = name.form if out is None else "out="
@@ -220,36 +220,36 @@ class CallRecorder:
         self._restore.append(restore)
 
     def _making(self, initialise: Any) -> Any:
-        recorder, apart = self, self._apart(initialise)
+        recorder, unrecorded = self, self._unrecorded(initialise)
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it replaces one
             if type(self) in recorder._classes and _MADE not in self.__dict__:
                 self.__dict__[_MADE] = recorder._made(args, without_defaults(initialise, kwargs))
-            apart(self, *args, **kwargs)
+            unrecorded(self, *args, **kwargs)
 
         return _in_place_of(initialise, __init__)
 
-    def _apart(self, function: Any) -> Any:
+    def _unrecorded(self, function: Any) -> Any:
         """Wrap `function`, which is torch's own, so that the calls inside of it are not recorded."""
         here = self._here
 
         def carried_out(*args: Any, **kwargs: Any) -> Any:
-            here.apart += 1
+            here.muted += 1
             try:
                 return function(*args, **kwargs)
             finally:
-                here.apart -= 1
+                here.muted -= 1
 
         return _in_place_of(function, carried_out)
 
     def _stepping(self, step: Any) -> Any:
-        recorder, apart, classes, here = self, self._apart(step), optimizer_classes(), self._here
+        recorder, unrecorded, classes, here = self, self._unrecorded(step), optimizer_classes(), self._here
 
         def carried_out(self: Any, *args: Any, **kwargs: Any) -> Any:
             name = classes.get(type(self))
-            if name is not None and not here.apart and recorder._restore:
+            if name is not None and not here.muted and recorder._restore:
                 recorder._step(name, self)
-            return apart(self, *args, **kwargs)
+            return unrecorded(self, *args, **kwargs)
 
         return _in_place_of(step, carried_out)
 

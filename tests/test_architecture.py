@@ -48,12 +48,14 @@ ASKS_THE_ENVIRONMENT: Final = (
     "autotest/aligning/alignment.py",
     "autotest/campaigns/worker.py",
     "autotest/clusters/agent.py",
+    "autotest/clusters/packing.py",
     "autotest/decorator.py",
     "autotest/diagnosis/probing.py",
     "autotest/frameworks/__init__.py",
     "autotest/frameworks/registry.py",
     "autotest/processes/server.py",
     "autotest/recording/outside_trials.py",
+    "autotest/sources/importing.py",
     "autotest/sweeping/explaining.py",
     "autotest/sweeping/preload.py",
     "autotest/sweeping/worker.py",
@@ -65,6 +67,10 @@ ASKING: Final = (
     "all_chosen_names",
     "from_environment",
     "environment_now",
+    "active_project",
+    "configured",
+    "configured_imports",
+    "working_project",
 )
 
 #: The files that read or change variables of the process: those of options, those that start processes or begin in
@@ -467,6 +473,11 @@ PLANTED: Final = {
         "autotest/campaigns/campaign.py",
         "asked = options.from_environment()",
         "by from_environment",
+    ),
+    "a project found below the doors": (
+        "autotest/trials/trial.py",
+        "options.configured('AUTOTEST_N')",
+        "by configured",
     ),
     "options read from their class": (
         "autotest/campaigns/campaign.py",

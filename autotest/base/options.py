@@ -273,7 +273,7 @@ def misspelt(environment: Mapping[str, str]) -> list[str]:
     return [f"{name} is not a variable of autotest. Did you mean {near[0]}?" for name, near in meant.items() if near]
 
 
-def imports() -> tuple[str, ...]:
+def configured_imports() -> tuple[str, ...]:
     """Return the modules that the environment of the process lists for import before test files."""
     return tuple(name.strip() for name in environment_now().get("AUTOTEST_IMPORT", "").split(",") if name.strip())
 

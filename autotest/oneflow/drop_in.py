@@ -19,4 +19,4 @@ from autotest.oneflow.substitution import stand_in
 flow()  # such files import OneFlow themselves, in an order that may not find its libraries
 stand_in()
 # A worker process imports the test's file, but not the conftest.py or the plugin that imported this module.
-os.environ["AUTOTEST_IMPORT"] = ",".join(dict.fromkeys((*options.imports(), __name__)))
+os.environ["AUTOTEST_IMPORT"] = ",".join(dict.fromkeys((*options.configured_imports(), __name__)))

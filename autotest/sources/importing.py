@@ -34,7 +34,7 @@ def load(file: Path) -> ModuleType:
     for place in reversed(python_path(file.parent)):
         if str(place) not in sys.path:
             sys.path.insert(0, str(place))
-    for wanted in options.imports():
+    for wanted in options.configured_imports():
         _import(wanted)
     # A package's modules are found by its name. Its folder goes last, so that its files do not shadow other modules.
     places = [(0, root), (len(sys.path), file.parent)] if package else [(0, file.parent)]

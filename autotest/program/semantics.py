@@ -45,10 +45,10 @@ _VIEWS: Final = frozenset(
     (
         "H T adjoint alias align_to as_strided atleast_1d atleast_2d atleast_3d bfloat16 bool broadcast_tensors "
         "broadcast_to byte cdouble cfloat char chunk conj contiguous cpu cuda data detach diagonal double dsplit "
-        "expand expand_as flatten float getitem half hsplit imag int long mH mT matrix_H moveaxis movedim narrow "
-        "numpy_T permute positive ravel real refine_names rename reshape reshape_as resolve_conj resolve_neg select "
-        "short slice split split_with_sizes squeeze swapaxes swapdims t tensor_split to transpose type type_as unbind "
-        "unflatten unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze values view view_as "
+        "expand expand_as flatten float getitem half hsplit imag int long mH mT matrix_H meshgrid moveaxis movedim "
+        "narrow numpy_T permute positive ravel real refine_names rename reshape reshape_as resolve_conj resolve_neg "
+        "select short slice split split_with_sizes squeeze swapaxes swapdims t tensor_split to transpose type type_as "
+        "unbind unflatten unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze values view view_as "
         "view_as_complex view_as_real vsplit"
     ).split()
 )

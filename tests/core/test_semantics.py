@@ -87,10 +87,16 @@ def test_a_cast_to_the_dtype_that_a_tensor_has_already_is_the_tensor(name, dtype
     assert not always_shares_memory(method(name))
 
 
-@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d", "unsafe_chunk", "unsafe_split"])
-def test_a_view_that_no_schema_tells_of_is_known(name):
-    x = real.ones(2, 3, 4)
-    made = getattr(real, name)(x, *([2] if "unsafe" in name else []))
+@pytest.mark.parametrize(
+    ("name", "arguments", "named"),
+    [
+        *[("atleast_1d", (), {}), ("atleast_2d", (), {}), ("atleast_3d", (), {})],
+        *[("unsafe_chunk", (2,), {}), ("unsafe_split", (2,), {}), ("meshgrid", (), {"indexing": "ij"})],
+    ],
+)
+def test_a_view_that_no_schema_tells_of_is_known(name, arguments, named):
+    x = real.ones(4) if name == "meshgrid" else real.ones(2, 3, 4)
+    made = getattr(real, name)(x, *arguments, **named)
     first = made[0] if isinstance(made, tuple | list) else made
     assert first.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     assert may_share_memory(function(name, Ref(0)))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from autotest.diagnosis.locating import operands
-from autotest.diagnosis.probing import HANGS, Ending, Probe, ProbeOptions
+from autotest.diagnosis.probing import HANG, Ending, Probe, ProbeOptions
 from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
 from autotest.processes.endings import TimeoutEstimate
@@ -78,15 +78,15 @@ def shrink(
             for _ in range(chances):
                 begun = time.monotonic()
                 wanted = children[0].run(program)
-                if wanted.death:
+                if wanted.death is not None:
                     break
-            if wanted.death == HANGS and one is not server:
+            if wanted.death == HANG and one is not server:
                 continue  # it may hang because a fork lacks a thread
             if timeouts is not None and not hangs:
                 timeouts.record(time.monotonic() - begun)
             for child in children:
                 child.timeouts = timeouts
-            if wanted.death:
+            if wanted.death is not None:
                 operator = operator_of(program.calls, len(program.calls) - 1) if graph is None else ""
                 search = _DeathSearch(program, wanted, operator, children, pool, time.monotonic() + seconds)
                 found = search.run(_alone(program, pair.reference) if operator else [])

@@ -8,27 +8,28 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
+from typing import Final
 
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import START_UP, Process, Server
-from autotest.processes.endings import TimeoutEstimate, describe
+from autotest.processes.endings import ProcessDeath, TimeoutEstimate, describe
 from autotest.program import Program
 from autotest.replaying import graph_check
 from autotest.replaying.agreement import agree
 from autotest.replaying.replay import replay
 
-#: `Ending.death` of a program that did not end in time.
-HANGS = "hangs"
+#: `Ending.death` of a program that did not end in time, the same for every limit.
+HANG: Final = ProcessDeath("hang", "no answer")
 #: Seconds after which a program counts as hanging, and the same for a program that this process has just run.
 _DEADLINE, _SOON = 10.0, 3.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ending:
-    """How a program ended: how the candidate died (``""`` if it did not), and whether the reference accepted it."""
+    """How a program ended: how the candidate died, None if it did not; and whether the reference accepted it."""
 
-    death: str
+    death: ProcessDeath | None
     accepted: bool
 
 
@@ -105,11 +106,11 @@ class Probe:
             self._took(time.monotonic() - begun)
             if not self._options.lasting:
                 self._replace()
-            return Ending("", accepted)
+            return Ending(None, accepted)
         status = self._process.status(0.0 if connection.poll(0) is False else 5.0)
         if status is not None:
             self._took(time.monotonic() - begun)
-        death = HANGS if status is None else describe(status)
+        death = HANG if status is None else ProcessDeath("crash", describe(status))
         self._replace()
         return Ending(death, accepted is True)
 
@@ -186,7 +187,7 @@ def scout(pair: Pair, survived: Program) -> Iterator[Callable[[Program], bool]]:
 
         def survives(program: Program) -> bool:
             try:
-                return not probe.run(program).death
+                return probe.run(program).death is None
             except OSError:  # without a process for it, the program is not run in this process either
                 return False
 
@@ -201,9 +202,9 @@ def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
         probe = stack.enter_context(contextlib.closing(Probe(server)))
         # A fork lacks the threads of this process, such as those that a test body has used.
         with contextlib.suppress(OSError):
-            if not fork or not probe.run(survived, _SOON).death:
+            if not fork or probe.run(survived, _SOON).death is None:
                 break
     return probe
 
 
-__all__ = ["HANGS", "Ending", "Probe", "ProbeOptions", "scout"]
+__all__ = ["HANG", "Ending", "Probe", "ProbeOptions", "scout"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 
-from autotest.diagnosis.probing import HANGS, Probe, ProbeOptions
+from autotest.diagnosis.probing import HANG, Probe, ProbeOptions
 from autotest.processes.client import Server
 from autotest.program import Call, Program, Ref, operator_of, refs
 from autotest.program.rewriting import needed, upto
@@ -33,7 +33,7 @@ def deadly_operator(program: Program, options: ProbeOptions, server: Server) -> 
     with contextlib.closing(Probe(server, options)) as probe:
 
         def kills(slot: int) -> bool:
-            return probe.run(_backward_from(program, slot)).death not in ("", HANGS)
+            return probe.run(_backward_from(program, slot)).death not in (None, HANG)
 
         first = bisect.bisect_left(passed, True, hi=len(passed) - 1, key=kills)
     return operator_of(program.calls, passed[first])

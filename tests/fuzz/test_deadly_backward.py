@@ -9,7 +9,7 @@ import pytest
 
 from autotest.diagnosis.probing import Ending, ProbeOptions
 from autotest.processes.client import Server
-from autotest.processes.endings import death_from_status
+from autotest.processes.endings import ProcessDeath, death_from_status
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import Identity
 from autotest.results.tasks import Conditions, DiagnoseDeath, Where
@@ -45,7 +45,8 @@ def killing(monkeypatch):
 
             def run(self, program):
                 assert program.calls[-1].target == "autograd.backward"
-                return Ending("SIGABRT" if any(call.target == operator for call in program.calls) else "", True)
+                kills = any(call.target == operator for call in program.calls)
+                return Ending(ProcessDeath("crash", "SIGABRT") if kills else None, True)
 
             def close(self):
                 pass

@@ -42,7 +42,7 @@ def opened(package: Package, directory: Path, ledger: Path | None) -> tuple[Agen
     applies to all tests, or None.
     """
     if package.work == "sweep":
-        server = Server(engine.preloaded(package.databases.own), frameworks=package.conditions.frameworks)
+        server = Server(engine.modules_to_preload(package.databases.own), frameworks=package.conditions.frameworks)
         return _sweeping(package, server), server
     if package.work == "gradients":
         server = Server(gradient_workers.PRELOADED, frameworks=package.conditions.frameworks)

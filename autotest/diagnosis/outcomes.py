@@ -1,4 +1,4 @@
-"""How changed programs end, and what is said of the numbers that a failure needs."""
+"""How changed programs end, and which properties of the numbers a failure needs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ OnNumbers: TypeAlias = Callable[[Numbers], ProgramOutcome]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NumberClaim:
-    """Something that an element of one input must be, or the failure is gone."""
+    """A property that an element of one input must have; without it, the failure is gone."""
 
     text: str
-    #: Other contents of the input, none of whose elements is so.
+    #: Other contents of the input, in which no element has the property.
     without: Sequence[Numbers]
-    #: Whether the negative of a number is so if the number is.
+    #: Whether the negative of each number with the property has it, too.
     either_sign: bool = False
 
 

@@ -56,7 +56,7 @@ class _Worker:
     given_up: float = 0.0
 
 
-def preloaded(own: bool) -> tuple[str, ...]:
+def modules_to_preload(own: bool) -> tuple[str, ...]:
     """Return the modules to preload, besides the frameworks. Reading the reference's own databases takes seconds."""
     return _PRELOADED if own else _WITHOUT_DATABASES
 
@@ -85,7 +85,7 @@ class SweepEngine:
         self._timeouts = TimeoutPolicy(deadline)
         self._memory = memory
         self._databases = databases
-        self.server = server or Server(preloaded(databases.own))
+        self.server = server or Server(modules_to_preload(databases.own))
         self._folder = own_folder("autotest-sweep-")
         self._workers: dict[int, _Worker] = {}
         #: Workers without a unit.

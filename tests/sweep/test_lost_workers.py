@@ -10,7 +10,7 @@ import pytest
 from autotest.processes.client import Server
 from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping import worker_position
-from autotest.sweeping.engine import NOT_BEGUN, ReportCell, SweepEngine, _Worker, preloaded
+from autotest.sweeping.engine import NOT_BEGUN, ReportCell, SweepEngine, _Worker, modules_to_preload
 from autotest.sweeping.session import SweepPlan, SweepSession
 from autotest.sweeping.units import Unit, units
 from tests.support.shared_server import SharedServer
@@ -27,7 +27,7 @@ def _torch_beside_itself(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """Return the server that forks the workers of all engines."""
-    shared = SharedServer(preloaded(own=True), frameworks=("torch", "torch"))
+    shared = SharedServer(modules_to_preload(own=True), frameworks=("torch", "torch"))
     yield shared
     shared.ended()
 

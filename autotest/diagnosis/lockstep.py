@@ -100,10 +100,11 @@ class _Lockstep:
 
     def _share_memory(self, call: Call) -> None:
         """Note that the result of `call` is one of its operands, as of a module that does nothing in evaluation."""
-        values = self._values[0]
-        for ref in refs(call):
-            own, other = self._memory[call.slot], self._memory[ref.slot]
-            if own != other and self._pair.reference.same(values[call.slot], values[ref.slot]):
+        values, reference = self._values[0], self._pair.reference
+        made = values[call.slot]
+        for ref in refs(call) if isinstance(made, reference.tensor_types) else ():
+            own, other, given = self._memory[call.slot], self._memory[ref.slot], values[ref.slot]
+            if own != other and isinstance(given, reference.tensor_types) and reference.same(made, given):
                 self._memory = [other if memory == own else memory for memory in self._memory]
 
     def _is_judged(self, call: Call) -> bool:

@@ -165,16 +165,37 @@ def _registered() -> dict[str, str]:
     return {point.name: point.value for point in importlib.metadata.entry_points(group=GROUP)}
 
 
+def _as_reference(name: str) -> Framework:
+    """Return the adapter called `name`, to be the reference.
+
+    Raises:
+        UsageError: the framework runs in another interpreter or runs whole programs, which only a candidate may.
+    """
+    if _target(name)[0] == FAMILIES["python:"]:
+        raise UsageError(
+            f"reference {name!r}: expected a framework of this process, because diagnosis works on the reference's own "
+            "objects; only the candidate may be in another interpreter, so run pytest in that one to swap the sides"
+        )
+    made = framework(name)
+    if made.always_in_graph:
+        raise UsageError(
+            f"reference {name!r}: expected a framework that runs call by call, because each call is compared; only the "
+            "candidate may run whole programs"
+        )
+    return made
+
+
 @functools.cache
 def pair(reference: str, candidate: str) -> Pair:
     """Return the pair of these names; the same object in every call, so that its caches are kept."""
-    return Pair(framework(reference), framework(candidate), names=(reference, candidate))
+    return Pair(_as_reference(reference), framework(candidate), names=(reference, candidate))
 
 
 @functools.cache
 def pairs(reference: str, candidates: tuple[str, ...]) -> tuple[Pair, ...]:
     """Return the pairs of one reference with each of `candidates`; each pair's `others` are the other candidates."""
-    made = tuple(Pair(framework(reference), framework(name), names=(reference, name)) for name in candidates)
+    first = _as_reference(reference)
+    made = tuple(Pair(first, framework(name), names=(reference, name)) for name in candidates)
     for one in made:
         one.others = tuple(other.candidate for other in made if other is not one)
     return made

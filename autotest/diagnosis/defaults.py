@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autotest.frameworks import Pair
@@ -17,7 +17,12 @@ def differing_defaults(program: Program, pair: Pair) -> list[str]:
 
     Such a line is ``default of weight_decay in optim.AdamW: torch 0.01, oneflow 0.0``.
     """
-    return list(dict.fromkeys(line for call in program.calls if call.kind == "function" for line in _of(call, pair)))
+    return list(dict.fromkeys(line for call in program.calls for line in differing_defaults_of(call, pair)))
+
+
+def differing_defaults_of(call: Call, pair: Pair) -> Sequence[str]:
+    """Return the lines of `differing_defaults` for one call."""
+    return list(_of(call, pair)) if call.kind == "function" else ()
 
 
 def _of(call: Call, pair: Pair) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue
 from autotest.diagnosis.decisive_features import OutOfTime
+from autotest.diagnosis.defaults import differing_defaults, differing_defaults_of
 from autotest.diagnosis.failure_signature import (
     AMBIGUOUS_SYMPTOMS,
     FailureSignature,
@@ -21,7 +22,7 @@ from autotest.diagnosis.failure_signature import (
 from autotest.diagnosis.fitting_cotangents import with_fitting_cotangents
 from autotest.diagnosis.outcomes import ProgramOutcome
 from autotest.frameworks import Pair
-from autotest.program import Program, call_reduction, reduction
+from autotest.program import Call, Program, call_reduction, reduction
 from autotest.program.randomness import drops_in_a_defined_result
 from autotest.program.semantics import pushes_gradients
 from autotest.replaying.agreement import Agreement, agree, results
@@ -42,6 +43,8 @@ _LARGE, _ALWAYS_RUN = 1 << 20, 24
 _PLAIN = 4
 #: The length of the shortest spans of calls that are removed together before single calls are.
 _SHORTEST_SPAN = 4
+#: The symptoms of differing numbers, which differing defaults cause, too.
+_NUMERIC = ("value", "gradient")
 #: The largest number of passing programs that each kind of reduction is asked for.
 _NEIGHBOURS = 20
 
@@ -102,6 +105,8 @@ class Shrinker:
         self._limit = limit
         length = len(start.program.calls)
         self._budget = _CALLS * (limit + length * math.log2(length + 2))
+        #: The differing defaults of calls, by their targets and the arguments that they give.
+        self._defaults: dict[object, frozenset[str]] = {}
         self._seen: set[bytes] = {reduction.digest(start.program)}
         #: Whether a run takes so long that sizes are reduced first, which makes all other passes quick.
         self._began_large = reduction.elements(start.program) > _LARGE
@@ -244,6 +249,8 @@ class Shrinker:
         if digest in self._seen:
             return False
         self._seen.add(digest)
+        if self._failure.symptom in _NUMERIC and any(map(self._new_defaults, program.calls)):
+            return False
         self.result.executions += 1
         self.result.calls_run += len(program.calls)
         fitting = self._runnable(program)
@@ -256,6 +263,20 @@ class Shrinker:
             self.result.history.append(agreement)
             return True
         return False
+
+    def _new_defaults(self, call: Call) -> bool:
+        """Whether `call` leaves out an argument that the first program gives, and whose defaults differ on the sides.
+
+        The smaller program would show that the defaults differ, which is another failure with the same signature.
+        """
+        key = call.target, len(call.args), tuple(call.kwargs)
+        if key not in self._defaults:
+            self._defaults[key] = frozenset(differing_defaults_of(call, self._pair))
+        return not self._defaults[key] <= self._first_defaults
+
+    @functools.cached_property
+    def _first_defaults(self) -> frozenset[str]:
+        return frozenset(differing_defaults(self.result.history[0].program, self._pair))
 
     def _class_holds(self, agreement: Agreement) -> bool:
         """Return whether `agreement` has results without elements only if the first program has.

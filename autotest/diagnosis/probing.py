@@ -200,9 +200,10 @@ def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
         server = stack.enter_context(contextlib.closing(Server(frameworks=pair.names, fork=fork)))
         pair.candidate.synchronize()
         probe = stack.enter_context(contextlib.closing(Probe(server)))
-        # A fork lacks the threads of this process, such as those that a test body has used.
+        # A fork lacks the threads of this process, such as those that a test body has used. A new process is waited for
+        # here: it imports the frameworks, for which shrinking has no time.
         with contextlib.suppress(OSError):
-            if not fork or probe.run(survived, _SOON).death is None:
+            if probe.run(survived, _SOON).death is None:
                 break
     return probe
 

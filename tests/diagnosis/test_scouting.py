@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotest.diagnosis.probing import scout
+from autotest.diagnosis import probing
+from autotest.diagnosis.probing import Ending, scout
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
@@ -31,3 +32,25 @@ def test_a_program_that_would_kill_this_process_is_found_out_elsewhere(fragile: 
 def test_a_framework_that_does_not_die_is_not_asked() -> None:
     with scout(Pair(TorchFramework(), TorchFramework()), Program((), ())) as survives:
         assert survives(Program((), ()))
+
+
+def test_a_new_process_has_started_before_shrinking_begins(fragile: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Program] = []
+
+    class Started:
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            pass
+
+        def run(self, program: Program, deadline: float | None = None) -> Ending:
+            tried.append(program)
+            return Ending("", accepted=True)
+
+        def close(self) -> None:
+            pass
+
+    for name in ("Server", "Probe"):
+        monkeypatch.setattr(probing, name, Started)
+    fragile.candidate.forkable = False
+    survived = dying(2)
+    with scout(fragile, survived):
+        assert [program is survived for program in tried] == [True]

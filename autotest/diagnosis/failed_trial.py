@@ -58,6 +58,8 @@ class FailedTrial:
     _beyond: Program | None = None
     #: The cached opinion, with the mismatch that it is on.
     _opinion: tuple[Mismatch, Opinion] | None = None
+    #: The finding with its verdict before it was shrunk.
+    _unshrunk: Finding | None = None
 
     @property
     def _settings(self) -> Settings:
@@ -254,17 +256,21 @@ class FailedTrial:
         if told.verified.state in (State.MISSED, State.DIED) and finding.program is not whole.program:
             # The failure may need state that a side keeps between calls, which is lost if calls are removed.
             shrinking = ("Shrunk:     no: smaller programs do not show the difference in a fresh interpreter",)
-            unshrunk = dataclasses.replace(
-                finding,
-                program=whole.program,
-                mismatches=whole.mismatches,
-                divergent=None,
-                shrinking=shrinking,
-                happens=(),
+            recorded = dataclasses.replace(
+                finding, program=whole.program, mismatches=whole.mismatches, divergent=None, happens=()
             )
-            again = scripted(unshrunk, context)
-            return again if again.verified.holds else told
+            for unshrunk in self._wholes(recorded):
+                again = scripted(dataclasses.replace(unshrunk, shrinking=shrinking), context)
+                if again.verified.holds:
+                    return again
         return told
+
+    def _wholes(self, recorded: Finding) -> Sequence[Finding]:
+        """Return the findings to try without shrinking, best first: those that name a call, then `recorded` itself."""
+        judged = self._unshrunk
+        if judged is None or judged.divergent is None:
+            return [recorded]
+        return [judged] if judged.program is recorded.program else [judged, recorded]
 
     def _with_verdict(self, finding: Finding, seconds: float) -> Finding:
         """Return `finding` with its verdict, and with a smaller program unless `seconds`, the time limit, is 0."""
@@ -287,8 +293,9 @@ class FailedTrial:
             agreement, opinion = _guilty_first(whole, self._examined(whole), pair, settings)
         opinion = on_the_whole(agreement, opinion, pair, settings)
         finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
+        self._unshrunk = with_opinion(finding, agreement, opinion, pair)
         if not seconds:
-            return with_opinion(finding, agreement, opinion, pair)
+            return self._unshrunk
         failure = failure_of(agreement, opinion, pair, settings)
         test = dataclasses.replace(self.test, settings=settings)
         return UnshrunkTrial(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)

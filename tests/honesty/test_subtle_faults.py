@@ -4,6 +4,7 @@ a script that reports nothing once the fault is repaired.
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 
@@ -97,13 +98,19 @@ def test_what_only_the_references_module_has_is_told_once(against):
     assert "expected ['bias', 'weight'], actual ['bias', 'kernel']" in only.message
 
 
-def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch, tmp_path):
+def _in_this_process(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let findings be shrunk, and their scripts be verified in this process."""
+
     def verify(script, finding):
-        return Verification(State.VERIFIED if status(script, tmp_path) == 1 else State.MISSED)
+        return Verification(State.VERIFIED if status(script, folder) == 1 else State.MISSED)
 
     monkeypatch.setenv("AUTOTEST_VERIFY", "1")
     monkeypatch.setenv("AUTOTEST_SHRINK", "5")
     monkeypatch.setattr(scripted_finding, "verify", verify)
+
+
+def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch, tmp_path):
+    _in_this_process(monkeypatch, tmp_path)
     against(subtle.wrong_after_the_first_call())
 
     def body():
@@ -114,3 +121,20 @@ def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch
         skip_grad_check(reason="planted faults")(autotest(n=3)(body))()
     assert raised.value.finding.verified.holds
     assert raised.value.finding.script.count("torch.abs(") == 2
+
+
+def test_a_gradient_that_only_the_whole_program_shows_is_named_after_the_call_with_the_wrong_backward(
+    against, monkeypatch, tmp_path
+):
+    _in_this_process(monkeypatch, tmp_path)
+    against(subtle.gradient_wrong_after_the_first())
+
+    def body():
+        x = random_tensor(shape=(2, 3), low=-1, high=1)
+        return torch.exp(x.clone()) + torch.exp(x.clone() + 1)
+
+    with pytest.raises(Divergence, match="Shrunk:     no: smaller programs do not show the difference") as raised:
+        autotest(n=3)(body)()
+    assert raised.value.finding.verified.holds
+    assert raised.value.finding.operator == "exp"
+    assert re.search(r"torch\.exp\(v\d\)  # <-- first divergent call", str(raised.value))

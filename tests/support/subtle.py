@@ -203,6 +203,17 @@ def wrong_after_the_first_call() -> FaultyTorch:
     return _planted("wrong_after_the_first_call", {"abs": _after_the_first})
 
 
+def gradient_wrong_after_the_first() -> FaultyTorch:
+    """Return torch whose gradient of exp is right only in the first backward of a process."""
+    called = []
+
+    def change(gradient: Any) -> Any:
+        called.append(gradient)
+        return gradient + (1.0 if len(called) > 1 else 0.0)
+
+    return _planted("gradient_wrong_after_the_first", {"exp": with_gradient(change)})
+
+
 def list_for_tuple() -> FaultyTorch:
     return _planted("list_for_tuple", {"split": returning(list)})
 

@@ -132,9 +132,10 @@ class TorchFramework(Namespace):
 
     def public_call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PublicCall | None:
         from autotest.frameworks.harvester.defaults import without_defaults
+        from autotest.frameworks.harvester.names import as_written
         from autotest.frameworks.torch_functions import public_name
 
-        named = public_name(function)
+        named = public_name(as_written(function, kwargs))
         if named is None or named.kind == "setattr":
             return None
         ordered = tuple(reversed(args)) if named.swapped else tuple(args)

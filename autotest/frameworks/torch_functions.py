@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from autotest.base.errors import NotReplayable
-from autotest.frameworks.harvester.names import path_of
+from autotest.frameworks.harvester.names import as_written, path_of
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import Named, call_name
 
@@ -37,8 +37,8 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
         self.opaque = ""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        named = public_name(func)
         kwargs = kwargs or {}
+        named = public_name(as_written(func, kwargs))
         if named is None:
             self.opaque = self.opaque or f"{getattr(func, '__name__', func)} is not a public function"
             return func(*args, **kwargs)

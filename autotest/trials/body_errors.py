@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import linecache
 import os
@@ -129,7 +130,7 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
     if isinstance(error, TypeError):
         named = misused_function(error)
         ours = next((getattr(home, named) for home in (tensors, generators) if named in vars(home)), None)
-        said = misspelt_argument(error, ours)
+        said = misspelt_argument(error, ours) or _generator_for_one_framework(error)
         if said is not None:
             return said
     own = r"\bautotest\.recording\.|(?<![\w.'])'?(Value|Symbol|Method)\b'?(?!\()"
@@ -140,6 +141,30 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
             "import torch`, or pass one side only, such as x.reference"
         )
     return None
+
+
+def _generator_for_one_framework(error: TypeError) -> str | None:
+    """Return the message for a built-in function of one framework that got a generator; None for other errors."""
+    first = first_line(error)
+    got = re.search(r"\bnot (\w+)$|\bfound element of type (\w+)|\bgot \(([^)]*)\)", first)
+    if got is None or not _names_of_generators().intersection(re.findall(r"\w+", " ".join(filter(None, got.groups())))):
+        return None
+    name = re.match(r"(\w+)\(\)", first)
+    return (
+        f"a function of one framework got a generator, which has no value for it: call {name[1] if name else 'it'} of "
+        "the torch of `from autotest import torch`, which draws one, or pass a number, as in random(1, 5).value() "
+        f"({first})"
+    )
+
+
+def _names_of_generators() -> set[str]:
+    """Return the names of the classes of generators, without those that Python's own types have, too."""
+    found, ahead = set[str](), [generators.Generator]
+    while ahead:
+        below = ahead.pop().__subclasses__()
+        ahead += below
+        found |= {one.__name__ for one in below}
+    return found - vars(builtins).keys()
 
 
 def _is_dual_format(error: Exception) -> bool:

@@ -46,6 +46,11 @@ def test_a_call_is_written_with_its_name_form_and_arguments(only: Only) -> None:
         (lambda x: torch.mm(x, x), "mm", "function"),
         (lambda x: torch.einsum("ij->ji", x), "einsum", "function"),
         (lambda x: torch.nn.functional.normalize(x, out=None), "nn.functional.normalize", "function"),
+        (
+            lambda x: torch.nn.functional.max_pool2d(x[None], 1, return_indices=True),
+            "nn.functional.max_pool2d",
+            "function",
+        ),
         (lambda x: operator.setitem(x, 0, 1.0), "Tensor.__setitem__", "in-place operator"),
         (lambda x: x.T, "Tensor.T", "attribute"),
         (lambda x: torch.add(x, x, out=torch.empty(2, 2)), "add", "out="),

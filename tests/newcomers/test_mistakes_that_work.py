@@ -12,7 +12,7 @@ import pytest
 import torch as real
 import torch.nn.functional as F
 
-from autotest import Divergence, TooFewAccepted, UsageError, autotest, random_tensor, torch
+from autotest import Divergence, TooFewAccepted, UsageError, autotest, nothing, oneof, random, random_tensor, torch
 from tests.support import faults
 from tests.support.faulty import FaultyTorch
 from tests.support.running import agrees, targets, trial
@@ -33,6 +33,8 @@ def _torch_with_itself(quick, against):
         (lambda x: F.softmax(x, dim=0), "nn.functional.softmax"),
         (lambda x: F.linear(x, real.ones(4, 3)), "nn.functional.linear"),
         (lambda x: F.gelu(x, approximate="tanh"), "nn.functional.gelu"),
+        (lambda x: F.max_pool2d(x[None], 1, return_indices=True), "nn.functional.max_pool2d"),
+        (lambda x: F.adaptive_max_pool1d(x, 2, return_indices=True), "nn.functional.adaptive_max_pool1d"),
         (lambda x: real.relu(x), "relu"),
         (lambda x: real.cat([x, x]), "cat"),
         (lambda x: real.split(x, 1), "split"),
@@ -77,6 +79,27 @@ def test_outside_of_a_trial_torchs_own_functions_work_too():
 def test_a_module_of_torch_alone_is_refused():
     with pytest.raises(UsageError, match=r"a module of torch itself .* build the module on both sides"):
         trial(lambda: real.nn.Linear(3, 4)(random_tensor(2, 2, 3)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.pad(x, (1, 1), value=random(0, 2).to(float)),
+        lambda x: F.avg_pool1d(x, random(1, 2) + 1),
+        lambda x: F.pad(x, (random(1, 2), 1)),
+        lambda x: real.sum(x, dim=oneof(0, 1) | nothing()),
+    ],
+)
+def test_a_generator_given_to_torchs_own_function_is_explained(call):
+    with pytest.raises(
+        UsageError, match=r"got a generator.* of the torch of `from autotest import torch`.*\.value\(\)"
+    ):
+        trial(lambda: call(random_tensor(2, 2, 4)))
+
+
+def test_another_wrong_argument_of_torchs_own_function_is_told_as_it_is():
+    with pytest.raises(TypeError, match=r"must be float, not str$"):
+        trial(lambda: F.pad(random_tensor(2, 2, 4), (1, 1), value="0"))
 
 
 # -- gradients off on one side ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from .calls_file import CallsFile
 from .defaults import without_defaults
 from .description import TooLong, Writer, short
-from .names import PublicName, called, module_classes
+from .names import PublicName, as_written, called, module_classes
 from .optimizers import groups, optimizer_classes, representatives
 
 #: Maximum numbers of distinct calls that are kept per name, and of calls that differ in floating-point arguments only.
@@ -130,6 +130,7 @@ class CallRecorder:
 
     def function(self, function: Any, args: Any, kwargs: Any) -> None:
         """Record a call that is about to be made."""
+        function = as_written(function, kwargs)
         try:
             name = self._names[function]
         except KeyError:

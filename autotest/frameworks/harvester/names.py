@@ -29,6 +29,8 @@ _NO_FUNCTIONS = frozenset(
     "typename get_device numel is_same_size is_conj is_neg is_inference is_signed resolve_conj resolve_neg detach_ "
     "nn.functional.handle_torch_function".split()
 )
+#: The end of the name of a function to which torch passes a pooling with ``return_indices=True``.
+_WITH_INDICES = "_with_indices"
 #: Attributes of a tensor that are computed from it.
 _COMPUTED = frozenset("T H mT mH real imag".split())
 #: Classes that contain other modules or parameters and compute nothing themselves.
@@ -40,6 +42,17 @@ class PublicName(NamedTuple):
 
     name: str
     form: str
+
+
+def as_written(function: Any, kwargs: Mapping[str, Any] | None) -> Any:
+    """Return the function that the caller wrote, where torch hands a mode or a dual tensor another one.
+
+    ``max_pool2d(x, 2, return_indices=True)`` arrives as ``max_pool2d_with_indices``, which other frameworks lack.
+    """
+    name = getattr(function, "__name__", "")
+    if not name.endswith(_WITH_INDICES) or not kwargs or kwargs.get("return_indices") is not True:
+        return function
+    return getattr(torch.nn.functional, name.removesuffix(_WITH_INDICES), function)
 
 
 def path_of(function: Any) -> str:

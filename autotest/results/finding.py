@@ -9,6 +9,7 @@ from typing import Any
 from autotest.comparison import Mismatch
 from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
+from autotest.program.semantics import is_backward
 from autotest.results.identity import Identity, identity_of, operator_behind
 from autotest.results.layers import ByLayer
 from autotest.results.verification import Verification
@@ -96,6 +97,14 @@ class Finding:
     @property
     def operator(self) -> str:
         """The operator that diverged, or else the one that the first mismatch is attributed to."""
-        if self.program is not None and self.divergent is not None:
-            return operator_of(self.program.calls, self.divergent) or self.first.name
-        return (operator_behind(self.program.calls, self.first) if self.program else "") or self.first.name
+        program, known = self.program, self.shown.operator if self.shown is not None else ""
+        slot = self.first.slot if self.divergent is None else self.divergent
+        if program is None:
+            found = known
+        elif known and slot < len(program.calls) and is_backward(program.calls[slot]):
+            found = known  # a backward in which a process died belongs to the operator that it differentiates
+        elif self.divergent is None:
+            found = operator_behind(program.calls, self.first)
+        else:
+            found = operator_of(program.calls, self.divergent)
+        return found or self.first.name

@@ -16,6 +16,7 @@ from autotest.results.tasks import Conditions, DiagnoseDeath, Where
 from autotest.running import deadly_backward, deaths
 from autotest.running.deadly_backward import deadly_operator
 from autotest.running.tracing import TracedTrial
+from autotest.storage.store import Store
 
 CALLS = (
     Call("tensor", "float32", (Captured(0),), {"requires_grad": True, "device": "cpu"}, 0),
@@ -78,5 +79,6 @@ def test_the_finding_has_its_name(killing, tmp_path, monkeypatch, against):
     left = Identity("sum", "crash", "backward", "candidate", "SIGABRT", "")
     task = DiagnoseDeath(Where(file, "test_it.py::test_it", 0), 3, left, "sum: dies", thorough=True, shrink=False)
     found = deaths.diagnose(task, Conditions(tmp_path / "kept"), Server())
+    assert Store(tmp_path / "kept").load(found.identity.key).finding.operator == "cos"
     assert (found.identity.operator, found.identity.stage) == ("cos", "backward")
     assert found.message.startswith("cos: torch dies (SIGABRT)")

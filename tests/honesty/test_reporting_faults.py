@@ -157,3 +157,4 @@ def test_a_report_survives_a_test_that_cannot_be_replayed(against):
     assert "not close" in str(raised)
     assert raised.finding.script is None
     assert "cannot be replayed" in str(raised)
+    assert raised.finding.operator == raised.finding.identity.operator == "relu"

@@ -217,6 +217,8 @@ class _Pairs:
 
     def _gradient_of(self, slot: int, expected: Any, actual: Any) -> None:
         """Pair the gradients of a tensor if either side has one."""
+        if self.partners.get(id(expected), actual) is not actual:
+            return  # a leaf that a call returned on the reference, where the candidate has a copy: paired at the leaf
         if self.reference.holds_gradient(expected):
             gradient = self.reference.gradient(expected)
         elif (

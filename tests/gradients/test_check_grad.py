@@ -10,7 +10,7 @@ import torch as real
 from autotest import Divergence, GradientNotCompared, TooFewAccepted, UsageError, autotest, random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
 from tests.gradients.test_gradcheck import PLANTED, Cubes, needs_oneflow
-from tests.support.faulty import FaultyTorch, with_gradient
+from tests.support.faulty import FaultyTorch, returning, with_gradient
 from tests.support.running import agrees, targets, trial, trials
 
 
@@ -120,6 +120,21 @@ def test_the_second_order_is_recorded_as_calls():
     assert agrees(outcome)
     assert "autograd.grad" in targets(outcome)
     assert outcome.gradients >= 3
+
+
+def test_a_gradient_that_is_the_cotangent_itself_may_be_a_copy_on_the_candidate():
+    def copying(grad):
+        return lambda *args, **kwargs: tuple(one.clone() for one in grad(*args, **kwargs))
+
+    def body():
+        return torch.add(random_tensor(shape=(3,)), random_tensor(shape=(3,)))
+
+    assert passes(body, FaultyTorch({"autograd.grad": copying}), grad_order=2)
+
+
+def test_a_leaf_that_a_call_returns_may_be_a_copy_on_the_candidate():
+    candidate = FaultyTorch({"atleast_1d": returning(lambda y: y.clone())})
+    assert passes(lambda: torch.atleast_1d(random_tensor(shape=(3,))) * 2, candidate)
 
 
 def test_the_second_order_of_a_linear_function():

@@ -101,14 +101,17 @@ def _kinds(program: Program, expressions: Sequence[str]) -> tuple[bool, bool]:
     return any(by_name.get(text) is Role.MODULE for text in expressions), not all(tensors)
 
 
-def program_text(program: Program, marked: int | None = None) -> str:
+def program_text(program: Program, marked: int | None = None, named: Sequence[str] = ()) -> str:
     """Return only the program, as readable code for reports.
 
     Args:
         program: the program; its arrays are written as ``tensor(shape, dtype)``.
         marked: the slot whose call is marked as the first divergent one.
+        named: the names of values that the report tells of. A cotangent among them gets a variable of its own.
     """
-    printer = Printer(program, "torch", width=100, data=False)
+    own, pushed = naming.names(program), naming.cotangents(program)
+    shown = [own[slot] for slot in pushed if own[slot] in map(naming.root, named)]
+    printer = Printer(program, "torch", shown, width=100, data=False)
     statements = printer.statements()
     if marked is not None:
         # A call that is written inside the line of its reader is marked in that line.

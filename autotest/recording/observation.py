@@ -13,12 +13,12 @@ from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, Mismatch, compare_values, surely_agree
 from autotest.comparison.rejection import ABSENT as NO_NAME
 from autotest.comparison.rejection import Rejection
-from autotest.emission import names
+from autotest.emission import cotangents, names
 from autotest.frameworks import Absent
 from autotest.frameworks.failures import CandidateDied
 from autotest.frameworks.freezing import begin_freezing, freeze
 from autotest.frameworks.states import StateDiffers
-from autotest.program import operator_of
+from autotest.program import COTANGENT, operator_of
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.operator_names import first_use
 from autotest.program.semantics import give_gradients, gives_gradients, is_backward, is_step
@@ -190,17 +190,23 @@ def _of_operand(record: Record, mismatch: Mismatch) -> Mismatch:
 
 
 def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:
-    """Return `found` in program order: results of the forward pass, gradients, values that an optimizer changed."""
+    """Return `found` in program order: results of the forward pass, gradients, values that an optimizer changed.
+
+    Cotangents come after gradients: nothing but the backward that computes these, too, can have changed one.
+    """
     end = len(recorder.calls)
     pushed = max((call.slot for call in recorder.calls if is_backward(call)), default=end)
     step = next((call.slot for call in recorder.calls if is_step(call)), end)
     if step < pushed:
         step = end  # the gradients compared at the end were computed after that step
 
-    def place(mismatch: Mismatch) -> tuple[bool, bool, int]:
+    given_back = {call.slot for call in recorder.calls if call.note == COTANGENT} | cotangents(recorder.snapshot())
+
+    def place(mismatch: Mismatch) -> tuple[bool, bool, bool, int]:
         slot, gradient = mismatch.slot, mismatch.stage == "backward"
         stepped = step < end and not gradient
-        return stepped and (slot > step or _is_trained(recorder, recorder.expected[slot])), gradient, slot
+        changed = stepped and (slot > step or _is_trained(recorder, recorder.expected[slot]))
+        return changed, gradient or slot in given_back, slot in given_back, slot
 
     return sorted(found, key=place)
 

@@ -20,7 +20,7 @@ def bug_report(finding: Finding, date: str) -> str:
         lines += [*finding.verdict, ""]
     lines += ["## Versions", "", *(f"- {name} {version}" for name, version in finding.versions.items()), ""]
     if finding.program is not None:
-        program = program_text(finding.program, finding.marked)
+        program = program_text(finding.program, finding.marked, [item.name for item in finding.mismatches])
         lines += ["## What was run", "", *_fenced(program, "python"), ""]
     lines += [f"## Expected ({reference}) and seen ({candidate})", ""]
     lines += [*_fenced("\n".join(mismatch.message for mismatch in finding.mismatches[:8])), ""]

@@ -70,7 +70,7 @@ def _verdict(finding: Finding) -> list[str]:
 def _program(finding: Finding) -> list[str]:
     if finding.program is None:
         return []
-    lines = program_text(finding.program, finding.marked).splitlines()
+    lines = program_text(finding.program, finding.marked, [item.name for item in finding.mismatches]).splitlines()
     hidden = len(lines) - LINES
     if hidden > 0:
         lines = [*lines[: LINES // 2], f"... {hidden} more lines ...", *lines[-(LINES - LINES // 2) :]]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from autotest import Divergence, random_tensor, torch
 from tests.support import faults
 from tests.support.bodies import relu
-from tests.support.faulty import FaultyTorch, plus
+from tests.support.faulty import FaultyTorch, plus, with_gradient
 from tests.support.running import trials
 
 
@@ -61,6 +63,21 @@ def test_a_program_that_cannot_be_replayed_says_why_and_loses_nothing(tmp_path):
     assert "cannot be replayed" in text
     assert "not close" in text
     assert "AUTOTEST_TRIAL=0" in text
+
+
+def test_a_cotangent_that_a_backward_overwrites_is_told_after_the_gradient_and_named_in_the_program(tmp_path):
+    def body():
+        return torch.add(torch.exp(random_tensor(shape=(2, 3), layout="contiguous")), 1.0)
+
+    text = report(body, tmp_path, FaultyTorch({"add": with_gradient(lambda gradient: gradient.zero_())}))
+    assert text.startswith("faulty diverges from torch: add, gradient (backward)")
+    (script,) = tmp_path.rglob("repro.py")
+    assert "add-gradient" in str(script)
+    told = text.partition("Mismatches:")[2]
+    cotangent = re.search(r"- (c\d+): not close", told)
+    assert cotangent is not None
+    assert told.index("x0.grad") < cotangent.start()
+    assert f"{cotangent[1]} = tensor((2, 3), " in text
 
 
 def test_a_divergence_that_holds_infinities_is_told_like_any_other(tmp_path):

@@ -19,7 +19,7 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.decisive_features import OutOfTime, Run
 from autotest.diagnosis.outcomes import ProgramOutcome
 from autotest.emission import cotangent_of, cotangents, names, program_text
-from autotest.program import LAYOUT, Array, Program, leaves, with_leaves
+from autotest.program import COTANGENT, LAYOUT, Array, Program, leaves, with_leaves
 from autotest.program.reduction import elements
 from autotest.program.rewriting import with_arrays, with_call
 from autotest.program.semantics import OPERATIONS, is_backward
@@ -214,7 +214,8 @@ def _in_words(data: np.ndarray[Any, Any]) -> str:
 
 def _cotangents(program: Program) -> list[bytes]:
     pushed = cotangents(program)
-    inputs = [call.args[0].index for call in program.inputs() if call.slot in pushed]
+    # A cotangent with a memory layout of its own is read by the views that give it this.
+    inputs = [call.args[0].index for call in program.inputs() if call.slot in pushed or call.note == COTANGENT]
     return [program.arrays[index].data.tobytes() for index in inputs]
 
 

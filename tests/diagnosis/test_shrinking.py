@@ -23,7 +23,7 @@ from autotest.diagnosis.shrinking import ProgramJudge, Shrinker, Shrunk
 from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.program import Array, Program
+from autotest.program import COTANGENT, LAYOUT, Array, Call, Captured, Program, Ref
 from autotest.program.rewriting import with_arrays
 from autotest.replaying.agreement import agree
 from autotest.trials.context import RunContext
@@ -346,6 +346,20 @@ def test_that_no_gradient_differs_where_the_cotangent_is_zero_explains_nothing()
     program = trial(lambda: dual.tanh(at.random_tensor(1, dim0=3))).program
     arrays = [program.arrays[0], Array(np.zeros(3, "float32"), "float32")]
     assert nearest(program, [with_arrays(program, arrays)]) == []
+
+
+def test_nor_does_a_cotangent_of_zeros_with_a_memory_layout_of_its_own() -> None:
+    calls = (
+        Call("tensor", "", (Captured(0),), {"requires_grad": True}, 0),
+        Call("function", "tanh", (Ref(0),), {}, 1),
+        Call("tensor", "", (Captured(1),), {}, 2, COTANGENT),
+        Call("method", "expand", (Ref(2), (3,)), {}, 3, LAYOUT),
+        Call("method", "backward", (Ref(1), Ref(3)), {}, 4),
+    )
+    arrays = [Array(np.ones(3, "float32"), "float32"), Array(np.ones((), "float32"), "float32")]
+    program = Program(calls, tuple(arrays))
+    zeros = Array(np.zeros((), "float32"), "float32")
+    assert nearest(program, [with_arrays(program, [arrays[0], zeros])]) == []
 
 
 def test_the_report_says_which_setting_passes_over_what_only_special_numbers_show() -> None:

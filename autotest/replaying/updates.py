@@ -319,5 +319,6 @@ def _errors(
 
 
 def _relative_error(own: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
-    whole = float(np.linalg.norm(own))
-    return float(np.linalg.norm(own - other)) / whole if whole else 0.0
+    with np.errstate(all="ignore"):  # both sides may have the same infinity
+        whole = float(np.linalg.norm(own))
+        return float(np.linalg.norm(own - other)) / whole if whole else 0.0

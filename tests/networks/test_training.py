@@ -118,6 +118,16 @@ def test_an_update_of_only_one_side_is_a_wrong_update(rate: float, wrong: float)
     assert trial(body, other).update is not None
 
 
+def test_a_parameter_that_becomes_infinite_on_both_sides_is_compared_without_a_warning() -> None:
+    def body() -> Any:
+        w = random_tensor(shape=(3,), low=1, high=2)
+        (float("inf") * w).sum().backward()
+        torch.optim.SGD([w], lr=0.1).step()
+        return w
+
+    assert agrees(trial(body))
+
+
 def test_an_optimizer_that_gives_nan_for_a_gradient_of_zero_is_found_where_no_gradient_is_zero() -> None:
     """It divides zero by zero, as Adam does if it adds its epsilon in the wrong place."""
 

@@ -18,6 +18,8 @@ from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_ste
 from autotest.recording.pairing import is_data
 from autotest.replaying.replay import Contexts, run_call
 
+#: Calls whose result is a leaf that requires grad.
+_MAKING_LEAVES = frozenset(("requires_grad_", "nn.Parameter"))
 _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "exit"))
 
 
@@ -169,9 +171,7 @@ class _Lockstep:
         if is_step(call):
             for slot in self._modules:
                 yield from ((slot, own, other) for own, other in self._parts(slot, Framework.parameters))
-            for earlier in self._program.inputs():
-                if earlier.slot < call.slot and earlier.kwargs["requires_grad"]:
-                    yield earlier.slot, expected[earlier.slot], actual[earlier.slot]
+            yield from ((slot, expected[slot], actual[slot]) for slot in self._leaves(call.slot))
 
     def _parts(self, slot: int, *parts: Any) -> Iterator[tuple[Any, Any]]:
         for part in parts:
@@ -211,9 +211,19 @@ class _Lockstep:
     def _trained(self) -> Iterator[tuple[Any, Any]]:
         for slot in self._modules:
             yield from self._parts(slot, Framework.parameters)
-        for call in self._program.inputs():
-            if call.slot < len(self._values[0]) and call.kwargs["requires_grad"]:
-                yield self._values[0][call.slot], self._values[1][call.slot]
+        for slot in self._leaves(len(self._values[0])):
+            yield self._values[0][slot], self._values[1][slot]
+
+    def _leaves(self, end: int) -> Iterator[int]:
+        """Yield the slots before `end` of tensors that an optimizer may step and that no module has.
+
+        An input with a memory layout of its own requires grad only after the views that give it this.
+        """
+        types = self._pair.reference.tensor_types
+        for call in self._program.calls[:end]:
+            made = call.kwargs["requires_grad"] if call.kind == "tensor" else call.target in _MAKING_LEAVES
+            if made and isinstance(self._values[0][call.slot], types):  # a module has a requires_grad_, too
+                yield call.slot
 
 
 def _is_fresh(call: Call) -> bool:

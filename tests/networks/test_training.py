@@ -17,6 +17,7 @@ from autotest.base.errors import UsageError
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.diagnosis.lockstep import first_divergent
 from autotest.frameworks import Framework
 from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.recording.disabled import DeviceGradScaler
@@ -116,6 +117,24 @@ def test_an_update_of_only_one_side_is_a_wrong_update(rate: float, wrong: float)
 
     other = FaultyTorch({"optim.SGD": lambda original: lambda tensors, **rest: original(tensors, lr=wrong)})
     assert trial(body, other).update is not None
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "transposed"])
+def test_a_wrong_step_is_the_first_divergent_call_whatever_the_memory_of_its_parameter(layout: str) -> None:
+    def body() -> Any:
+        w = random_tensor(shape=(2, 3), low=1, high=2, layout=layout)
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            (w * w).sum().backward()
+            optimizer.step()
+        return w
+
+    doubled = FaultyTorch({"optim.SGD": lambda original: lambda tensors, lr: original(tensors, lr=2 * lr)})
+    pair = pair_with(doubled)
+    program = trial(body, doubled).program
+    slot = first_divergent(program, pair, Settings())
+    assert slot == next(call.slot for call in program.calls if call.target == "step")
 
 
 def test_a_parameter_that_becomes_infinite_on_both_sides_is_compared_without_a_warning() -> None:

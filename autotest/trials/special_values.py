@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 from autotest.program import Array, Call, Program, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.isolation import isolated
-from autotest.program.rewriting import needed, with_arrays
+from autotest.program.rewriting import needed, widened, with_arrays
 from autotest.program.semantics import OPERATIONS, is_class
 from autotest.recording.observation import compare, observe
 from autotest.recording.overwritten import is_kept_copy
@@ -27,6 +28,8 @@ from autotest.replaying.replay import replay
 
 #: The greatest and the least magnitude of the numbers that ordinary trials draw.
 _GREATEST, _LEAST = 1e4, 1e-4
+#: A difference that is smaller by this factor in double precision is rounding, which gets smaller by 5e8.
+_VANISHES = 100
 
 
 def mark_special(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
@@ -92,8 +95,8 @@ class _Judge:
         tensors = {at: value for at, value in values.items() if type(value) is TensorValue}
         for ordinary in (_ordinary, _ordinary_of_same_sign):
             others = {at: dataclasses.replace(one, data=ordinary(_array(one)).data) for at, one in tensors.items()}
-            differences = _differences(isolated(self._program, slot, {**values, **others})[0], pair, self._settings)
-            if any(one.symptom in NUMERIC_SYMPTOMS and not one.special for one in differences):
+            alone = isolated(self._program, slot, {**values, **others})[0]
+            if any(one.symptom in NUMERIC_SYMPTOMS and not one.special for one in self._differences(alone)):
                 return False
         if any(self._program.calls[at].note == LAYOUT for at in read) and not self._stays_special(item):
             return False  # the isolated call did not have operands with this layout
@@ -113,8 +116,30 @@ class _Judge:
         program = with_ordinary_numbers(self._program)
         if program is self._program:
             return item.special
-        found = _differences(program, self._record.pair, self._settings)
-        return not any(one.name == item.name and not one.special for one in found)
+        return not any(one.name == item.name and not one.special for one in self._differences(program))
+
+    def _differences(self, program: Program) -> Sequence[Mismatch]:
+        """Return the mismatches of `program`, without those that nearly vanish in double precision.
+
+        Ordinary numbers that cancel each other differ by rounding, which is not the difference that is judged. All
+        mismatches are returned where a special one would be ignored, as a fault of single precision vanishes, too.
+        """
+        pair, settings = self._record.pair, self._settings
+        found = _differences(program, pair, settings)
+        ignored = settings.gives_tolerance or not settings.special_values
+        if ignored or not any(one.symptom in NUMERIC_SYMPTOMS for one in found):
+            return found
+        wide, places = widened(program)
+        runs = _run(wide, pair)
+        if runs is None:  # a side has no double precision
+            return found
+        gaps = {(one.slot, one.place): _gap(one) for one in compare([observe(runs)], settings)[0]}
+        return [
+            one
+            for one in found
+            if one.symptom not in NUMERIC_SYMPTOMS
+            or gaps.get((places.get(one.slot, -1), one.place), 0.0) >= _gap(one) / _VANISHES
+        ]
 
 
 def _computes(call: Call) -> bool:
@@ -130,14 +155,23 @@ def _may_be_special(value: Any, *, given: bool = False) -> bool:
 
 def _differences(program: Program, pair: Pair, settings: Settings) -> list[Mismatch]:
     """Return the mismatches of a run of `program` on both sides, or nothing if a side refuses a call."""
+    record = _run(program, pair)
+    return [] if record is None else compare([observe(record)], settings)[0]
+
+
+def _run(program: Program, pair: Pair) -> Record | None:
+    """Return the record of a run of `program` on both sides, or None if a side refuses a call."""
     sides = []
     for side in (pair.reference, pair.candidate):
         if program.undefined:
             side.seed(0)
         sides.append(replay(program, side))
-    if any(side.error is not None for side in sides):
-        return []
-    return compare([observe(record_of(program, pair, *sides))], settings)[0]
+    return None if any(side.error is not None for side in sides) else record_of(program, pair, *sides)
+
+
+def _gap(mismatch: Mismatch) -> float:
+    """Return the greatest absolute difference; infinite if there is no such number."""
+    return math.inf if mismatch.statistics is None else mismatch.statistics.greatest_abs
 
 
 def with_ordinary_numbers(program: Program) -> Program:

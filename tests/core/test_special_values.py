@@ -208,6 +208,23 @@ def test_what_ordinary_numbers_show_is_not(against):
     assert (finding.first.heading, finding.index) == ("value", 0)
 
 
+def test_what_only_great_numbers_show_is_called_so_where_ordinary_numbers_cancel_and_differ_by_rounding(against):
+    some = np.random.default_rng(0).uniform(-9e3, 9e3, 256)
+    numbers = np.concatenate([[3e38, -3e38, 3e38, -3e38], some, -some]).astype("float32")
+
+    def greatest_first(original):
+        def summed(x):
+            with np.errstate(over="ignore"):
+                return original(x.new_tensor(np.add.accumulate(np.sort(x.numpy())[::-1])[-1]))
+
+        return summed
+
+    against(FaultyTorch({"sum": greatest_first}))
+    x = {"shape": numbers.shape, "dtype": "float32", "contents": lambda bits, spec: numbers, "requires_grad": False}
+    finding = found(lambda: torch.sum(random_tensor(**x)), n=1)
+    assert finding.first.heading == "special values"
+
+
 def test_a_nan_where_the_reference_has_a_number_is_no_special_value(against):
     against(FaultyTorch({"relu": lambda relu: lambda x: relu(x) * float("nan")}))
     assert found(relu).first.heading == "value"

@@ -26,6 +26,7 @@ from autotest.results.tasks import (
     FindingRecord,
     Result,
     Task,
+    Vanished,
     Where,
     fatal_call,
 )
@@ -198,8 +199,18 @@ class Campaign:
             self._queue.add_next(task, result)
         elif isinstance(result, Death):
             self._died(task, result, seconds)
+        elif result.rejection:
+            self._rejected(result)
         elif not isinstance(task, Explore) and not task.thorough:
             self.progress.vanished.append((result.where, result.index))
+
+    def _rejected(self, result: Vanished) -> None:
+        """Count a trial as rejected that was accepted before the reference disagreed with itself."""
+        for test in self.progress.tests:
+            if test.where == result.where:
+                test.accepted -= 1
+                test.rejections[result.rejection] += 1
+                test.changed = True
 
     def _explored(self, task: Explore, result: Explored) -> None:
         test = self._trials.take(task, result)

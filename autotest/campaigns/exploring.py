@@ -117,6 +117,7 @@ def _diagnose(
     task: Diagnose, conditions: Conditions, crumb: Breadcrumb | None
 ) -> FindingRecord | ExpectedDeath | Vanished:
     found: list[FindingRecord | ExpectedDeath] = []
+    rejections: list[str] = []
     options = Options(
         seed=task.where.base_seed,
         exploring=True,
@@ -138,10 +139,12 @@ def _diagnose(
                 finding = _diagnosed(FailedTrial(test, outcome, pair), context, task)
             if finding is not None:
                 found.append(_stored(finding, task, context, conditions))
+            elif outcome.rejection is not None:
+                rejections.append(outcome.rejection.reason)
 
     with contextlib.suppress(SkipsItself):
         _call(task.where, drive)
-    return found[0] if found else Vanished(task.where, task.index)
+    return found[0] if found else Vanished(task.where, task.index, "".join(rejections))
 
 
 def _room_to_judge(outcome: Outcome, conditions: Conditions) -> contextlib.AbstractContextManager[None]:

@@ -186,7 +186,12 @@ class _Trials:
             raise Divergence(found.report, self._finding(found), found.place)
         if progress.vanished:
             where, index = progress.vanished[0]
-            raise AutotestError(f"{where.test}: trial {index} failed, but not when it ran again")
+            raise AutotestError(
+                f"{where.test}: in trial {index} of base seed {where.base_seed} the sides differed, but not when the "
+                "same trial ran again: a side gives another result each time, as one that reads memory which nothing "
+                f"has written does. AUTOTEST_SEED={where.base_seed} AUTOTEST_TRIAL={index} and the test's own command "
+                "try it once more"
+            )
         for complaint, times in one.forgotten.items():
             raise GradientNotCompared(test.id, f"{times} of {one.tried} trials compared no gradients: {complaint}.")
         if one.skips:

@@ -222,6 +222,8 @@ class Vanished:
 
     where: Where
     index: int
+    #: Why the trial is no evidence, if the reference did not agree with itself; else empty.
+    rejection: str = ""
 
 
 def fatal_call(operator: str, refused: bool, *, backward: bool = False) -> str:

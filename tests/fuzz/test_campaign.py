@@ -413,6 +413,24 @@ def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():
     assert [(where.test, index) for where, index in progress.vanished] == [("a", 3)]
 
 
+def test_a_failure_in_which_the_reference_disagrees_with_itself_when_it_is_run_again_counts_as_rejected():
+    class Varying(Pretending):
+        def answer(self, task):
+            if isinstance(task, Diagnose):
+                return Vanished(task.where, task.index, "relu: NotRepeatable: torch gives a different result")
+            return super().answer(task)
+
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    accepted = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(accepted, Plan(0, trials=10), Pretending(lambda test, index: None), Silent()).run()
+    script = Varying(lambda test, index: Suspect(index, VALUE) if index == 3 else None)
+    Campaign(progress, Plan(0, trials=10), script, Silent()).run()
+    assert not progress.found
+    assert not progress.vanished
+    assert progress.tests[0].rejections == {"relu: NotRepeatable: torch gives a different result": 1}
+    assert progress.tests[0].accepted == accepted.tests[0].accepted - 1
+
+
 def test_a_failure_that_kills_when_it_is_run_again_is_found_as_a_death():
     class Dying(Pretending):
         def answer(self, task):

@@ -16,7 +16,7 @@ from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server
 from autotest.report import campaign
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Conditions, Diagnose, Explore, Where
+from autotest.results.tasks import Conditions, Diagnose, Explore, Vanished, Where
 from autotest.trials import memory
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.graph_torch import GraphTorch
@@ -192,3 +192,22 @@ def test_a_campaign_that_ends_before_a_graph_is_diagnosed_names_no_script(tmp_pa
     assert found.identity.symptom == "graph"
     assert found.script == "none"
     assert "no script yet; the same command with --resume writes one" in campaign.summary(progress)
+
+
+def test_a_failed_trial_in_which_the_reference_disagrees_with_itself_is_diagnosed_as_rejected(tmp_path, against):
+    file = tmp_path / "test_relu.py"
+    file.write_text(SUITE)
+    calls = [0]
+
+    def another_every_time(relu):
+        def varying(x):
+            calls[0] += 1
+            return relu(x) + calls[0]
+
+        return varying
+
+    against(reference=FaultyTorch({"relu": another_every_time}))
+    task = Diagnose(Where(file, "test_relu.py::test_relu", 0), 0, thorough=False)
+    found = exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server())
+    assert isinstance(found, Vanished)
+    assert found.rejection.startswith("relu: NotRepeatable: faulty gives a different result when it runs again")

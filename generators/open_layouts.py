@@ -38,6 +38,8 @@ def open_layout(features: TrialFeatures, number: int, shape: Shape, *, may_repea
     turn = features.turn("layout")
     # Expanded, an array of one dimension has a single number. In one of three trials the first has several.
     several = not number and len(shape) == 1 and turn == _SEVERAL_TURN
+    # A column that is expanded has a single number, too, and hides that an operator reads it for all rows.
+    several |= not number and len(shape) > 1 and sum(size > 1 for size in shape) == 1
     level = features.level("layout", number)
     if (level == "transposed" and len(shape) == 1) or (level == "expanded" and (several or not may_repeat)):
         level = "strided"

@@ -32,6 +32,9 @@ _FIRST_SINGLE = 2
 #: Index of the third array of a trial, requested with the same arguments as the first two; and the turn of level
 #: ``same``, in which arrays are large, at which it alone has ones.
 _THIRD, _THIRD_ALONE = 2, 9
+#: By turn of level ``same``, the dimensions in which the second array has ones if there are more than two, all of them
+#: open: all but the last one, as a bias has, and those between the first and the last one, as a mask for each head has.
+_ONES_OF_MANY = MappingProxyType({5: slice(0, -1), 8: slice(1, -1)})
 
 
 class OpenShapes:
@@ -75,6 +78,10 @@ class OpenShapes:
         first = not self._partners
         if first and partner in ("first", "both") and sizes not in HUGE_SIZES:
             common, own = self._with_ones_in_the_first(rank, dims, sizes, partner)
+        elif first and partner == "other" and ndim is not None and self._is_tried_again(rank, dims):
+            # A column, or what a bias is, as the first array. At level ``first`` the column is all zeros.
+            common = planned_sizes(features, rank, dims, "small")
+            own = with_ones_at(common, [1] if rank == _FEW_DIMENSIONS else range(rank - 1))
         else:
             common = own = planned_sizes(features, rank, dims, sizes)
         if first:
@@ -97,6 +104,14 @@ class OpenShapes:
             # The first array has a 1 in the dimension that is longer than a block: make another dimension the long one.
             return _past_a_block_elsewhere(common, own, dims)
         return common, own
+
+    @staticmethod
+    def _are_many(shape: Shape, dims: Sequence[Any]) -> bool:
+        return len(shape) > _FEW_DIMENSIONS and len(open_axes(shape, dims)) == len(shape)
+
+    def _is_tried_again(self, rank: int, dims: Sequence[Any]) -> bool:
+        """Return whether the trial is one instead of a trial of unlike shapes, which the reference may have refused."""
+        return self._features.index >= BLOCK and rank > 1 and len(open_axes((0,) * rank, dims)) == rank
 
     def _of_fewer(self, shape: Shape, ndim: Any, dims: Sequence[Any], partner: str) -> Shape:
         """Return the first `shape` of the trial with fewer dimensions or as a single number, if it is its turn."""
@@ -138,12 +153,16 @@ class OpenShapes:
         level, turns = self._features.level("partner"), self._features.turn("partner")
         if level == "same" and (number, turns) == (_THIRD, _THIRD_ALONE):
             return with_ones_at(common, open_axes(common, dims)[:1])
+        if level == "same" and number == 1 and turns in _ONES_OF_MANY and self._are_many(common, dims):
+            return with_ones_at(common, range(len(common))[_ONES_OF_MANY[turns]])
         if level == "same" or (level == "first" and (number < _THIRD or not turns % 2)):
             return common
         if number == _THIRD and level in ("second", "both") and not turns % 2:
             return common  # the second array has ones, and this one has none
         if level == "other":
-            return common if all_open(ndim, dims) else planned_sizes(self._features, len(common), dims, "small")
+            if self._is_tried_again(len(common), dims) or all_open(ndim, dims):
+                return common
+            return planned_sizes(self._features, len(common), dims, "small")
         if level == "fewer" and common and all_open(ndim, dims):
             # In turn, the first array has one dimension less, the second has a single dimension, the second has none.
             return common if not turns else common[len(common) if turns == 2 else -1 :]

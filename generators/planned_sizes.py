@@ -64,14 +64,19 @@ def planned_sizes(features: TrialFeatures, rank: int, dims: Sequence[Any], level
 
 def _make_one_long(features: TrialFeatures, sizes: list[Any], free: Sequence[int], level: str) -> None:
     source, turn = features.source, features.turn("sizes")
-    for axis in free:
-        sizes[axis] = source.integer(1, 3)
     # The long dimension is the last one (long rows) in one trial, and the first (a large batch) in the next.
     axis = free[source.planned(0 if turn % 2 else len(free) - 1, len(free))]
+    for other in free:
+        # Beside a large batch all sizes are odd, so that a single element of the whole array is left over after pairs:
+        # 3 for the last one, and 1 for those between. Beside long rows they are 2.
+        batch, last = axis == free[0], other == free[-1]
+        sizes[other] = 1 + (2 if batch else 1) * source.planned(int(last or not batch), 2)
     rest = math.prod(sizes)
     if level == "long" and len(free) > 1 and axis == len(sizes) - 1:
         sizes[free[-2]] = UNLIKE_ROWS
     count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
+    if len(free) > 1 and axis == free[0]:
+        count += count // 2  # so that more than 2,000 rows of three numbers are drawn
     size = max(2, count * sizes[axis] // max(rest, 1))
     sizes[axis] = with_seven_over(size) if level == "long" else at_blocks(size, turn)
 
@@ -91,7 +96,8 @@ def _make_one_longer_than_blocks(features: TrialFeatures, sizes: list[Any], free
     source = features.source
     for axis in free:
         sizes[axis] = source.integer(2, 5)
-    past = (9, 8) if level == "nine" else (17, 33, 32)
+    # Of the trials of ``seventeen`` the first one, in which several arrays have one shape, has rows of whole blocks.
+    past = (9, 8) if level == "nine" else (32, 33, 17)
     turn = source.planned(features.turn("sizes") % len(past), len(past))
     # Mostly long rows, which loops take in blocks, but also many rows, and a tall matrix: decompositions have a path of
     # their own for it.
@@ -111,7 +117,7 @@ def _make_small(features: TrialFeatures, sizes: list[Any], free: Sequence[int], 
     alone = values == "nan" and not features.turn("values") % 2
     if level == "small" and (alone or (len(sizes) > 1 and values == "zeros")):
         # The last element, which decides any(), all() or NaN, comes after whole blocks.
-        sizes[free[-1]] = 2 * VECTOR + 1
+        sizes[free[-1]] = (2 if alone else 4) * VECTOR + 1
     if level == "ones":
         for axis in some_axes(features, free, "sizes"):
             sizes[axis] = 1

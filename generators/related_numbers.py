@@ -239,6 +239,8 @@ def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, s
         return values
     if numbers.level in _ALONE and values.dtype.kind == "f":  # their last number is already the only special one
         return values
+    if numbers.level == "zeros" and not values[(0,) * values.ndim] and np.count_nonzero(values) == 1:
+        return values  # so is the last one of these integers
     axis = values.ndim - 1 - values.shape[::-1].index(longest)
     moved = values.transpose(*range(axis), *range(axis + 1, values.ndim), axis)
     rows = moved.copy().reshape(-1, longest)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from generators import LAYOUTS, Drawn, GeneratorError, Source, explored_array, explored_shapes, random, using
-from generators.plan import has_ordinary_numbers
+from generators.plan import has_ordinary_numbers, row
 from generators.source import TRIAL_BITS
 
 TRIALS = 20
@@ -274,6 +274,54 @@ def test_one_number_of_a_long_row_is_nan_if_special_numbers_are_drawn() -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 def test_each_of_two_open_dimensions_is_long_in_some_trial(axis: int) -> None:
     assert any(one.data.shape[axis] > 2000 for one in trials(lambda: explored_array(2)))
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_a_large_batch_has_an_odd_number_of_elements(rank: int) -> None:
+    assert any(one.data.size > 4000 and one.data.size % 2 for one in trials(lambda: explored_array(rank)))
+
+
+@pytest.mark.parametrize("test", range(5))
+def test_a_middle_dimension_alone_is_one_in_some_trial(test: int) -> None:
+    shapes = [one.data.shape for one in trials(lambda: explored_array(3), test)]
+    assert any(shape[1] == 1 < min(shape[0], shape[2]) for shape in shapes)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+def test_in_some_trial_the_last_integer_alone_is_not_zero_and_shows_it_in_its_upper_half_only(dtype: str) -> None:
+    arrays = [one.data for one in trials(lambda: explored_array(2, dtype=dtype))]
+    half = 1 << arrays[0].dtype.itemsize * 4
+    assert any(
+        one.shape[1] > 32 and not one.reshape(-1)[:-1].any() and one[-1, -1] and one[-1, -1] % half == 0
+        for one in arrays
+    )
+    assert any(one.size > 1 and one.all() and (one % half == 0).any() for one in arrays)
+
+
+@pytest.mark.parametrize("ndim", [3, 4])
+def test_the_second_of_two_arrays_is_broadcast_like_a_bias_and_in_the_middle_alone(ndim: int) -> None:
+    pairs = [(x.data.shape, y.data.shape) for x, y in trials(lambda: (explored_array(ndim), explored_array(ndim)))]
+    whole = [(x, y) for x, y in pairs if min(x) > 1]
+    assert any(y == (*[1] * (ndim - 1), x[-1]) for x, y in whole)
+    assert any(y == (x[0], *[1] * (ndim - 2), x[-1]) for x, y in whole)
+
+
+def test_two_arrays_of_one_shape_have_rows_of_whole_blocks_in_some_trial() -> None:
+    pairs = [(x.data.shape, y.data.shape) for x, y in trials(lambda: (explored_array(2), explored_array(2)))]
+    assert any(x == y and x[1] % 16 == 0 for x, y in pairs)
+
+
+@pytest.mark.parametrize("test", range(5))
+@pytest.mark.parametrize(("ndim", "of_the_first"), [(2, [1]), (3, [0, 1]), (4, [0, 1, 2])])
+def test_instead_of_refused_unlike_shapes_a_column_or_a_bias_comes_first(
+    test: int, ndim: int, of_the_first: list[int]
+) -> None:
+    later = trials(lambda: (explored_array(ndim), explored_array(ndim)), test, 2 * TRIALS)[TRIALS:]
+    (found,) = [place for place in range(TRIALS) if row(TRIALS + place).level("partner") == "other"]
+    x, y = later[found]
+    assert min(y.data.shape) > 1
+    assert x.data.shape == tuple(1 if axis in of_the_first else size for axis, size in enumerate(y.data.shape))
+    assert x.layout != "expanded"
 
 
 @pytest.mark.parametrize("test", range(5))

@@ -6,6 +6,7 @@ import pytest
 
 from autotest import Divergence, autotest, skip_grad_check
 from tests.wrong_operators.backwards import BACKWARDS
+from tests.wrong_operators.broadcasts import BROADCASTS
 from tests.wrong_operators.formulas import FORMULAS
 from tests.wrong_operators.inference import INFERENCE
 from tests.wrong_operators.layers import LAYERS
@@ -35,6 +36,7 @@ WRONG = [
     *MEETING,
     *LONG_TOGETHER,
     *SINGLE_PRECISION,
+    *BROADCASTS,
 ]
 
 

@@ -210,13 +210,13 @@ class _Element:
         wide, narrow = self.slopes(step), self.slopes(step / 8)
         if wide is None or narrow is None:
             return None
-        (left, right), (inner_left, inner_right) = wide, narrow
+        (left, right, rounding), (inner_left, inner_right, _) = wide, narrow
         derivative, inner = (left + right) / 2, (inner_left + inner_right) / 2
         if abs(derivative - inner) > 1e-2 * max(abs(derivative), abs(inner), 1e-3):
             return None
         # The slopes beside a kink differ however small the step is; those of a steep smooth function do not.
         kink = _bends(left, right) and _bends(inner_left, inner_right)
-        return _Difference(derivative, abs(derivative - inner), kink)
+        return _Difference(derivative, abs(derivative - inner) + rounding, kink)
 
     def extrapolated(self) -> tuple[float, float] | None:
         """Return the derivative to many more digits, and its uncertainty, by Richardson extrapolation of differences.
@@ -232,21 +232,27 @@ class _Element:
         middle = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
         # If two pieces of the function meet without a kink, only one-sided differences may converge.
         found = [_limit(middle, 4.0), _limit(lefts, 2.0), _limit(rights, 2.0)]
-        return min(found, key=lambda pair: pair[1])
+        limit, uncertainty = min(found, key=lambda pair: pair[1])
+        return limit, uncertainty + max(pair[2] for pair in slopes if pair is not None)
 
-    def slopes(self, step: float) -> tuple[float, float] | None:
-        """Return the slopes to the left and to the right; None if one of the values is not finite."""
+    def slopes(self, step: float) -> tuple[float, float, float] | None:
+        """Return the slopes to the left and to the right, and the part of them that may be rounding.
+
+        Beside a result of 1e38, what a step changes in the other results is lost. The slopes then are 0, whatever the
+        derivative is. None if one of the values is not finite.
+        """
         below, centre, above = (self._pushed(offset) for offset in (-step, 0.0, step))
         if below is None or centre is None or above is None:
             return None
-        return (centre - below) / step, (above - centre) / step
+        rounding = float(np.finfo(np.float64).eps) * centre[1] / step
+        return (centre[0] - below[0]) / step, (above[0] - centre[0]) / step, rounding
 
-    def _pushed(self, offset: float) -> float | None:
+    def _pushed(self, offset: float) -> tuple[float, float] | None:
         data = self.program.arrays[self.leaf].data.copy()
         data[self.at] = self.centre + offset
         arrays = [Array(data, one.dtype) if i == self.leaf else one for i, one in enumerate(self.program.arrays)]
         pushed = _pushed(with_arrays(self.program, arrays), self.side, self.pushing)
-        return None if pushed is None or not np.isfinite(pushed) else pushed
+        return None if pushed is None or not np.isfinite(pushed[0]) else pushed
 
 
 def _bends(left: float, right: float) -> bool:
@@ -265,8 +271,11 @@ def _limit(values: Sequence[float], ratio: float) -> tuple[float, float]:
     return best, abs(best - first[1])
 
 
-def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
-    """Return the sum of the roots of the backward call in slot `pushing`, weighted by their cotangents."""
+def _pushed(program: Program, side: Framework, pushing: int) -> tuple[float, float] | None:
+    """Return the sum of the roots of the backward call in slot `pushing`, weighted by their cotangents, and its size.
+
+    The size is the norm of the terms, of which rounding changes a sum by about the machine epsilon.
+    """
     replayed = replay(program, side, upto=pushing)
     if replayed.error is not None:
         return None
@@ -274,7 +283,7 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
     pairs: Sequence[tuple[Any, Any]] = [(roots, cotangents)]
     if isinstance(roots, (list, tuple)):
         pairs = list(zip(roots, cotangents or [None] * len(roots), strict=True))
-    total = 0.0
+    total = size = 0.0
     for root, cotangent in pairs:
         held = [listed(replayed.values[item.slot]) for item in (root, cotangent) if type(item) is Ref]
         if any(item is None for part in held for item in part):
@@ -283,7 +292,16 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
         weights = frozen[1] if len(frozen) > 1 else [np.ones(())] * len(frozen[0])
         with np.errstate(all="ignore"):  # the caller discards a sum that is not finite
             total += sum(weighted(weight, array) for array, weight in zip(frozen[0], weights, strict=True))
-    return total
+            size = float(np.hypot(size, _norm_of_terms(frozen[0], weights)))
+    return total, size
+
+
+def _norm_of_terms(arrays: Sequence[np.ndarray[Any, Any]], weights: Sequence[np.ndarray[Any, Any]]) -> float:
+    """Return the Euclidean norm of all products of the finite elements of `arrays` with their weights."""
+    terms = [np.abs(array * weight).reshape(-1) for array, weight in zip(arrays, weights, strict=True)]
+    held = np.concatenate([one[np.isfinite(one)] for one in terms] or [np.zeros(0)])
+    greatest = float(held.max(initial=0.0))
+    return greatest * float(np.linalg.norm(held / greatest)) if greatest else 0.0
 
 
 __all__ = ["numeric_gradient"]

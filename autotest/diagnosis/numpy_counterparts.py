@@ -45,12 +45,14 @@ def _implicit(x: Values, dim: int | None) -> int:
     return (0 if x.ndim in (0, 1, 3) else 1) if dim is None else dim
 
 
-def _log_softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: None = None) -> Values:
+def _log_softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Values:
+    if dtype is not None:
+        raise Unsupported
     return log_softmax(x, _implicit(x, dim))
 
 
-def _softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: None = None) -> Values:
-    return np.asarray(np.exp(_log_softmax(x, dim)))
+def _softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Values:
+    return np.asarray(np.exp(_log_softmax(x, dim, dtype=dtype)))
 
 
 def _logsumexp(x: Values, dim: Any, keepdim: bool = False) -> Values:

@@ -246,6 +246,13 @@ def test_numpy_has_no_opinion_about_attention_of_a_wholly_masked_row() -> None:
     assert numpy_result("nn.functional.scaled_dot_product_attention", (*operands, SHOWN[:2, :3]), {}) is not None
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_numpy_has_no_opinion_about_a_softmax_in_another_dtype(name: str) -> None:
+    ones = np.ones(3, "float32")
+    assert numpy_result(f"nn.functional.{name}", (ones, 0), {"dtype": torch.float64}) is None
+    assert numpy_result(f"nn.functional.{name}", (ones, 0), {"dtype": None}).dtype == "float32"
+
+
 def test_numpy_has_no_opinion_about_a_condition_by_keyword() -> None:
     yes, ones = np.array([True]), np.ones(1)
     assert numpy_result("Tensor.where", (ones,), {"condition": yes, "other": ones}) is None

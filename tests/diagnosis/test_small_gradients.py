@@ -152,6 +152,21 @@ def test_no_difference_accuses_a_gradient_of_nan_at_an_input_of_nan(cotangent: f
     assert "finite difference" not in verdict.line
 
 
+def test_no_difference_accuses_a_gradient_beside_a_result_that_hides_its_steps() -> None:
+    """A step of 1e-5 changes no digit of a sum of 1e38."""
+
+    def body() -> Any:
+        x = dual.tensor(np.array([1e38, 2.0]), requires_grad=True)
+        dual.exp(dual.log(x)).backward(dual.tensor(np.ones(2)))
+        return x.grad
+
+    lost = FaultyTorch({"log": with_gradient(lambda gradient: gradient * gradient.new_tensor([1.0, 0.0]))})
+    outcome = run_trial(body, 0, Settings(auto_backward=False), Pair(TorchFramework(), lost))
+    pair = outcome.recorder.pair
+    assert outcome.mismatches
+    assert examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict.wrong != "reference"
+
+
 def test_differences_look_past_an_infinite_result_whose_cotangent_is_zero() -> None:
     x, pole, cotangent = (Array(np.array(one), "float64") for one in ([2.0, 3.0], [np.inf, 1.0], [0.0, 1.0]))
     calls = (

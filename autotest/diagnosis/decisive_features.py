@@ -150,8 +150,11 @@ class _Features:
             return
         for item in self._inputs:
             if item.array.data.shape != whole:
-                full = [item.with_data(np.ascontiguousarray(np.broadcast_to(item.array.data, whole)))]
-                if self._with(full) == "passes" and self._is_the_same(full):
+                full = _broadcast(item, whole)
+                varied = [_of_different_numbers(other) for other in self._inputs]
+                wide = [_broadcast(other, whole) if other.slot == item.slot else other for other in varied]
+                alike = self._are_the_same([], [full]) and self._are_the_same(varied, wide)
+                if alike and self._with([full]) == "passes":
                     name = self._names[self._inputs.index(item)]
                     yield f"only where {'an operand' if self._fails_swapped(item, whole) else name} is broadcast"
 
@@ -163,9 +166,9 @@ class _Features:
             if other.array.data.shape == whole
         )
 
-    def _is_the_same(self, others: Iterable[Input]) -> bool:
-        """Whether the reference computes the same with `others`, as an operator does that really broadcasts."""
-        held, other_held = self._results(()), self._results(others)
+    def _are_the_same(self, some: Iterable[Input], others: Iterable[Input]) -> bool:
+        """Whether the reference computes the same with both, as an operator does that really broadcasts."""
+        held, other_held = self._results(some), self._results(others)
         return len(held) == len(other_held) and all(
             one.shape == other.shape and np.allclose(one, other, equal_nan=True)
             for one, other in zip(held, other_held, strict=True)
@@ -255,6 +258,18 @@ class _Features:
                 endings = [self._run(_given(self._program, call, key, place, other)) for other in others]
                 if "passes" in endings[:1] and (key in _DIMENSIONS or "fails" not in endings):
                     yield f"only where {key or f'the {item!r} of {call.target}'} is negative"
+
+
+def _broadcast(item: Input, shape: tuple[int, ...]) -> Input:
+    return item.with_data(np.ascontiguousarray(np.broadcast_to(item.array.data, shape)))
+
+
+def _of_different_numbers(item: Input) -> Input:
+    """Return `item` with numbers that are all different, because equal ones hide which of them an operator reads."""
+    data = item.array.data
+    if data.dtype.kind != "f":
+        return item
+    return item.with_data((1 + 0.375 * np.arange(data.size)).reshape(data.shape).astype(data.dtype))
 
 
 def _as(one: Input, other: Input) -> Numbers:

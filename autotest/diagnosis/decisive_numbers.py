@@ -85,7 +85,9 @@ def _extreme(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     edges = [(f"{text} of {data.dtype}", edge) for text, edge in ends if edge]
     for text, edge in (*edges, ("zero", 0)):
         there = data == edge
-        found = _claim(text, _without(data, there, (*_WHOLE, -1, -3)), run) if there.any() else None
+        # An operator that is wrong at an end of the range may be so far from it, too.
+        far = [edge - edge // more for more in (abs(edge), 4, 2) if edge]
+        found = _claim(text, _without(data, there, (*_WHOLE, -1, -3, *far)), run) if there.any() else None
         if found:
             return found
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from autotest.program.inputs import Input
 #: How much larger sizes are tried before one is called the only one: the next ones with the same remainder in blocks
 #: of 2, 3, 5, 7, 8 and 32.
 _FURTHER = (2, 3, 5, 7, 8, 32)
+#: How many factors, from 1 in steps of a quarter, numbers that are repeated are multiplied by.
+_DIFFERENT = 7
+#: How the numbers of a longer dimension are made from those that it had.
+_Order: TypeAlias = Literal["wrap", "clip", "varied"]
 
 
 def size_clauses(inputs: Sequence[Input], run: OnInputs, *, telling: bool) -> Iterator[str]:
@@ -77,9 +81,11 @@ class _Sizes:
     def _lengthened(self, other: int) -> ProgramOutcome:
         """Run the program with every dimension of this size grown to `other`, with its numbers in several orders.
 
-        It passes only if it does so in each of them: some operators depend on the first or the last number alone.
+        It passes only if it does so in each of them: some operators depend on the first or the last number alone, and
+        of repeated numbers some results are zero, as a determinant is.
         """
-        endings = [self.resized(other, mode) for mode in ("wrap", "clip")]
+        orders: tuple[_Order, ...] = ("wrap", "clip", "varied")
+        endings = [self.resized(other, mode) for mode in orders]
         return "neither" if "neither" in endings and "fails" not in endings else together(endings)
 
     def _doubled(self, axis: int) -> ProgramOutcome:
@@ -87,10 +93,11 @@ class _Sizes:
         doubled = [np.stack([item.array.data] * 2, min(axis, item.array.data.ndim)) for item in self._inputs]
         return self._run([item.with_data(data) for item, data in zip(self._inputs, doubled, strict=True)])
 
-    def resized(self, other: int, mode: Literal["wrap", "clip"] = "wrap") -> ProgramOutcome:
+    def resized(self, other: int, mode: _Order = "wrap") -> ProgramOutcome:
         """Run the program with every dimension of this size changed to `other`.
 
-        A dimension is cut, or its numbers are repeated: all of them (`mode` "wrap"), or the last one ("clip").
+        A dimension is cut, or its numbers are repeated: all of them (`mode` "wrap"), or the last one ("clip"), or all
+        of them, multiplied by several factors ("varied").
         """
         changed = []
         for item in self._inputs:
@@ -98,7 +105,10 @@ class _Sizes:
             for axis, length in enumerate(data.shape):
                 if length == self._size:
                     places = np.arange(other)
-                    data = np.take(data, places, axis=axis, mode=mode) if length else _grown(data, axis)
+                    repeat: Literal["wrap", "clip"] = "clip" if mode == "clip" else "wrap"
+                    data = np.take(data, places, axis=axis, mode=repeat) if length else _grown(data, axis)
+            if mode == "varied" and data.dtype.kind == "f":
+                data = (data * (1 + np.arange(data.size) % _DIFFERENT / 4).reshape(data.shape)).astype(data.dtype)
             if data.shape != item.array.data.shape:
                 changed.append(item.with_data(data))
         return self._run(changed)

@@ -18,6 +18,8 @@ OnInputs: TypeAlias = Callable[[Iterable[Input]], ProgramOutcome]
 
 #: Numbers that other inputs are filled with, and one that is added to them.
 _FILLED, _ADDED = (-3.0, 3.0, 2.5), 5.0
+#: What no number of `_rising` is. Equal numbers, which others may be filled with, hide what an operator compares.
+_OF_NO_RISING_NUMBER = frozenset(("zero", "negative", "zero or negative", "NaN", "infinite", "-0.0", "subnormal"))
 #: The largest number of contents that are tried with each of the others.
 _MOST = 5
 #: Pairs of numbers in rising order.
@@ -42,6 +44,12 @@ def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInput
     everywhere = [
         [item.with_data(data), *(_filled(other, more) for other in others)] for data in without for more in instead
     ]
+    if claim.text in _OF_NO_RISING_NUMBER:
+        everywhere += [
+            [item.with_data(data), *(_rising(other, down=down) for other in others)]
+            for data in without
+            for down in (False, True)
+        ]
     return None if _fails(everywhere, run) else [item, *others]
 
 
@@ -102,6 +110,10 @@ def _beside(item: Input, others: Sequence[Input]) -> Iterable[list[Input]]:
     for value in dict.fromkeys((*_FILLED, *extremes)):
         if all(_can_hold(other.array.data.dtype, value) for other in varied):
             yield [_full(other, value) for other in varied]
+    floating = [other for other in varied if other.array.data.dtype.kind == "f"]
+    if floating:  # what is the greatest number of some is then the least one, and what is first is last
+        yield [other.with_data(-other.array.data) for other in floating]
+        yield [other.with_data(np.ascontiguousarray(np.flip(other.array.data))) for other in floating]
     if all(_can_hold(other.array.data.dtype, float(other.array.data.max()) + _ADDED) for other in varied):
         yield [other.with_data(other.array.data + np.asarray(_ADDED, other.array.data.dtype)) for other in varied]
 
@@ -113,6 +125,15 @@ def _can_hold(dtype: np.dtype[Any], value: float) -> bool:
 def _full(item: Input, value: float) -> Input:
     data = item.array.data
     return item.with_data(np.full(data.shape, value).astype(data.dtype))
+
+
+def _rising(item: Input, *, down: bool) -> Input:
+    """Return `item` with different numbers from 1 on, in rising or in falling order."""
+    data = item.array.data
+    numbers = (1 + np.arange(data.size)).reshape(data.shape).astype(data.dtype)
+    return (
+        item.with_data(np.ascontiguousarray(np.flip(numbers)) if down else numbers) if data.dtype.kind == "f" else item
+    )
 
 
 def _filled(item: Input, numbers: Numbers) -> Input:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
+from autotest import Divergence, autotest, random, random_tensor, skip_grad_check, torch
 from tests.support.faulty import FaultyTorch, Replacement, with_gradient
 
 
@@ -261,3 +261,45 @@ def test_the_numbers_that_a_cotangent_needs_are_named(happens) -> None:
     fault = with_gradient(lambda gradient: real().where(gradient.abs() > 1, gradient * 2, gradient))
     told = happens("neg", fault, body)
     assert told == "only where an element of the cotangent of v1 is greater than about 1 in magnitude"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wrong"),
+    [
+        ("uint8", lambda f: lambda x: f(x.to(real().int8)).to(real().uint8)),
+        ("int16", lambda f: lambda x: f(x.half()).to(x.dtype)),
+    ],
+)
+def test_what_is_wrong_far_from_the_end_of_a_range_does_not_need_the_end(happens, dtype: str, wrong: Any) -> None:
+    assert "integer of" not in happens("max", wrong, lambda: torch.max(random_tensor(ndim=2, dtype=dtype)))
+
+
+def test_a_determinant_is_also_wrong_for_matrices_whose_numbers_differ(happens) -> None:
+    told = happens(
+        "linalg.det", lambda det: lambda x: det(x).abs(), lambda: torch.linalg.det(random_tensor(shape=(3, 3)))
+    )
+    assert told == "only where an element is negative"
+
+
+def test_a_filter_that_is_as_wide_as_its_image_by_chance_is_not_broadcast(happens) -> None:
+    def flipped(conv2d: Callable[..., Any]) -> Callable[..., Any]:
+        def wrong(x: Any, weight: Any, stride: int) -> Any:
+            turned = with_gradient(lambda gradient: gradient.flip(-1))
+            return (turned(conv2d) if stride > 1 else conv2d)(x, weight, stride=stride)
+
+        return wrong
+
+    def body() -> Any:
+        image = random_tensor(ndim=4, dim1=2, dim2=6, dim3=6)
+        return torch.nn.functional.conv2d(image, random_tensor(shape=(3, 2, 2, 2)), stride=random(1, 4))
+
+    assert "broadcast" not in happens("nn.functional.conv2d", flipped, body)
+
+
+def test_a_class_that_is_zero_by_chance_is_not_what_matters(happens) -> None:
+    def body() -> Any:
+        classes = random_tensor(shape=(4,), dtype=int, low=0, high=3)
+        return torch.nn.functional.multi_margin_loss(random_tensor(ndim=2, dim0=4, dim1=3), classes, p=random(1, 3))
+
+    told = happens("nn.functional.multi_margin_loss", lambda loss: lambda x, y, p: loss(x, y), body)
+    assert "zero" not in told

@@ -76,7 +76,7 @@ class _Judge:
     def _call_is_special(self, item: Mismatch) -> bool:
         pair, slot = self._record.pair, item.slot
         if not _computes(self._program.calls[slot]):
-            return item.special  # another call wrote the difference into it
+            return item.special and self._stays_special(item)  # another call wrote the difference into it
         read = list(dict.fromkeys(ref.slot for ref in refs(self._program.calls[slot])))
         if not item.special and not any(map(_may_be_special, freeze(pair.reference, self._live(read)))):
             return False  # the most common case: ordinary operands, and an ordinary expected number

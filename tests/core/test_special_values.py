@@ -13,6 +13,7 @@ from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import trial
 from tests.wrong_operators.wrong import as_it_lies
 
+NAN, INF = float("nan"), float("inf")
 #: NaN becomes zero, and infinities stay.
 LOSES_NAN = {"relu": lambda relu: lambda x: relu(x.nan_to_num(nan=0.0, posinf=float("inf"), neginf=float("-inf")))}
 #: Only the sign bit of NaN, a truth value, is wrong.
@@ -57,6 +58,22 @@ def test_what_is_read_as_if_it_lay_otherwise_is_an_ordinary_difference_among_nan
     assert finding.first.heading == "value"
 
 
+@pytest.mark.parametrize(
+    ("relu", "heading"),
+    [(lambda x: x, "value"), (lambda x: x.clamp_(0).nan_to_num_(nan=0.0, posinf=INF), "special values")],
+)
+def test_what_a_call_in_place_leaves_of_ordinary_numbers_is_ordinary_beside_nan_too(against, relu, heading):
+    def body():
+        x = random_tensor(shape=(4, 6), contents="special", requires_grad=False)
+        torch.nn.functional.relu(x, inplace=True)
+        return x
+
+    against(FaultyTorch({"nn.functional.relu": lambda _: lambda x, inplace: relu(x)}))
+    finding = found(body, n=1)
+    assert any(np.isnan(array.data).any() for array in finding.program.arrays)
+    assert finding.first.heading == heading
+
+
 def finding_text(finding):
     from autotest.report.text import divergence
 
@@ -68,9 +85,6 @@ def test_what_the_edge_of_a_domain_shows_is_called_so_without_any_nan_among_the_
     finding = found(log)
     assert finding.first.heading == "special values"
     assert not any(np.isnan(array.data).any() for array in finding.program.arrays)
-
-
-NAN, INF = float("nan"), float("inf")
 
 
 def tensor(*numbers, grad=False):

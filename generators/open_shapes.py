@@ -35,6 +35,8 @@ _THIRD, _THIRD_ALONE = 2, 9
 #: By turn of level ``same``, the dimensions in which the second array has ones if there are more than two, all of them
 #: open: all but the last one, as a bias has, and those between the first and the last one, as a mask for each head has.
 _ONES_OF_MANY = MappingProxyType({5: slice(0, -1), 8: slice(1, -1)})
+#: Turn of level ``same`` in which the second array is a vector beside a matrix if the rank is open.
+_VECTOR_SECOND = 5
 
 
 class OpenShapes:
@@ -155,6 +157,8 @@ class OpenShapes:
             return with_ones_at(common, open_axes(common, dims)[:1])
         if level == "same" and number == 1 and turns in _ONES_OF_MANY and self._are_many(common, dims):
             return with_ones_at(common, range(len(common))[_ONES_OF_MANY[turns]])
+        if level == "same" and (number, turns) == (1, _VECTOR_SECOND) and all_open(ndim, dims):
+            return common[-1:]
         if level == "same" or (level == "first" and (number < _THIRD or not turns % 2)):
             return common
         if number == _THIRD and level in ("second", "both") and not turns % 2:

@@ -237,13 +237,15 @@ def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, s
         return values
     if dtype == "bool" and (alone_at_the_end(numbers.level, numbers.turn) or are_alike(numbers.level, numbers.turn)):
         return values
-    if numbers.level in _ALONE and values.dtype.kind == "f":  # their last number is already the only special one
+    alone = numbers.level in _ALONE and values.dtype.kind == "f"  # the last number is already the only special one
+    if alone and (numbers.level != "zeros" or numbers.turn % 2):
         return values
     if numbers.level == "zeros" and not values[(0,) * values.ndim] and np.count_nonzero(values) == 1:
         return values  # so is the last one of these integers
     axis = values.ndim - 1 - values.shape[::-1].index(longest)
     moved = values.transpose(*range(axis), *range(axis + 1, values.ndim), axis)
-    rows = moved.copy().reshape(-1, longest)
+    held = moved.copy().reshape(-1, longest)
+    rows = held[: -1 if alone else None]
     turn = Bits(seed, _ENDS).one_below(2)
     if dtype == "bool":  # with both values at the ends, all() and any() along other dimensions would reveal nothing
         true = rows.mean() < 0.5
@@ -257,7 +259,7 @@ def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, s
         # A single row has both, the second just before the end. Special numbers stay where they meet those of others.
         if len(rows) == 1 and numbers.level not in NOT_FINITE:
             _end_in(rows[:, :-1], 0, "least" if turn == 0 else "greatest", few=few)
-    return np.ascontiguousarray(rows.reshape(moved.shape).transpose(*range(axis), -1, *range(axis, values.ndim - 1)))
+    return np.ascontiguousarray(held.reshape(moved.shape).transpose(*range(axis), -1, *range(axis, values.ndim - 1)))
 
 
 def _end_in(rows: Array, first: int, extreme: str, *, few: bool) -> None:

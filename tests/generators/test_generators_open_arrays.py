@@ -306,6 +306,19 @@ def test_the_second_of_two_arrays_is_broadcast_like_a_bias_and_in_the_middle_alo
     assert any(y == (x[0], *[1] * (ndim - 2), x[-1]) for x, y in whole)
 
 
+def test_a_matrix_is_followed_by_a_vector_in_some_trial_if_the_rank_is_open() -> None:
+    pairs = [(x.data.shape, y.data.shape) for x, y in trials(lambda: (explored_array(), explored_array()))]
+    assert any(len(x) == 2 and y == x[1:] and min(x) > 1 for x, y in pairs)
+
+
+@pytest.mark.parametrize("test", range(5))
+def test_an_extreme_in_double_precision_comes_after_whole_blocks_of_its_row(test: int) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(2), test)]
+    rows = [row for one in drawn if one.dtype == np.float64 and np.isfinite(one).all() for row in one if len(row) > 8]
+    odd = [row for row in rows if len(row) % 2 and len(np.unique(row)) > 3]
+    assert any(len(row) - 1 in (np.argmax(row), np.argmin(row)) for row in odd)
+
+
 def test_two_arrays_of_one_shape_have_rows_of_whole_blocks_in_some_trial() -> None:
     pairs = [(x.data.shape, y.data.shape) for x, y in trials(lambda: (explored_array(2), explored_array(2)))]
     assert any(x == y and x[1] % 16 == 0 for x, y in pairs)

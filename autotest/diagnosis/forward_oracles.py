@@ -62,7 +62,9 @@ def opinions(
     if program.calls[slot].kind not in OPERATIONS or _under_autocast(program, slot):
         return ()
     # A module of one side may do more than call its function.
-    asked = _oracle_call(program, slot, pair.reference) or _oracle_call(program, slot, pair.candidate)
+    asked = _oracle_call(program, slot, pair.reference)
+    if asked is None and _is_configured_alike(program, slot, pair):
+        asked = _oracle_call(program, slot, pair.candidate)
     if asked is None:
         return ()
     if contents_of(asked.path, asked.args, asked.kwargs) is not KnownContents.DEFINED or slot in program.undefined:
@@ -87,6 +89,25 @@ def opinions(
             answers = list(_answers(asked, pair, place[1]))
         found += [_opinion(spoken, asked, (one, other), topic) for spoken in answers]
     return tuple(oracle for oracle in found if oracle is not None)
+
+
+def _is_configured_alike(program: Program, slot: int, pair: Pair) -> bool:
+    """Return whether the modules that call `slot` calls have the same plain attributes on both sides, as far as named.
+
+    A module that ignores an argument of its constructor calls another function than the reference's.
+    """
+    held = []
+    for side in (pair.reference, pair.candidate):
+        before = replay(program, side, upto=slot)
+        if before.error is not None:
+            return False
+        values = before.values
+        owners = [values[ref.slot] for ref in refs(program.calls[slot]) if program.calls[ref.slot].kind != "tensor"]
+        kept = [getattr(owner, "__dict__", {}) for owner in owners if not isinstance(owner, side.tensor_types)]
+        held.append([{name: item for name, item in one.items() if type(item) in _PLAIN} for one in kept])
+    return all(
+        one[name] == other[name] for one, other in zip(*held, strict=False) for name in one.keys() & other.keys()
+    )
 
 
 def _by_definition(asked: _OracleCall, place: Place, given: Sequence[Mapping[Place, Any]]) -> tuple[OracleResult, ...]:

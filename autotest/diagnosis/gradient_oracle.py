@@ -77,6 +77,9 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
         # A step does not change a number that is not finite, and a backward may have multiplied a cotangent of zero by
         # it. Then differences of zero prove nothing about a gradient of NaN.
         return None, False
+    if not (np.isfinite(one[at]) or _has_finite_results(wide, pushing, pair.reference)):
+        # A backward may have multiplied a cotangent of zero by the slope of a result that is not finite.
+        return None, False
     differences: list[_Difference] = []
     elements = [_Element(wide, leaf, at, side, pushing) for side in sides]
     for element in elements:
@@ -294,6 +297,15 @@ def _pushed(program: Program, side: Framework, pushing: int) -> tuple[float, flo
             total += sum(weighted(weight, array) for array, weight in zip(frozen[0], weights, strict=True))
             size = float(np.hypot(size, _norm_of_terms(frozen[0], weights)))
     return total, size
+
+
+def _has_finite_results(program: Program, pushing: int, framework: Framework) -> bool:
+    """Return whether all roots of the backward call in slot `pushing` are finite."""
+    replayed = replay(program, framework, upto=pushing)
+    roots, _ = backward_arguments(program.calls[pushing])
+    refs = [root for root in (roots if isinstance(roots, (list, tuple)) else [roots]) if type(root) is Ref]
+    held = [] if replayed.error is not None else [listed(replayed.values[ref.slot]) for ref in refs]
+    return all(np.isfinite(value.data).all() for part in held for value in framework.values(part))
 
 
 def _norm_of_terms(arrays: Sequence[np.ndarray[Any, Any]], weights: Sequence[np.ndarray[Any, Any]]) -> float:

@@ -669,3 +669,17 @@ def test_how_ill_conditioned_a_result_is_is_told_without_an_astronomical_number(
     )
     verdict = judge(Evidence("gradient", ("torch", "faulty"), measured=measured, tolerated=1e-9))
     assert verdict.line == f"ill-conditioned: {says}"
+
+
+def test_what_only_the_candidates_module_calls_does_not_accuse_the_reference() -> None:
+    """torch's module pads first, so that its function is not known. The candidate's ignores how to pad."""
+
+    def body() -> Any:
+        conv = dual.nn.Conv2d(1, 1, 1, padding=1, padding_mode="circular")
+        return conv(at.random_tensor(shape=(1, 1, 3, 3), low=1, high=2))
+
+    faulty = FaultyTorch({"nn.Conv2d": lambda conv: lambda *args, padding, padding_mode: conv(*args, padding=padding)})
+    pair = Pair(TorchFramework(), faulty)
+    outcome = run_trial(body, 3, SETTINGS, pair)
+    assert outcome.mismatches
+    assert examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict.wrong != "reference"

@@ -167,6 +167,19 @@ def test_no_difference_accuses_a_gradient_beside_a_result_that_hides_its_steps()
     assert examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict.wrong != "reference"
 
 
+def test_no_difference_accuses_a_gradient_of_nan_through_a_result_of_nan_with_a_cotangent_of_zero() -> None:
+    def body() -> Any:
+        x = dual.tensor(np.array(2.0), requires_grad=True)
+        dual.var(x).backward(dual.tensor(np.array(0.0)))
+        return x.grad
+
+    faulty = FaultyTorch({"var": with_gradient(lambda gradient: gradient.nan_to_num())})
+    outcome = run_trial(body, 0, Settings(auto_backward=False), Pair(TorchFramework(), faulty))
+    pair = outcome.recorder.pair
+    assert outcome.mismatches
+    assert examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict.wrong != "reference"
+
+
 def test_differences_look_past_an_infinite_result_whose_cotangent_is_zero() -> None:
     x, pole, cotangent = (Array(np.array(one), "float64") for one in ([2.0, 3.0], [np.inf, 1.0], [0.0, 1.0]))
     calls = (

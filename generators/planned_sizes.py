@@ -76,7 +76,7 @@ def _make_one_long(features: TrialFeatures, sizes: list[Any], free: Sequence[int
         sizes[free[-2]] = UNLIKE_ROWS
     count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
     if len(free) > 1 and axis == free[0]:
-        count += count // 2  # so that more than 2,000 rows of three numbers are drawn
+        count = max(count, LARGE[1])  # so that there are more than 2,000 rows of three numbers
     size = max(2, count * sizes[axis] // max(rest, 1))
     sizes[axis] = with_seven_over(size) if level == "long" else at_blocks(size, turn)
 

@@ -37,7 +37,7 @@ from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.decorated import Test
 from autotest.trials.driver import driver
-from autotest.trials.given_pair import found, maker_of, with_graph_mode
+from autotest.trials.given_pair import for_candidates, found, maker_of, with_graph_mode
 from autotest.trials.unchanged_generators import UnchangedGenerators
 
 # Hide the frames of this module in the tracebacks of pytest and unittest.
@@ -222,8 +222,8 @@ def decorate(
             given = (*bound.args, *own[0]), {**bound.keywords, **own[1]}
             if kwargs or len(args) != usual:
                 _must_fit(written, called.name, parameters or inspect.signature(bound), args, kwargs)
-            test = Test(called.id(*given), lambda: bound(*args, **kwargs), asks, called.file)
             sides = found(pair, asks.candidate, written)
+            test = Test(called.id(*given), lambda: bound(*args, **kwargs), for_candidates(asks, sides), called.file)
             try:
                 with UnchangedGenerators(), shown_on(sys.stderr), tracing_tests_only():
                     options = options_for(example, environment.of_test(asks))

@@ -75,7 +75,10 @@ class {title}(Functional):
         return self.root.take(flat, places)
 
     def vjp(self, function: Callable[..., list[Any]], arrays: list[Any], cotangents: list[Any]) -> list[Any]:
-        """Return the gradients of `arrays` for the `cotangents` of the results of `function(*arrays)`."""
+        """Return the gradients of `arrays` for the `cotangents` of the results of `function(*arrays)`.
+
+        Delete this method if {name} has no gradients: only results are compared then.
+        """
         raise NotImplementedError("define how {name} differentiates")
 
     @functools.cached_property
@@ -91,8 +94,8 @@ class {title}(Functional):
             "matmul": lambda input, other: own.matmul(input, other),
             "sum": lambda input, dim=None, keepdim=False: own.sum(input, axis=dim, keepdims=keepdim),
             "transpose": lambda input, dim0, dim1: own.swapaxes(input, dim0, dim1),
+            # Trials draw strided inputs, as views that need `reshape`, and expanded ones and expanded gradients.
             "reshape": lambda input, *shape: own.reshape(input, shape[0] if len(shape) == 1 else shape),
-            # Some trials push back gradients that are expanded.
             "expand": lambda input, *size: own.broadcast_to(input, size[0] if len(size) == 1 else size),
         }}
 

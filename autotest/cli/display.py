@@ -13,9 +13,10 @@ from autotest.base.plural import several, thousands
 from autotest.campaigns.campaign import Plan
 from autotest.campaigns.executor import Observer
 from autotest.cli.pacing import Pacing
+from autotest.frameworks import Pair
 from autotest.report import campaign as report
 from autotest.report.colours import LineRole, pieces
-from autotest.report.session import against_itself
+from autotest.report.session import against_itself, without_gradients
 from autotest.report.trial_counts import lacking
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import FindingRecord
@@ -70,20 +71,22 @@ class Live:
 
 
 @contextlib.contextmanager
-def display(plan: Plan, collected: Collection, reference: str) -> Iterator[Observer]:
+def display(plan: Plan, collected: Collection, pair: Pair) -> Iterator[Observer]:
     """Yield the observer that suits the output: `Live` on a terminal if `rich` is installed, otherwise `Log`.
 
     Args:
         plan: the limits of the campaign.
         collected: the tests.
-        reference: the name of the framework with which the candidate is compared.
+        pair: the two frameworks.
     """
     limits = [f"{plan.seconds:g} s"] if plan.seconds is not None else []
     limits += [f"{several(plan.trials, 'trial')} each"] if plan.trials is not None else []
     aim = " or ".join(limits)
     tests = f"{several(len(collected.tests), 'test')} of {plan.candidate}"
-    tests += against_itself([plan.candidate], reference)
+    tests += against_itself([plan.candidate], pair.reference.name)
     print(f"autotest fuzz: {tests}, {aim}, base seed {plan.base_seed}", flush=True)
+    if not pair.candidate.has_gradients:
+        print(without_gradients([pair.candidate.name]), flush=True)
     for line in collected.renamed:
         print(line, flush=True)
     bars: Any = None

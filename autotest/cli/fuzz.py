@@ -133,7 +133,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     executor = executors.chosen_executor(arguments, conditions, {test.file for test in collected.tests})
     failure: Exception | None = None
     with (
-        display(plan, collected, pair.reference.name) as shown,
+        display(plan, collected, pair) as shown,
         contextlib.closing(history),
         contextlib.closing(executor),
         terminated(),

@@ -65,8 +65,9 @@ class Framework(Operations, abc.ABC):
         """Return stand-ins for the names that only this framework has; the reference uses them in place of its own."""
         return StandIns()
 
-    #: Seconds that the framework's own process has to reply, or None if no limit is set; and how many of its processes
-    #: have died.
+    #: Whether it computes gradients. If not, a trial runs no backward of its own.
+    has_gradients: bool = True
+    #: Seconds that the framework's own process has to reply (None: no limit), and how many of its processes have died.
     patience: float | None = None
     deaths: int = 0
     #: Whether tensors contain numbers. If not, results are compared by everything except their values.
@@ -222,8 +223,7 @@ class Framework(Operations, abc.ABC):
     ) -> list[Any]:
         """Return the gradients of `inputs` for `cotangents` of `outputs`, without accumulating into any tensor.
 
-        The gradient of an input that no output depends on is None. `create_graph` records the computation of the
-        gradients, for gradients of gradients.
+        The gradient of an input that no output depends on is None. `create_graph` is for gradients of gradients.
         """
 
     @abc.abstractmethod

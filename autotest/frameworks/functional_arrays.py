@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 
 from autotest.frameworks.base import Framework
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.tape import ArrayLike, Pure
 
 
 class ArrayFramework(Framework):
     """A framework of functions on immutable arrays."""
+
+    has_gradients = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "vjp" in vars(cls):
+            cls.has_gradients = True
 
     @functools.cached_property
     @abc.abstractmethod
@@ -41,9 +49,12 @@ class ArrayFramework(Framework):
     def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
         """Return the elements of a flat array at the indices `places`, in the shape of `places`."""
 
-    @abc.abstractmethod
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
-        """Return the gradients of `arrays` for `cotangents` of the list of arrays that `function` returns."""
+        """Return the gradients of `arrays` for `cotangents` of the list of arrays that `function` returns.
+
+        The adapter of a framework without gradients does not define it.
+        """
+        raise Absent(self.name, "gradients")
 
     def shape_of(self, array: ArrayLike) -> tuple[int, ...]:
         return tuple(array.shape)

@@ -32,7 +32,7 @@ class Interpreter(RemoteFramework):
         known = _known_here(inner)
         if known is not None:
             self.translates, self.has_strides = known.translates, known.has_strides
-            self.holds_values = known.holds_values
+            self.holds_values, self.has_gradients = known.holds_values, known.has_gradients
         self.name = self.alias = f"{inner}@{Path(python).parent.parent.name or python}"
         self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
         self._paths: dict[str, bool] = {}

@@ -43,7 +43,10 @@ def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
         versions = {side.name: installed(side.name) if isolated else side.version for side in sides}
     by_candidate: dict[str, CandidateSummary] = {}
     for _, own, tally in tallies:
-        sums = by_candidate.setdefault(own.pair.candidate.name, {"accepted": 0, "absent": 0, "found": ""})
+        side = own.pair.candidate
+        sums = by_candidate.setdefault(
+            side.name, {"accepted": 0, "absent": 0, "found": "", "gradients": side.has_gradients}
+        )
         sums["accepted"] += tally.accepted
         sums["absent"] += tally.absent.total()
     return {

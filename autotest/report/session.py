@@ -38,6 +38,8 @@ class CandidateSummary(TypedDict):
     absent: int
     #: The folder of its finding; empty if there is none.
     found: str
+    #: Whether it computes gradients; otherwise only results were compared.
+    gradients: bool
 
 
 class TestSummary(TypedDict):
@@ -76,6 +78,12 @@ def against_itself(candidates: Collection[str], reference: str) -> str:
     return f" ({reference} against itself checks only the tests)" if reference in candidates else ""
 
 
+def without_gradients(candidates: Iterable[str]) -> str:
+    """Return what a run says of `candidates` that compute no gradients; "" if there are none."""
+    names = ", ".join(dict.fromkeys(candidates))
+    return f"only results are compared: {names} has no gradients" if names else ""
+
+
 def summary(items: Sequence[TestSummary], width: int = 120) -> list[str]:
     """Return the lines of the closing section, in `width` columns except for commands, which are to be copied."""
     return [part for line in _summary(items) for part in _fitted(line, max(width, 40))]
@@ -106,6 +114,8 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
         f"{ran}: {trial_counts.counts(accepted + len(found), rejections.total() - absent, absent)}",
         "; ".join([f"base seed {', '.join(map(str, seeds))}", *_told(versions)]),
     ]
+    forward_only = (name for item in items for name, one in item["candidates"].items() if not one["gradients"])
+    lines += filter(None, [without_gradients(forward_only)])
     if rejections:
         lines += ["rejected most often:", *_counted(rejections)]
     lines += _by_candidate(items)

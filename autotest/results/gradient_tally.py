@@ -6,7 +6,7 @@ import collections
 import dataclasses
 
 from autotest.base.plural import several
-from autotest.comparison.rejection import Rejection
+from autotest.comparison.rejection import Rejection, is_absence
 
 
 @dataclasses.dataclass(slots=True)
@@ -51,11 +51,17 @@ class GradientTally:
             return ""
         if self.refused:
             (reason, _), *_ = self.refused.most_common(1)
+            trials = several(self.refused.total(), "trial")
+            if is_absence(reason):
+                why = f"{reason.split(': ', 2)[2]}, which the backward of {trials} needs. Add it to the adapter"
+            else:
+                why = (
+                    f"the reference refused the backward of {trials}, with {reason.rstrip('.')}. Pass arguments whose "
+                    "gradients it computes"
+                )
             return (
-                "gradients were compared in no trial in which all inputs require grad: the reference refused the "
-                f"backward of {several(self.refused.total(), 'trial')}, with {reason.rstrip('.')}. Pass arguments "
-                "whose gradients it computes, write requires_grad=False for the others, or mark the test "
-                "@skip_grad_check(reason=...)."
+                f"gradients were compared in no trial in which all inputs require grad: {why}, write "
+                "requires_grad=False for the others, or mark the test @skip_grad_check(reason=...)."
             )
         if self.asked and self.without:
             return (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from autotest.base.errors import FrameworkMissing, UsageError
+from autotest.base.settings import Settings
 from autotest.frameworks import Pair
 from autotest.frameworks.registry import takes_own
 from autotest.sources.source_locations import source_location
@@ -55,6 +57,18 @@ def found(
         return sides  # type: ignore[no-any-return]
     made = f"the function returned {sides!r:.80}; expected an autotest.Pair"
     raise UsageError(f"{source_location(written)}: autotest(pair=...): {made}")
+
+
+def for_candidates(asks: Settings, sides: Pair | tuple[Pair, ...]) -> Settings:
+    """Return the settings of a test of `sides`, without a backward of each trial if no candidate computes gradients.
+
+    A test that asks for a further check of gradients keeps its settings: it needs what the candidates lack.
+    """
+    pairs = sides if isinstance(sides, tuple) else (sides,)
+    if asks.asks_of_gradients or any(each.candidate.has_gradients for each in pairs):
+        return asks
+    names = ", ".join(each.candidate.name for each in pairs)
+    return dataclasses.replace(asks, auto_backward=False, skip_grad=asks.skip_grad or f"{names} has no gradients")
 
 
 def with_graph_mode(sides: Pair | tuple[Pair, ...]) -> Pair | tuple[Pair, ...]:

@@ -16,6 +16,8 @@ from autotest import (
     skip_grad_check,
     torch,
 )
+from autotest.comparison.rejection import Rejection
+from autotest.results.gradient_tally import GradientTally
 from autotest.results.ledger import Ledger, LedgerEntry
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, with_gradient
@@ -257,3 +259,10 @@ def test_a_test_some_of_whose_backwards_are_refused_passes(tmp_path):
 
 def test_a_test_that_says_that_it_compares_no_gradients_may_be_refused_them(tmp_path):
     trials(scattered_from_a_larger_source, tmp_path, skip_grad="its gradient is not defined")
+
+
+def test_a_backward_that_needs_what_the_candidate_lacks_is_not_said_to_be_refused_by_the_reference():
+    tally = GradientTally()
+    tally.add_rejection(Rejection("backward", "Absent", "mine has no expand"))
+    assert "mine has no expand, which the backward of 1 trial needs. Add it to the adapter" in tally.complaint
+    assert "reference" not in tally.complaint

@@ -144,7 +144,7 @@ def test_what_a_candidate_lacks_is_not_counted_as_refused_by_the_reference():
         "versions": {},
         "found": [],
         "covered": {},
-        "candidates": {"one": {"accepted": 4, "absent": 2, "found": ""}},
+        "candidates": {"one": {"accepted": 4, "absent": 2, "found": "", "gradients": True}},
         "told": False,
     }
     first, *_ = session.summary([heard])
@@ -185,7 +185,7 @@ def test_of_each_candidate_that_differs_its_own_script_is_told_and_their_trial_o
         "versions": {},
         "found": found,
         "covered": {},
-        "candidates": {name: {"accepted": 0, "absent": 0, "found": name} for name in ("one", "two")},
+        "candidates": {name: {"accepted": 0, "absent": 0, "found": name, "gradients": True} for name in ("one", "two")},
         "told": True,
     }
     assert session.summary([heard])[-3:] == [

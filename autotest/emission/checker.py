@@ -160,7 +160,7 @@ _CHILD = (
     _RUN
     + """\
     if sys.argv[1:] == ["--side", "{candidate_name}"]:
-        print("{candidate_name} " + {told}, flush=True)
+        print("{candidate_name}", *({told}).split(), flush=True)
         os._exit(0)
     expected = run({reference})
 """
@@ -174,7 +174,9 @@ _DIES = """\
         print(f"DIFFERS: {candidate_name} hangs: no answer in {timeout} s; {reference_name} {{expected}}")
         sys.exit(1)
     status = signal.Signals(-child.returncode).name if child.returncode < 0 else child.returncode
-    print("same" if {alive} else f"DIFFERS: {candidate_name} dies: {{status}}; {reference_name} {{expected}}")
+    raised = "".join(child.stdout.partition("{candidate_name} raises")[1:]).strip()
+    told = raised or f"{candidate_name} dies: {{status}}"
+    print("same" if {alive} else f"DIFFERS: {{told}}; {reference_name} {{expected}}")
     sys.exit(0 if {alive} else 1)
 """
 
@@ -188,7 +190,9 @@ _DIES_IN_SOME_RUNS = """\
             deaths.append("no answer in {timeout} s")
             break  # the next run may take as long
         if not {alive}:
-            deaths.append(signal.Signals(-child.returncode).name if child.returncode < 0 else str(child.returncode))
+            raised = child.stdout.partition("{candidate_name} raises ")[2].strip()
+            status = signal.Signals(-child.returncode).name if child.returncode < 0 else str(child.returncode)
+            deaths.append(raised or status)
     if deaths:
         print("DIFFERS: {candidate_name} dies in", len(deaths), "of", runs, "runs:", ", ".join(deaths), end="; ")
         print("{reference_name} " + expected)

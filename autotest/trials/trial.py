@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import generators
-from autotest.base.errors import TrialEnd
+from autotest.base.errors import TrialEnd, UsageError
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.frameworks import Pair, files
@@ -21,6 +21,7 @@ from autotest.trials.body import run_body
 from autotest.trials.comparing import compare_outcomes
 from autotest.trials.decorated import Test
 from autotest.trials.intermediate_gradients import keep_gradients
+from autotest.trials.modes_kept import check_candidate_keeps_modes
 from autotest.trials.outcome import Outcome, uncompared_outcome
 from autotest.trials.returned import check_equal_default_dtypes, check_modes_of_both_sides, returned_tensors
 
@@ -164,6 +165,7 @@ def _run_once(run: _TrialRun) -> Outcome:
         try:
             returned = run_body(run.body, pair)
             if reference.modes() != modes:
+                check_candidate_keeps_modes(recorder, modes)
                 check_modes_of_both_sides(recorder)
             tensors = returned_tensors(returned, recorder)
             forward_done = True
@@ -178,9 +180,11 @@ def _run_once(run: _TrialRun) -> Outcome:
             return _of_death(seed, recorder, source, error)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # pytest's own exceptions, as of `pytest.skip`, are no `Exception`
+        except BaseException as error:  # pytest's own exceptions, as of `pytest.skip`, are no `Exception`
             # A body that caught `TrialEnd`, by a bare `except` or in a thread, lacks the result that it goes on with.
             if not recorder.has_ended:
+                if isinstance(error, UsageError) and reference.modes() != modes:
+                    check_candidate_keeps_modes(recorder, modes)
                 raise
         finally:
             reference.restore(modes)

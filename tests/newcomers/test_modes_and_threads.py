@@ -11,6 +11,7 @@ from autotest import random_tensor, torch
 from autotest.base.errors import NotDual
 from autotest.recording.mistakes import called_back
 from tests.support import faults
+from tests.support.faulty import FaultyTorch
 from tests.support.running import agrees, trial
 
 
@@ -44,3 +45,25 @@ def test_torchs_deterministic_algorithms_are_as_they_were_after_a_trial():
 
     assert agrees(trial(body, faults.none()))
     assert not real.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda: real.set_default_dtype(real.float64), "set_default_dtype: torch.float32 before, torch.float64 after"),
+        (lambda: real.set_grad_enabled(False), "no_grad: True before, False after"),
+    ],
+    ids=["dtype", "grad"],
+)
+def test_a_candidate_that_changes_a_setting_of_the_reference_is_named_with_its_call(change, said):
+    def spoilt(cos):
+        def call(*args, **kwargs):
+            made = cos(*args, **kwargs)
+            change()
+            return made
+
+        return call
+
+    with pytest.raises(NotDual, match=f"called cos, in which faulty changes a setting of torch .*{said}"):
+        trial(lambda: torch.relu(torch.cos(random_tensor(2))), FaultyTorch({"cos": spoilt}))
+    assert (real.get_default_dtype(), real.is_grad_enabled()) == (real.float32, True)

@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,6 +44,16 @@ def pytest_configure(config: pytest.Config) -> None:
     expression = config.getoption("autotest_sweep")
     if expression is not None:
         _sweep(config, expression)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave scripts of findings out of ``--doctest-modules``, which would import them: they exit at their end."""
+    if collection_path.suffix != ".py":
+        return None
+    folder = collection_path.parent
+    stored = collection_path.name == "repro.py" and (folder / "failure.json").exists()
+    known = folder.name == "reproducers" and any(folder.parent.glob("ledger*.toml"))
+    return True if stored or known else None
 
 
 class Session:

@@ -231,7 +231,10 @@ def labels(found: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
 def trial_seed(base: int, test: str, index: int) -> int:
     """Return the seed of one trial, which is the same on every machine and in every process.
 
-    The upper bits are `index`; `generators` uses them to choose the features of the trial.
+    The upper bits are `index`; `generators` uses them to choose the features of the trial. The folders in the id of a
+    test have no influence, because they depend on which other tests were collected, see `labels`.
     """
-    digest = hashlib.blake2b(f"{base}\0{test}\0{index}".encode(), digest_size=TRIAL_BITS // 8).digest()
+    file, colons, name = test.partition("::")
+    own = f"{file.rpartition('/')[2]}{colons}{name}"
+    digest = hashlib.blake2b(f"{base}\0{own}\0{index}".encode(), digest_size=TRIAL_BITS // 8).digest()
     return index << TRIAL_BITS | int.from_bytes(digest, "big")

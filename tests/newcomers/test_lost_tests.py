@@ -15,6 +15,7 @@ from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Where
 from autotest.sources.collection import Collected, collect, find
 from autotest.sources.importing import load
+from autotest.sources.test_names import trial_seed
 from autotest.trials.driver import driven_by
 
 HEAD = "import unittest\nimport pytest\nfrom autotest import autotest, random, random_tensor, torch\n"
@@ -184,6 +185,14 @@ def test_pytest_gives_a_test_the_same_name_whichever_others_are_deselected(pytes
         result = pytester.runpytest_inprocess("-k", "other")
     assert seen == ["other/test_it.py::test_a"]
     result.stdout.fnmatch_lines(["autotest: other/test_it.py::test_a is listed as other/test_it.py::test_a, because *"])
+
+
+def test_the_seeds_of_a_test_do_not_depend_on_the_folders_that_its_name_gets_beside_others():
+    alone, beside_another = (
+        trial_seed(0, f"{file}::test_a[x='a/b']", 3) for file in ("test_it.py", "other/test_it.py")
+    )
+    assert alone == beside_another
+    assert alone != trial_seed(0, "test_it.py::test_a[x='b']", 3)
 
 
 def test_tests_that_would_share_an_id_get_another_one_and_that_is_told(write):

@@ -515,3 +515,17 @@ def test_a_wrong_strategy_of_arrays_is_told_at_the_line_that_wrote_it(suite, run
         ["random_tensor(low=3, high=1) at *test_inner.py:5: *low < high", "while generating 'rank' from arrays(*"]
     )
     result.stdout.no_fnmatch_line("*decorator.py*")
+
+
+def test_doctest_modules_imports_no_script_of_a_finding(pytester, suite, run, monkeypatch):
+    suite("def test_plain(): pass")
+    script = "raise SystemExit('a script ran')"
+    for name in ("reproducers/relu-value-1.py", "results/failures/relu-value-1/repro.py"):
+        path = pytester.path / name
+        path.parent.mkdir(parents=True)
+        path.write_text(script)
+    pytester.makefile(".toml", ledger="")
+    (pytester.path / "results/failures/relu-value-1/failure.json").write_text("{}")
+    result = run("--doctest-modules")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0

@@ -155,8 +155,18 @@ def _target(name: str) -> tuple[str, tuple[str, ...]]:
     meant = f". Did you mean {near[0]!r}?" if near else "."
     raise UsageError(
         f"no framework is named {name!r}{meant} Registered are {', '.join(names())}; there are also torch:DEVICE, "
-        "python:PATH, torch+compile=BACKEND and MODULE:FACTORY"
+        f"python:PATH, torch+compile=BACKEND and MODULE:FACTORY{'' if near else _own(name)}"
     )
+
+
+def _own(name: str) -> str:
+    """Return what to write for a framework of the user's own, if `name` may be one: its module or its adapter's."""
+    if not name.isidentifier():
+        return ""
+    for adapter in (f"{name}_adapter", name):
+        if Path(f"{adapter}.py").is_file() and "def factory" in Path(f"{adapter}.py").read_text(errors="replace"):
+            return f". For {adapter}.py, write {adapter}:factory"
+    return f". For a framework of your own, `autotest adapter new {name}` writes an adapter to begin with"
 
 
 def _registered() -> dict[str, str]:

@@ -19,6 +19,8 @@ _INSTEAD: Final = (
         "Write random_tensor(..., requires_grad=False), or modify x.clone() instead.",
     ),
     (r"^(?!numpy:).*Can't call numpy\(\)|not implemented for NumPy arrays|operand.*'numpy\.ndarray'", _ARRAY),
+    (r"must be Tensor, not numpy\.ndarray", _ARRAY),
+    (r"can't allocate memory|out of memory", "Its sizes need more memory than there is: write or draw smaller ones."),
     (r"Can't call numpy\(\) on Tensor that requires grad", "Write x.detach().numpy(), or return x: it is compared."),
     (
         r"Boolean value of Tensor with more than one value",

@@ -114,7 +114,8 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
     if "does not support ufuncs" in str(error):
         return (
             "a NumPy function got a dual tensor, but NumPy computes on one side only: write torch's function, such "
-            "as torch.exp(x), with the torch of `from autotest import torch`; or pass x.numpy() to NumPy"
+            "as torch.exp(x), with the torch of `from autotest import torch`; or pass np.asarray(x.detach()), the "
+            "reference's numbers"
         )
     written = linecache.getline(before.f_code.co_filename, line) if isinstance(error, AssertionError) else ""
     if re.search(r"\bisinstance\(.*\bTensor\b", written) and _holds_dual(before):

@@ -41,6 +41,16 @@ def test_a_bad_name_is_refused_in_one_sentence(name, error, says):
         registry.framework(name)
 
 
+def test_the_name_of_an_own_library_or_adapter_is_answered_with_what_to_write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="`autotest adapter new kernels` writes an adapter to begin with"):
+        registry.framework("kernels")
+    (tmp_path / "kernels_adapter.py").write_text("def factory(): ...\n")
+    for name in ("kernels", "kernels_adapter"):
+        with pytest.raises(UsageError, match=r"For kernels_adapter.py, write kernels_adapter:factory$"):
+            registry.framework(name)
+
+
 def test_an_adapter_that_cannot_be_imported_says_where(tmp_path, monkeypatch):
     (tmp_path / "broken_adapter.py").write_text("import os\n\nraise RuntimeError('no driver')\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -43,6 +43,9 @@ MISTAKES = {
     ),
     "assert_close": Mistake("torch.testing.assert_close(x, x)", "Return the tensors to compare"),
     "ufunc": Mistake("return np.exp(x)", "NumPy computes on one side only: write torch's function, such as torch.exp"),
+    "ufunc_of_array": Mistake(
+        "return np.exp(x.detach().numpy())", r"or pass np.asarray\(x.detach\(\)\), the reference"
+    ),
     "cuda": Mistake('return x.to("cuda")', "torch has no such device here .* Write random_device\\(\\)"),
     "compile": Mistake("return torch.compile(torch.relu)(x)", "torch.compile .* Call the function directly"),
     "compiled_by_torch": Mistake(
@@ -203,6 +206,10 @@ REFUSED = {
     ),
     "item_of_many": Mistake("return x.item()", "return the tensor itself"),
     "numpy_of_leaf": Mistake("return x.numpy()", "Write x.detach\\(\\).numpy\\(\\), or return x"),
+    "array_as_argument": Mistake(
+        "return torch.add(x, np.ones((2, 3)))", "An operand is a NumPy array: write torch.tens"
+    ),
+    "larger_than_memory": Mistake("return torch.zeros(10**6, 10**6)", "Its sizes need more memory than there is"),
     "array_as_operand": Mistake("return x + np.ones((2, 3))", "An operand is a NumPy array: write torch.tensor"),
     "dtype_in_words": Mistake('return x.to("float16")', "A dtype is not a string here: write torch.float16"),
     "shapes": Mistake("return torch.matmul(x, x)", "Draw arguments that fit together"),

@@ -77,7 +77,8 @@ class {title}(Functional):
     def vjp(self, function: Callable[..., list[Any]], arrays: list[Any], cotangents: list[Any]) -> list[Any]:
         """Return the gradients of `arrays` for the `cotangents` of the results of `function(*arrays)`.
 
-        Delete this method if {name} has no gradients: only results are compared then.
+        Delete this method if {name} has no gradients: only results are compared then. If it has backward functions,
+        derive the class from `autotest.frameworks.hand_written.HandWritten` instead, and name them in `backward`.
         """
         raise NotImplementedError("define how {name} differentiates")
 

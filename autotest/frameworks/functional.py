@@ -293,8 +293,16 @@ class Functional(ArrayFramework):
         return self.dtype_of_array(self.read(tensor))
 
     def strides(self, tensor: Any) -> tuple[int, ...]:
-        shape = self.shape(tensor)  # as if contiguous: views exist in this adapter only, not in the framework
-        return tuple(math.prod(shape[at + 1 :]) for at in range(len(shape)))
+        # As if contiguous, because views exist in this adapter only and not in the framework, but 0 along a dimension
+        # whose elements are the same: who varies one varies all.
+        shape, base = self.shape(tensor), tensor.base
+        steps = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
+        if base is not None and tensor.view is not None and math.prod(shape) > 0 and "int64" in self.dtypes:
+            whole = self.shape_of(base.array)
+            numbers = self.array(np.arange(math.prod(whole)).reshape(whole), "int64")
+            places = self.numpy(tensor.view(numbers))
+            steps = [0 if (places == places.take([0], at)).all() else step for at, step in enumerate(steps)]
+        return tuple(steps)
 
     def is_dense(self, tensor: Any) -> bool:
         return True

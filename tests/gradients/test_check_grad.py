@@ -10,6 +10,7 @@ import torch as real
 from autotest import Divergence, GradientNotCompared, TooFewAccepted, UsageError, autotest, random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
 from tests.gradients.test_gradcheck import PLANTED, Cubes, needs_oneflow
+from tests.support import block_framework
 from tests.support.faulty import FaultyTorch, returning, with_gradient
 from tests.support.running import agrees, targets, trial, trials
 
@@ -270,3 +271,11 @@ def test_a_check_that_finds_no_gradient_in_any_trial_is_an_error(tmp_path, asked
 def test_gates_and_numbers_together(tmp_path):
     with pytest.raises(GradientNotCompared):
         trials(lambda: exp().argmax(), tmp_path, check_grad="numeric")
+
+
+def test_an_expanded_leaf_of_a_functional_candidate_is_varied_as_the_memory_that_its_elements_share():
+    def body():
+        return torch.tanh(random_tensor(shape=(3, 2, 2), layout="expanded", dtype="float64"))
+
+    for seed in range(5):
+        assert agrees(trial(body, block_framework.framework(), check_grad="numeric", seed=seed))

@@ -1,0 +1,173 @@
+"""An adapter for libraries of functions whose backward functions are called by hand, as kernel libraries have them."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from autotest.frameworks.failures import Absent
+from autotest.frameworks.functional import Functional
+from autotest.frameworks.functional_calls import VIEWS
+from autotest.frameworks.tape import ArrayLike, Pure, listed
+from autotest.program import leaves, map_operand
+
+#: A backward function. It is called with the gradient of the result (a tuple if there are several results), the result
+#: and the arguments of the forward function. It returns the gradients of these arguments in their order, the first one
+#: alone without a tuple. Those of arguments that are no arrays are ignored, None stands for none, and the last ones may
+#: be left out.
+Backward: TypeAlias = Callable[..., Any]
+
+#: Functions that only select and arrange elements. Their gradients follow from the places of the elements.
+SELECTIONS: Final = VIEWS | set("cat concat stack take roll flip index_select gather clone repeat".split())
+
+
+class Called(NamedTuple):
+    """One call of a function of the library."""
+
+    name: str
+    function: Pure
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    made: Any
+
+
+class HandWritten(Functional):
+    """A `Functional` framework that calls the backward functions in `backward` instead of a `vjp` of the library.
+
+    A subclass whose arrays are not NumPy's also defines `array_types`.
+    """
+
+    def __init__(self, name: str, origin: str = "") -> None:
+        super().__init__(name, origin)
+        #: The calls that the function to differentiate makes, while it runs.
+        self._calls: list[Called] | None = None
+        self._recorded: dict[str, Pure] = {}
+        for method in ("cast", "take"):  # which the subclass defines
+            setattr(self, method, self._recording(method, getattr(self, method)))
+
+    @property
+    @abc.abstractmethod
+    def backward(self) -> Mapping[str, Backward]:
+        """The backward functions by torch's name of the forward function; `Backward` says how they are called.
+
+        Functions in `SELECTIONS` need none. A function that has none and needs one is absent, which is no finding.
+        """
+
+    def translated(self, path: str) -> Pure:
+        found = self._recorded.get(path)
+        if found is None:
+            found = self._recorded[path] = self._recording(path, super().translated(path))
+        return found
+
+    def _recording(self, name: str, function: Pure) -> Pure:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            calls, self._calls = self._calls, None  # calls that the function makes belong to it
+            try:
+                made = function(*args, **kwargs)
+            finally:
+                self._calls = calls
+            if calls is not None:
+                calls.append(Called(name, function, args, kwargs, made))
+            return made
+
+        return call
+
+    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
+        calls: list[Called] = []
+        self._calls = calls
+        # Arrays are told apart by identity, and a constant may be the same array as a varied one.
+        varied = [self.array(self.numpy(one), self.dtype_of_array(one)) for one in arrays]
+        try:
+            made = function(*varied)
+        finally:
+            self._calls = None
+        gradients: dict[int, ArrayLike] = {}
+        for array, cotangent in zip(made, cotangents, strict=True):
+            self._give(gradients, array, cotangent)
+        for called in reversed(calls):
+            results = listed(called.made)
+            operands = [leaf for leaf in leaves((called.args, called.kwargs)) if self._is_array(leaf)]
+            if {id(one) for one in results} & {id(one) for one in operands}:
+                continue  # it returned an operand, which keeps its gradient
+            held = [gradients.pop(id(one), None) for one in results]
+            if any(one is not None for one in held):
+                for operand, gradient in zip(operands, self._pushed(called, operands, held), strict=True):
+                    if gradient is not None and self.is_floating(operand):
+                        self._give(gradients, operand, gradient)
+        return [gradients.get(id(array), self.zeros_like(array)) for array in varied]
+
+    def _is_array(self, value: Any) -> bool:
+        return isinstance(value, self.array_types() or (np.ndarray, np.generic))
+
+    def _give(self, gradients: dict[int, ArrayLike], array: ArrayLike, gradient: ArrayLike) -> None:
+        held = gradients.get(id(array))
+        gradients[id(array)] = gradient if held is None else self.add(held, gradient)
+
+    def _pushed(
+        self, called: Called, operands: list[ArrayLike], held: Sequence[ArrayLike | None]
+    ) -> Sequence[ArrayLike | None]:
+        """Return the gradient of each operand for the gradients `held` of the results."""
+        results = listed(called.made)
+        given = [self.zeros_like(made) if one is None else one for made, one in zip(results, held, strict=True)]
+        last = called.name.rpartition(".")[2]
+        if called.name == "cast":
+            return [self.cast(given[0], self.dtype_of_array(operands[0]))]
+        backward = self.backward.get(called.name) or self.backward.get(last)
+        if backward is None and last in SELECTIONS:
+            return self._selected(called, operands, given)
+        if backward is None:
+            raise Absent(self.name, f"backward of {last}")
+        gradient = tuple(given) if isinstance(called.made, (tuple, list)) else given[0]
+        found = backward(gradient, called.made, *called.args, **called.kwargs)
+        by_operand = {id(one): given for one, given in self._paired(called, listed(found))}
+        for operand in operands:
+            one = by_operand.get(id(operand))
+            if one is not None and self.shape_of(one) != self.shape_of(operand):
+                shapes = f"shape {self.shape_of(one)} for an argument of shape {self.shape_of(operand)}"
+                raise ValueError(f"backward of {last} returned a gradient of {shapes}")
+        return [by_operand.get(id(operand)) for operand in operands]
+
+    def _paired(self, called: Called, found: list[Any]) -> list[tuple[ArrayLike, ArrayLike]]:
+        """Return each array among the arguments with its gradient; a list of arrays has a list of gradients."""
+        pairs: list[tuple[ArrayLike, ArrayLike]] = []
+        for argument, gradient in zip((*called.args, *called.kwargs.values()), found, strict=False):
+            several = isinstance(argument, (tuple, list)) and gradient is not None
+            both = zip(argument, gradient, strict=True) if several else ((argument, gradient),)
+            pairs += [(one, given) for one, given in both if self._is_array(one)]
+        return pairs
+
+    def _selected(self, called: Called, operands: list[ArrayLike], given: list[ArrayLike]) -> list[ArrayLike]:
+        """Return the gradients of a function that only selects: each element gives its gradient to where it is from."""
+        sizes = [int(np.prod(self.shape_of(operand), dtype=np.int64)) for operand in operands]
+        starts = np.cumsum([0, *sizes])
+        varied = {id(operand) for operand in operands if self.is_floating(operand)}
+        places = {
+            id(operand): self.array(np.arange(start, start + size).reshape(self.shape_of(operand)), "int64")
+            for operand, start, size in zip(operands, starts[:-1], sizes, strict=True)
+            if id(operand) in varied
+        }
+
+        def place(leaf: Any) -> Any:
+            return places.get(id(leaf), leaf)
+
+        args = [map_operand(item, place) for item in called.args]
+        named = {key: map_operand(item, place) for key, item in called.kwargs.items()}
+        # The sums are no work of the library, so they are as exact as possible.
+        total = np.zeros(starts[-1], np.result_type(np.float64, *map(self.numpy, given)))
+        for source, gradient in zip(listed(called.function(*args, **named)), given, strict=True):
+            np.add.at(total, self.numpy(source).reshape(-1), self.numpy(gradient).reshape(-1))
+        return [
+            self.array(
+                total[start : start + size].reshape(self.shape_of(operand)),
+                self.dtype_of_array(operand if id(operand) in varied else given[0]),
+            )
+            for operand, start, size in zip(operands, starts[:-1], sizes, strict=True)
+        ]
+
+
+__all__ = ["SELECTIONS", "Backward", "Called", "HandWritten"]

@@ -222,9 +222,29 @@ class JudgedTrials:
     def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
         self._failed(outcome).must_be_of_calls()
         # A stored failure may have another base seed than this run, and only its own reproduces it.
-        finding = self._failed(outcome).diagnosed(self.context.with_base_seed(base), index)
+        context = self.context.with_base_seed(base)
+        try:
+            finding = self._failed(outcome).diagnosed(context, index)
+        except KeyboardInterrupt as error:
+            said = self._kept_undiagnosed(context, index, outcome)
+            raise (KeyboardInterrupt(said) if said else error) from None
         place, trouble = _keep(finding, self.store) if self.context.options.keeps_failures else ("", "")
         return Divergence(text.divergence(finding, place, trouble), finding, place)
+
+    def _kept_undiagnosed(self, context: RunContext, index: int, outcome: Outcome) -> str:
+        """Store the finding whose diagnosis is interrupted, unless it is known; return what became of it, or ""."""
+        if not context.options.keeps_failures:
+            return ""
+        finding = self._failed(outcome).recorded(context, index)
+        key = finding.identity.key
+        if not (self.store.failures / key).exists():
+            if finding.program is not None:
+                from autotest.diagnosis.scripted_finding import scripted
+
+                options = dataclasses.replace(context.options, verify=False, shrink=0.0)
+                finding = scripted(finding, dataclasses.replace(context, options=options))
+            _keep(finding, self.store)
+        return f"{self.test.id} had a finding, which was being diagnosed: autotest show {key}"
 
 
 def _keep(finding: Finding, store: Store) -> tuple[str, str]:

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from autotest import random_tensor, torch
 from autotest.cli.fuzz import terminated
+from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.storage.store import Store, Stored
+from tests.support import faults
+from tests.support.running import trials
 
 ROOT = Path(__file__).parents[2]
 #: A test that prints a line when its second trial begins, and then waits for Ctrl-C.
@@ -97,3 +102,15 @@ def test_sigterm_twice_is_one_interrupt() -> None:
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)  # as `timeout` does, while the map is being written
     assert signal.getsignal(signal.SIGTERM) is usual
+
+
+def test_a_finding_whose_diagnosis_is_interrupted_is_kept_and_named(tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FailedTrial, "_diagnosed", interrupt)
+    with pytest.raises(KeyboardInterrupt, match=r"^test_it.py::test_it had a finding, .*: autotest show faulty-relu-"):
+        trials(lambda: torch.relu(random_tensor(2)), tmp_path, faults.wrong_relu())
+    (kept,) = Store(tmp_path).list()
+    assert isinstance(kept, Stored)
+    assert kept.finding.script is not None

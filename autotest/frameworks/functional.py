@@ -94,9 +94,10 @@ class Functional(ArrayFramework):
     def translated(self, path: str) -> Pure:
         """Return the translation of the torch function at `path`; raise `Absent` if there is none."""
         prefix, _, name = path.rpartition(".")
-        found = self.spelling.get(path)
+        known = self.table("spelling")
+        found = known.get(path)
         if found is None and prefix in ("", "nn.functional", "special", "_C._nn"):
-            found = self.spelling.get(name)
+            found = known.get(name)
         if found is None:
             raise Absent(self.name, path)
         return found

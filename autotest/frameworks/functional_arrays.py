@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import abc
 import functools
+import sys
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from autotest.base.errors import AdapterWrong
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.tape import ArrayLike, Pure
@@ -55,6 +58,23 @@ class ArrayFramework(Framework):
         The adapter of a framework without gradients does not define it.
         """
         raise Absent(self.name, "gradients")
+
+    def table(self, name: str) -> Mapping[str, Pure]:
+        """Return the attribute `name`, a mapping by torch's names such as ``spelling``.
+
+        Raises:
+            AdapterWrong: making it raised `AttributeError`, by which all of its functions would count as absent.
+        """
+        try:
+            return getattr(self, name)  # type: ignore[no-any-return]
+        except AttributeError as error:
+            steps = traceback.extract_tb(error.__traceback__)
+            own = getattr(sys.modules.get(type(self).__module__), "__file__", "")
+            last = next((step for step in reversed(steps) if step.filename == own), steps[-1])
+            raise AdapterWrong(
+                f"the adapter of {self.name}: `{name}` raised AttributeError: {error} ({last.filename}, line "
+                f"{last.lineno}); correct this line, or leave the name out if {self.name} has no such function"
+            ) from error
 
     def shape_of(self, array: ArrayLike) -> tuple[int, ...]:
         return tuple(array.shape)

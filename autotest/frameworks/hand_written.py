@@ -117,7 +117,8 @@ class HandWritten(Functional):
         last = called.name.rpartition(".")[2]
         if called.name == "cast":
             return [self.cast(given[0], self.dtype_of_array(operands[0]))]
-        backward = self.backward.get(called.name) or self.backward.get(last)
+        known = self.table("backward")
+        backward = known.get(called.name) or known.get(last)
         if backward is None and last in SELECTIONS:
             return self._selected(called, operands, given)
         if backward is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autotest.base.errors import as_test_mistake
 from autotest.comparison import Mismatch, Symptom, rejection
 from autotest.comparison.rejection import Rejection, first_line, is_out_of_memory
@@ -29,7 +31,7 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
     """
     reference, candidate = record.pair.sides
     target = operator_of(record.calls, slot)
-    unnamed = function is ABSENT or isinstance(error, AttributeError)
+    unnamed = function is ABSENT or (isinstance(error, AttributeError) and not _is_about_data(error))
     if isinstance(error, Absent) or (unnamed and record.pair.candidate.translates):
         no_name = error if isinstance(error, Absent) else Absent(candidate, record.calls[slot].target)
         no_name.__suppress_context__ = True  # it says all that the other error does
@@ -46,6 +48,15 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
     symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
     record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message, what=what))
     return error
+
+
+#: Types of plain data, which lack an attribute by a mistake in the candidate or its adapter.
+_DATA = (list, tuple, dict, set, str, bytes, int, float, complex, type(None), np.ndarray, np.generic)
+
+
+def _is_about_data(error: AttributeError) -> bool:
+    """Return whether `error` says that plain data has no such attribute, and not a module or object of a framework."""
+    return error.name is not None and isinstance(error.obj, _DATA)
 
 
 def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:

@@ -1,0 +1,55 @@
+"""A mistake in an adapter of functions is named, and is not taken for a function that the framework lacks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from autotest import random_tensor, torch
+from autotest.base.errors import AdapterWrong
+from tests.support import running
+from tests.support.forward_framework import ForwardFramework
+from tests.support.hand_written_framework import HandWrittenFramework
+
+
+def tanh():
+    return torch.tanh(random_tensor(shape=(2, 3)))
+
+
+def missing_name(self):
+    return {"tanh": self.root.tanhh}
+
+
+class Misspelt(ForwardFramework):
+    spelling = property(missing_name)
+
+
+class MisspeltBackward(HandWrittenFramework):
+    backward = property(missing_name)
+
+
+class Listing(ForwardFramework):
+    """Its tanh returns a list of numbers, not an array."""
+
+    @property
+    def spelling(self):
+        return {"tanh": lambda input: self.root.tanh(input).tolist()}
+
+
+SAID = r"raised AttributeError: module 'numpy' has no attribute 'tanhh' \(.*test_faulty_adapters.py, line"
+
+
+def test_a_name_that_the_library_lacks_in_the_table_of_functions_is_an_error_at_its_line():
+    with pytest.raises(AdapterWrong, match=f"`spelling` {SAID}"):
+        running.trial(tanh, Misspelt())
+
+
+def test_a_name_that_the_library_lacks_in_the_table_of_backward_functions_is_a_finding():
+    (mismatch,) = running.trial(tanh, MisspeltBackward()).mismatches
+    assert re.search(f"`backward` {SAID}", mismatch.message)
+
+
+def test_a_result_of_another_type_is_a_finding_and_does_not_count_as_absent():
+    (mismatch,) = running.trial(tanh, Listing()).mismatches
+    assert "forward raised AttributeError: 'list' object has no attribute" in mismatch.message

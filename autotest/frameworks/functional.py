@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.errors import AdapterWrong
 from autotest.base.versions import installed
 from autotest.comparison import TensorValue
 from autotest.emission import Script
@@ -98,6 +99,8 @@ class Functional(ArrayFramework):
         found = known.get(path)
         if found is None and prefix in ("", "nn.functional", "special", "_C._nn"):
             found = known.get(name)
+        if found is None and f"torch.{path}" in known:
+            raise AdapterWrong(f"the adapter of {self.name}: `spelling` has 'torch.{path}': write {path!r}")
         if found is None:
             raise Absent(self.name, path)
         return found

@@ -50,6 +50,17 @@ def test_a_name_that_the_library_lacks_in_the_table_of_backward_functions_is_a_f
     assert re.search(f"`backward` {SAID}", mismatch.message)
 
 
+class Prefixed(ForwardFramework):
+    @property
+    def spelling(self):
+        return {"torch.tanh": self.root.tanh}
+
+
+def test_a_name_that_begins_with_torch_is_an_error_that_says_what_to_write():
+    with pytest.raises(AdapterWrong, match=r"`spelling` has 'torch\.tanh': write 'tanh'"):
+        running.trial(tanh, Prefixed())
+
+
 def test_a_result_of_another_type_is_a_finding_and_does_not_count_as_absent():
     (mismatch,) = running.trial(tanh, Listing()).mismatches
     assert "forward raised AttributeError: 'list' object has no attribute" in mismatch.message

@@ -22,6 +22,8 @@ class {title}(Namespace):
 
     #: A missing name counts as absent, not as a finding. Remove this line if it claims to have all of torch's names.
     translates = True
+    #: Write False if {name} has no autograd: only results are compared then.
+    has_gradients = True
 
 
 def factory() -> {title}:

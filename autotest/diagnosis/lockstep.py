@@ -147,7 +147,8 @@ class _Lockstep:
         how = Comparison(
             "forward", EXACT if exactly else settings.tolerance, 0, settings.check_dtype, settings.check_values
         )
-        return bool(compare_values("", mine, theirs, how))
+        found = compare_values("", mine, theirs, how)
+        return any(item.symptom != "requires_grad" or self._pair.candidate.has_gradients for item in found)
 
     def _overwrite_candidate(self, live: Any, mine: Any, theirs: Any) -> None:
         if type(mine) is TensorValue and type(theirs) is TensorValue and mine.data.tobytes() != theirs.data.tobytes():

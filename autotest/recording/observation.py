@@ -179,6 +179,8 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
             pairing.suffix,
         )
         found += compare_values(named[pairing.slot], coarse.get(index, expected[index]), actual[index], how)
+    if not record.pair.candidate.has_gradients:  # its results require none
+        found = [item for item in found if item.symptom != "requires_grad"]
     found = [_of_operand(record, item) if item.stage == "backward" else item for item in found]
     return _ordered(record, [*record.mismatches, *marked_special(record, found)])
 

@@ -8,7 +8,10 @@ import pytest
 
 from autotest import Divergence, autotest, random_tensor, torch
 from autotest.cli import main
+from autotest.frameworks import Pair
+from autotest.frameworks import framework as plain_torch
 from autotest.running.conformance import conformance
+from tests.support.faulty import FaultyTorch
 from tests.support.forward_framework import framework
 
 CANDIDATE = "tests.support.forward_framework:framework"
@@ -72,3 +75,20 @@ def test_fuzz_says_that_only_results_are_compared(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert main(["fuzz", "test_it.py", "--trials", "3", "--candidate", CANDIDATE, "--jobs", "1"]) == 0
     assert "only results are compared: forward has no gradients" in capfd.readouterr().out
+
+
+class Inference(FaultyTorch):
+    """torch without autograd: its results require no gradients."""
+
+    has_gradients = False
+
+
+def detached(function):
+    return lambda *given: function(*given).detach()
+
+
+def test_results_of_a_framework_with_the_names_of_torch_need_not_require_grad():
+    sides = Pair(plain_torch("torch"), Inference({"exp": detached, "sin": lambda sin: detached(lambda x: sin(x) * 2)}))
+    autotest(n=10, pair=sides)(lambda: torch.exp(random_tensor(ndim=2)))()
+    with pytest.raises(Divergence, match=r"faulty diverges from torch: sin, value \(forward\)"):
+        autotest(n=4, pair=sides)(lambda: torch.sin(torch.exp(random_tensor(ndim=2, low=-1, high=1))))()

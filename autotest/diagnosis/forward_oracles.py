@@ -92,22 +92,32 @@ def opinions(
 
 
 def _is_configured_alike(program: Program, slot: int, pair: Pair) -> bool:
-    """Return whether the modules that call `slot` calls have the same plain attributes on both sides, as far as named.
+    """Return whether the module that call `slot` calls has the same plain settings on both sides, as far as named.
 
     A module that ignores an argument of its constructor calls another function than the reference's.
     """
+    call = program.calls[slot]
+    if not is_module_call(call) or type(call.args[0]) is not Ref:
+        return True
+    made = program.calls[call.args[0].slot]
+    names = {*pair.argument_names("function", made.target, None, len(made.args), tuple(made.kwargs)), *made.kwargs}
     held = []
     for side in (pair.reference, pair.candidate):
         before = replay(program, side, upto=slot)
         if before.error is not None:
             return False
-        values = before.values
-        owners = [values[ref.slot] for ref in refs(program.calls[slot]) if program.calls[ref.slot].kind != "tensor"]
-        kept = [getattr(owner, "__dict__", {}) for owner in owners if not isinstance(owner, side.tensor_types)]
-        held.append([{name: item for name, item in one.items() if type(item) in _PLAIN} for one in kept])
-    return all(
-        one[name] == other[name] for one, other in zip(*held, strict=False) for name in one.keys() & other.keys()
-    )
+        module = before.values[made.slot]
+        settings = {name: _setting(side, module, name) for name in names}
+        held.append({name: value for name, value in settings.items() if type(value) in _PLAIN})
+    return all(held[0][name] == held[1][name] for name in held[0].keys() & held[1].keys())
+
+
+def _setting(side: Framework, module: Any, name: str) -> Any:
+    """Return the attribute `name` of a live module; a bare object, which is no plain value, if there is none."""
+    try:
+        return side.operation("getattr", name)(module)
+    except Exception:  # noqa: BLE001 - a framework may raise any exception
+        return object()
 
 
 def _by_definition(asked: _OracleCall, place: Place, given: Sequence[Mapping[Place, Any]]) -> tuple[OracleResult, ...]:

@@ -81,13 +81,17 @@ def test_a_module_of_torch_alone_is_refused():
         trial(lambda: real.nn.Linear(3, 4)(random_tensor(2, 2, 3)))
 
 
+OF_TORCH_2_0 = pytest.mark.skipif(not real.__version__.startswith("2.0."), reason="a current torch draws the values")
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x: F.pad(x, (1, 1), value=random(0, 2).to(float)),
         lambda x: F.avg_pool1d(x, random(1, 2) + 1),
-        lambda x: F.pad(x, (random(1, 2), 1)),
         lambda x: real.sum(x, dim=oneof(0, 1) | nothing()),
+        # A current torch hands these to the dual tensor.
+        pytest.param(lambda x: F.pad(x, (1, 1), value=random(0, 2).to(float)), marks=OF_TORCH_2_0),
+        pytest.param(lambda x: F.pad(x, (random(1, 2), 1)), marks=OF_TORCH_2_0),
     ],
 )
 def test_a_generator_given_to_torchs_own_function_is_explained(call):
@@ -98,8 +102,8 @@ def test_a_generator_given_to_torchs_own_function_is_explained(call):
 
 
 def test_another_wrong_argument_of_torchs_own_function_is_told_as_it_is():
-    with pytest.raises(TypeError, match=r"must be float, not str$"):
-        trial(lambda: F.pad(random_tensor(2, 2, 4), (1, 1), value="0"))
+    with pytest.raises(TypeError, match=r"not str$"):
+        trial(lambda: F.avg_pool1d(random_tensor(2, 2, 4), "2"))
 
 
 # -- gradients off on one side ------------------------------------------------------------------------------------

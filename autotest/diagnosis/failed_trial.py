@@ -259,18 +259,25 @@ class FailedTrial:
             recorded = dataclasses.replace(
                 finding, program=whole.program, mismatches=whole.mismatches, divergent=None, happens=()
             )
-            for unshrunk in self._wholes(recorded):
-                again = scripted(dataclasses.replace(unshrunk, shrinking=shrinking), context)
-                if again.verified.holds:
-                    return again
+            return self._unshrunk_script(dataclasses.replace(recorded, shrinking=shrinking), context) or told
         return told
 
-    def _wholes(self, recorded: Finding) -> Sequence[Finding]:
-        """Return the findings to try without shrinking, best first: those that name a call, then `recorded` itself."""
+    def _unshrunk_script(self, recorded: Finding, context: RunContext) -> Finding | None:
+        """Return the finding with a script of the whole program, or None if that does not show the failure either.
+
+        The program that was judged names a wrong call. It is used if it shows the failure, too.
+        """
         judged = self._unshrunk
-        if judged is None or judged.divergent is None:
-            return [recorded]
-        return [judged] if judged.program is recorded.program else [judged, recorded]
+        if judged is not None and judged.divergent is not None:
+            judged = dataclasses.replace(judged, shrinking=recorded.shrinking)
+            recorded = judged if judged.program is recorded.program else recorded
+        else:
+            judged = recorded
+        again = scripted(recorded, context)
+        if not again.verified.holds:
+            return None
+        better = again if judged is recorded else scripted(judged, context)
+        return better if better.verified.holds else again
 
     def _with_verdict(self, finding: Finding, seconds: float) -> Finding:
         """Return `finding` with its verdict, and with a smaller program unless `seconds`, the time limit, is 0."""

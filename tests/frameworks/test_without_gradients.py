@@ -87,7 +87,8 @@ def detached(function):
     return lambda *given: function(*given).detach()
 
 
-def test_results_of_a_framework_with_the_names_of_torch_need_not_require_grad():
+def test_results_of_a_framework_with_the_names_of_torch_need_not_require_grad(monkeypatch):
+    monkeypatch.setenv("AUTOTEST_QUICK", "1")
     sides = Pair(plain_torch("torch"), Inference({"exp": detached, "sin": lambda sin: detached(lambda x: sin(x) * 2)}))
     autotest(n=10, pair=sides)(lambda: torch.exp(random_tensor(ndim=2)))()
     with pytest.raises(Divergence, match=r"faulty diverges from torch: sin, value \(forward\)"):

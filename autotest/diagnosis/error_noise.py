@@ -22,7 +22,7 @@ _FEW, _MANY = 4.0, 1024.0
 def error_spreads(
     program: Program, pair: Pair, place: Place, measured: Measured | None
 ) -> tuple[ErrorSpread | None, ErrorSpread | None]:
-    """Return, for each side with more error than rounding explains, how its error varies if it is noise.
+    """Return, for each side with more error than rounding explains, how its error varies.
 
     Args:
         program: the program in its own precision.

@@ -31,7 +31,7 @@ _STILL = 0.25
 _STEP = 2.0**-10
 #: By how much less than the roundoff an error of both sides may shrink in double precision. It is a random number of
 #: about the roundoff's size, in either precision.
-_SHRINKS = 16.0
+SHRINKS = 16.0
 #: The fraction of a difference between the sides that may remain in double precision if low precision causes it.
 _KEPT = 0.01
 #: The fraction up to which it is no sign of another cause. A side that keeps a number in single precision, such as the
@@ -278,7 +278,7 @@ def measure(
     wide_allowed = rounding.allowed_in_double(allowed, truth, few)
     # An error of both sides that shrinks with the roundoff is made by it, though changes of the inputs do not show it:
     # equal terms cancel in the gradient of a normalised row, whatever the row holds.
-    wide_allowed = np.fmax(wide_allowed, _SHRINKS * rounding.ratio(truth) * np.minimum(*errors))
+    wide_allowed = np.fmax(wide_allowed, SHRINKS * rounding.ratio(truth) * np.minimum(*errors))
     beyond = np.subtract(gap, wide_allowed, out=np.full(truth.shape, -_GREATEST), where=np.isfinite(wide_allowed))
     wide_at = _greatest(np.where(mask, beyond, -np.inf))
     # What low precision causes vanishes in double precision. The bound for rounding does not show this: great numbers
@@ -333,4 +333,4 @@ def _greatest(values: Values) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))
 
 
-__all__ = ["Measured", "Rounding", "Spread", "measure", "reaches"]
+__all__ = ["SHRINKS", "Measured", "Rounding", "Spread", "measure", "reaches"]

@@ -15,14 +15,13 @@ import numpy as np
 from autotest.comparison import Mismatch
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.double_precision import as_array
+from autotest.diagnosis.measurement import SHRINKS
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.program import Array, Call, Operand, Program, Root, map_operand
 from autotest.replaying.agreement import Agreement, place_of
 from autotest.replaying.replay import Place
 
 _NARROWER: Final = MappingProxyType({"float64": "float32", "double": "float", "complex128": "complex64"})
-#: By how much less than the roundoff rounding may shrink: it is a random number of about its size in either precision.
-_SHRINKS: Final = 16.0
 
 
 def narrowed(program: Program) -> Program | None:
@@ -41,7 +40,7 @@ def shrink_with_the_roundoff(mismatches: Sequence[Mismatch], double: Agreement, 
         double: the results of a program.
         single: those of the same program in single precision.
     """
-    ratio = _SHRINKS * ROUNDOFF["float64"] / ROUNDOFF["float32"]
+    ratio = SHRINKS * ROUNDOFF["float64"] / ROUNDOFF["float32"]
     return all(0 < _gap(double, place_of(item)) <= ratio * _gap(single, place_of(item)) for item in mismatches)
 
 

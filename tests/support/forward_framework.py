@@ -7,32 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from autotest.frameworks.functional import Functional
+from tests.support.numpy_arrays import NumpyArrays
 
 
-class ForwardFramework(Functional):
+class ForwardFramework(NumpyArrays):
     """NumPy. Its sine is 1 % too large."""
-
-    module = "numpy"
-    dtypes = ("float32", "float64", "int64", "bool")
 
     def __init__(self) -> None:
         super().__init__("forward", "tests.support.forward_framework:framework")
-
-    def array(self, data: np.ndarray[Any, Any], dtype: str) -> Any:
-        return np.array(data, dtype=dtype)
-
-    def numpy(self, array: Any) -> np.ndarray[Any, Any]:
-        return np.array(array)
-
-    def dtype_of_array(self, array: Any) -> str:
-        return str(array.dtype)
-
-    def cast(self, array: Any, dtype: str) -> Any:
-        return array.astype(dtype)
-
-    def take(self, flat: Any, places: np.ndarray[Any, Any]) -> Any:
-        return np.take(flat, places)
 
     @property
     def spelling(self) -> Mapping[str, Callable[..., Any]]:

@@ -8,32 +8,15 @@ from typing import Any
 import numpy as np
 
 from autotest.frameworks.hand_written import Backward, HandWritten
+from tests.support.numpy_arrays import NumpyArrays
 
 
-class HandWrittenFramework(HandWritten):
+class HandWrittenFramework(HandWritten, NumpyArrays):
     """NumPy. `replace` maps names of torch to other backward functions, or to None where there is none."""
-
-    module = "numpy"
-    dtypes = ("float32", "float64", "int64", "bool")
 
     def __init__(self, replace: Mapping[str, Backward | None] | None = None, made_by: str = "framework") -> None:
         super().__init__("by_hand", f"tests.support.hand_written_framework:{made_by}")
         self._replace = dict(replace or {})
-
-    def array(self, data: np.ndarray[Any, Any], dtype: str) -> Any:
-        return np.array(data, dtype=dtype)
-
-    def numpy(self, array: Any) -> np.ndarray[Any, Any]:
-        return np.array(array)
-
-    def dtype_of_array(self, array: Any) -> str:
-        return str(array.dtype)
-
-    def cast(self, array: Any, dtype: str) -> Any:
-        return array.astype(dtype)
-
-    def take(self, flat: Any, places: np.ndarray[Any, Any]) -> Any:
-        return np.take(flat, places)
 
     @property
     def spelling(self) -> Mapping[str, Callable[..., Any]]:

@@ -104,7 +104,8 @@ class OpenNumbers(ArrayContents):
                 put_nan(first)
             other = exploration.first_of_another(dtype)
             values = first if other is None else self._revealing(converted(values, other, numbers, seed), seed)
-        values = values if special else without_subnormal(values, numbers)
+        if not special and values is not first:  # in `first` there are none any more
+            values = without_subnormal(values, numbers)
         return without_overflow(values, dtype, numbers, exploration.divided)
 
     def _revealing(self, values: Array, seed: int) -> Array:

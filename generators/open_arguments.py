@@ -50,20 +50,23 @@ def drawn_arguments(
     Raises:
         GeneratorError: if one argument contradicts another. The message has the line of the caller.
     """
-    plain = are_plain((ndim, shape, dtype, low, high, contents, layout, *dims))
+    plain = are_plain((ndim, shape, dtype, low, high, contents, layout))
     if not plain:
-        ndim, shape, dtype, low, high, contents, layout, *dims = [
-            as_generator(item) for item in (ndim, shape, dtype, low, high, contents, layout, *dims)
+        ndim, shape, dtype, low, high, contents, layout = [
+            as_generator(item) for item in (ndim, shape, dtype, low, high, contents, layout)
         ]
-    given = [axis for axis, size in enumerate(dims) if size is not None]
-    dims = dims[: given[-1] + 1] if given else ()
-    if given or not (shape is dtype is contents is layout is None):  # open arguments contradict nothing
-        check_consistent(ArrayArguments(ndim, dims, shape, dtype, low, high, contents, layout))
-    if not plain:
-        low, high, dtype, contents, layout = [
-            item.draw_in(source) if isinstance(item, Generator) else item
-            for item in (low, high, dtype, contents, layout)
-        ]
+    if dims:
+        dims = [as_generator(size) for size in dims]
+        while dims and dims[-1] is None:
+            dims.pop()
+    asked = ArrayArguments(ndim, dims, shape, dtype, low, high, contents, layout)
+    if dims or not (shape is dtype is contents is layout is None):  # open arguments contradict nothing
+        check_consistent(asked)
+    if plain:
+        return asked
+    low, high, dtype, contents, layout = [
+        item.draw_in(source) if isinstance(item, Generator) else item for item in (low, high, dtype, contents, layout)
+    ]
     return ArrayArguments(ndim, dims, shape, dtype, low, high, contents, layout)
 
 

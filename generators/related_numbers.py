@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -216,13 +217,23 @@ def without_subnormal(values: Array, numbers: LevelContents) -> Array:
     """
     if values.dtype.kind != "f":
         return values
-    least, magnitude = np.finfo(values.dtype).tiny, np.abs(values)
-    found = (magnitude < least) & (magnitude > 0)
-    if not found.any():
+    least, magnitude = _least_normal(values.dtype), np.abs(values)
+    found = magnitude < least
+    # Mostly not even zero is among them. `count_nonzero` takes a tenth of the time of `any` for few elements.
+    if not np.count_nonzero(found):
+        return values
+    found &= magnitude > 0
+    if not np.count_nonzero(found):
         return values
     normal = np.copysign(least, values)
     changed: Array = np.where(found & _inside(normal, numbers.low, numbers.high), normal, values)
     return changed
+
+
+@lru_cache
+def _least_normal(dtype: np.dtype[Any]) -> Array:
+    """Return the least normal number of a floating dtype. It is cached: NumPy takes longer for it than for an array."""
+    return np.array(np.finfo(dtype).tiny)
 
 
 def with_revealing_row_ends(values: Array, dtype: str, numbers: LevelContents, seed: int) -> Array:

@@ -7,9 +7,9 @@ import dataclasses
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.frameworks import Pair
-from autotest.program import Program, Ref, operator_of, refs
+from autotest.program import Program, Ref, operator_of
 from autotest.program.rewriting import widened
-from autotest.program.semantics import writes_first_operand
+from autotest.program.semantics import OPERATIONS, writes_first_operand, written
 from autotest.replaying.agreement import Agreement, agree
 from autotest.results.identity import operator_behind
 
@@ -66,8 +66,8 @@ def message_of(first: Mismatch) -> str:
 def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
     call = program.calls[first.slot]
     if first.stage != "backward" and call.kind != "tensor" and not writes_first_operand(call):
-        written = any(writes_first_operand(later) and Ref(first.slot) in set(refs(later)) for later in program.calls)
-        if not written:
+        changed = any(later.kind in OPERATIONS and Ref(first.slot) in written(later) for later in program.calls)
+        if not changed:
             return operator_behind(program.calls, first) == operator
     return any(operator_of(program.calls, one.slot) == operator for one in program.calls)
 

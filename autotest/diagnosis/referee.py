@@ -22,7 +22,7 @@ from autotest.diagnosis.unrolled import on_layers
 from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, amplified_alike, amplified_by_reference, judge
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
-from autotest.program.semantics import returns_gradients
+from autotest.program.semantics import returns_gradients, returns_new_memory
 from autotest.replaying.agreement import Agreement, agree, place_of, results_of_side
 from autotest.replaying.replay import Place
 
@@ -202,7 +202,7 @@ def _is_small(mismatch: Mismatch) -> bool:
 
 
 def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[str, Any]:
-    """Return the fields `noise` and `tolerated` of `Evidence`: the noise of each side and the tolerance at `place`."""
+    """Return the fields of `Evidence` about the noise of each side at `place`."""
     noise = []
     for side, at in ((pair.reference, 0), (pair.candidate, 1)):
         once = focus.read().get(place, (None, None))[at]
@@ -210,7 +210,8 @@ def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[
         noise.append(_self_noise(once, again))
     numbers = first.statistics
     tolerated = 0.0 if numbers is None else numbers.atol + numbers.rtol * abs(_real(numbers.abs_expected))
-    return {"noise": (noise[0], noise[1]), "tolerated": tolerated}
+    in_new_memory = first.symptom == "value" and returns_new_memory(focus.program.calls[place[0]])
+    return {"noise": (noise[0], noise[1]), "tolerated": tolerated, "in_new_memory": in_new_memory}
 
 
 def _real(value: Any) -> float:

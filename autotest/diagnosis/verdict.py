@@ -83,6 +83,8 @@ class Evidence:
     noise: tuple[float, float] = (0.0, 0.0)
     #: The tolerance of the test at the mismatch, to compare the noise with.
     tolerated: float = 0.0
+    #: Whether the mismatch is in uninitialised memory that the program writes, as of ``torch.empty``.
+    in_new_memory: bool = False
     measured: Measured | None = None
     oracles: tuple[OracleResult, ...] = ()
     #: Whether every call agrees on the reference's operands.
@@ -154,6 +156,9 @@ def judge(evidence: Evidence) -> Verdict:
             f"two runs of {side} differ by {noise:.3g}"
             for side, noise in zip(evidence.sides, evidence.noise, strict=True)
         )
+        if noisy == [candidate] and evidence.in_new_memory:
+            line = f"{candidate}: it does not write all of the uninitialised memory that {reference} writes"
+            return Verdict("candidate", line, numbers)
         disagree = "give different results in two runs" if len(noisy) > 1 else "gives different results in two runs"
         line = f"nondeterministic: {' and '.join(noisy)} {disagree}"
         return Verdict("nondeterministic", line, numbers, side="candidate" if noisy == [candidate] else "")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from autotest.program.calls import Call, Operand, Ref, leaves, refs
-from autotest.program.randomness import FILLING, function_name
+from autotest.program.randomness import FILLING, function_name, is_uninitialised
 
 #: Kinds of calls that perform an operation of a framework.
 OPERATIONS: Final = frozenset(("function", "method", "operator"))
@@ -184,6 +184,11 @@ def writes(call: Call) -> bool:
 def fills(call: Call) -> bool:
     """Whether `call` overwrites its whole first operand, independently of the old contents: ``zero_``, ``copy_``."""
     return call.kind in ("function", "method") and base_name(call) in FILLING
+
+
+def returns_new_memory(call: Call) -> bool:
+    """Whether `call` may return memory that nobody has written, as ``torch.empty`` does."""
+    return call.kind in OPERATIONS and is_uninitialised(call.target)
 
 
 def overwrites(call: Call) -> bool:

@@ -14,8 +14,9 @@ import numpy as np
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
-from autotest.program import LAYOUT, Program, Ref, operator_of, refs
+from autotest.program import LAYOUT, Call, Program, Ref, operator_of, refs
 from autotest.program.influence import shared_memory
+from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.rewriting import upto
 from autotest.program.semantics import (
     OPERATIONS,
@@ -129,13 +130,20 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
         writers |= readers if len(readers) > 1 else set()
     if not writers:
         return None
-    times = {slot, *writers}
+    # The contents of a new tensor that are random or uninitialised differ, and no mismatch is about them.
+    times = {*writers} if _draws(program.calls[slot]) else {slot, *writers}
     expected, actual = (_held(program, side, slot, times) for side in (pair.reference, pair.candidate))
     how = Comparison("forward", Tolerance())
     for at in sorted(expected.keys() & actual.keys()):
         if compare_values("", expected[at], actual[at], how):
             return None if at == slot else at
     return None
+
+
+def _draws(call: Call) -> bool:
+    """Return whether the result of `call` has random numbers, or memory that it did not write."""
+    known = call.kind in OPERATIONS and contents_of(call.target, call.args, call.kwargs)
+    return known in (KnownContents.SHARED, KnownContents.UNDEFINED)
 
 
 def _readers(program: Program, slot: int) -> set[int]:

@@ -7,8 +7,12 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from autotest.base.allocator import current_filling
 from autotest.frameworks import Framework, files
 from autotest.program import Array, Call, Captured, File, Operand, Program, Ref, Root, map_operand, refs
+from autotest.program.semantics import returns_new_memory
 
 #: The slot of a result and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]
@@ -129,6 +133,8 @@ def run_call(
         return None
 
     args, named = live_operands(call, framework, values, arrays)
+    if returns_new_memory(call):
+        return _in_known_memory(call, framework, args, named)
     made = framework.invoke(call.kind, call.target, args, named)
     if call.kind == "enter" and made is args[0]:
         return None  # a reference to OneFlow's context would keep it entered
@@ -156,6 +162,21 @@ def live_operands(
     args: list[Any] = [map_operand(item, live) for item in call.args]
     named: dict[str, Any] = {key: map_operand(item, live) for key, item in call.kwargs.items()}
     return args, named
+
+
+def _in_known_memory(call: Call, framework: Framework, args: list[Any], named: dict[str, Any]) -> Any:
+    """Make a call that returns uninitialised memory, as ``torch.empty`` does, with the same contents on all frameworks.
+
+    The contents would otherwise be left over from an earlier replay. These may be what a later call should write there,
+    and hide that it does not.
+    """
+    made = framework.invoke(call.kind, call.target, args, named)
+    with contextlib.suppress(Exception):  # a result of another layout, for instance, keeps its contents
+        (held,) = framework.values([made])
+        byte = current_filling() & (1 if held.data.dtype == np.bool_ else 0xFF)
+        contents = np.full(held.data.nbytes, byte, np.uint8).view(held.data.dtype).reshape(held.data.shape)
+        framework.overwrite(made, Array(contents, held.dtype))
+    return made
 
 
 def _read_later(program: Program, call: Call) -> bool:

@@ -1,0 +1,151 @@
+"""A call that writes into an operand of its own, such as ``out=``, is named, judged and shrunk like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import autotest as at
+from autotest import Divergence
+from autotest import torch as dual
+from autotest.base.allocator import unwritten_memory
+from autotest.diagnosis.verdict import Evidence, judge
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Call, Program, Root
+from autotest.replaying.replay import replay
+from autotest.results.finding import Finding
+from tests.support.faulty import FaultyTorch
+from tests.support.running import trials
+
+
+def drawn(*shape: int) -> Any:
+    return at.random_tensor(shape=shape, low=1, high=3, dtype="float32", layout="contiguous", requires_grad=False)
+
+
+def ignores_out(original: Any) -> Any:
+    def called(*args: Any, out: Any = None, **named: Any) -> Any:
+        return original(*args, **named)
+
+    return called
+
+
+def leaves_the_last_element(original: Any) -> Any:
+    def called(*args: Any, out: Any = None, **named: Any) -> Any:
+        result = original(*args, **named)
+        out.view(-1)[:-1] = result.view(-1)[:-1]
+        return out
+
+    return called
+
+
+def one_too_much_in_place(original: Any) -> Any:
+    def called(x: Any, *args: Any) -> Any:
+        return original(x, *args).sub_(-1)
+
+    return called
+
+
+def whole_batch_as_momentum(original: Any) -> Any:
+    def called(x: Any, mean: Any, variance: Any, **named: Any) -> Any:
+        return original(x, mean, variance, **{**named, "momentum": 1.0})
+
+    return called
+
+
+def sum_into(result: Callable[[], Any]) -> Callable[[], Any]:
+    def body() -> Any:
+        x, y, into = drawn(3, 4), drawn(3, 4), result()
+        dual.add(x, y, out=into)
+        return into
+
+    return body
+
+
+NEW: dict[str, Callable[[], Any]] = {
+    "zeros": lambda: dual.zeros(3, 4),
+    "uninitialised": lambda: dual.empty(3, 4),
+    "random": lambda: dual.rand(3, 4),
+    "drawn": lambda: drawn(3, 4),
+}
+OUT = {"ignored": ignores_out, "not filled": leaves_the_last_element}
+
+
+def found(body: Callable[[], Any], faulty: FaultyTorch, folder: Path) -> Finding:
+    with pytest.raises(Divergence) as raised:
+        trials(body, folder, faulty, n=1, options={"shrink": 5.0})
+    assert raised.value.finding is not None
+    return raised.value.finding
+
+
+@pytest.mark.parametrize("fault", OUT)
+@pytest.mark.parametrize("result", NEW)
+def test_an_output_operand_that_is_not_written_is_the_fault_of_the_call_that_gets_it(
+    result: str, fault: str, tmp_path: Path
+) -> None:
+    finding = found(sum_into(NEW[result]), FaultyTorch({"add": OUT[fault]}), tmp_path)
+    assert (finding.operator, finding.identity.operator) == ("add", "add")
+    assert finding.blame == "candidate"
+    assert finding.program is not None
+    # Nothing but two numbers is needed to show it, or one.
+    assert max(array.data.size for array in finding.program.arrays) <= 2
+
+
+@pytest.mark.parametrize("result", NEW)
+def test_a_write_in_place_has_one_key_wherever_its_tensor_comes_from(result: str, tmp_path: Path) -> None:
+    def body() -> Any:
+        x = NEW[result]()
+        if result == "uninitialised":
+            x.zero_()
+        x.add_(drawn(3, 4))
+        return x
+
+    finding = found(body, FaultyTorch(tensors={"add_": one_too_much_in_place}), tmp_path)
+    assert finding.identity.operator == "add_"
+    assert finding.blame == "candidate"
+
+
+@pytest.mark.parametrize("result", ["zeros", "drawn"])
+def test_statistics_that_a_layer_writes_wrongly_are_the_fault_of_that_layer(result: str, tmp_path: Path) -> None:
+    def body() -> Any:
+        mean = dual.zeros(4) if result == "zeros" else drawn(4)
+        dual.nn.functional.batch_norm(drawn(3, 4), mean, drawn(4), training=True, momentum=0.1)
+        return mean
+
+    finding = found(body, FaultyTorch({"nn.functional.batch_norm": whole_batch_as_momentum}), tmp_path)
+    assert finding.identity.operator == "nn.functional.batch_norm"
+    assert finding.shrinking[0] != ""
+    assert "nondeterministic" not in finding.verdict[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_new_memory_has_the_same_contents_in_each_replay_unless_they_are_to_differ(dtype: str) -> None:
+    import torch
+
+    program = Program((Call("function", "empty", (3, 4), {"dtype": Root(dtype)}, 0),), ())
+
+    def contents() -> Any:
+        (made,) = replay(program, TorchFramework()).values
+        found = made.clone()
+        made.fill_(1)  # what an earlier replay may leave there
+        return found
+
+    once, again = contents(), contents()
+    with unwritten_memory(0x00):
+        zeros = contents()
+    assert torch.equal(once, again)
+    assert not torch.equal(once, zeros)
+    assert not zeros.any()
+
+
+@pytest.mark.parametrize(
+    ("in_new_memory", "noise", "blame"),
+    [(True, (0.0, 1.0), "candidate"), (True, (1.0, 1.0), "nondeterministic"), (False, (0.0, 1.0), "nondeterministic")],
+)
+def test_runs_that_differ_accuse_only_a_side_that_leaves_new_memory_as_it_was(
+    in_new_memory: bool, noise: tuple[float, float], blame: str
+) -> None:
+    evidence = Evidence("value", ("torch", "faulty"), noise, in_new_memory=in_new_memory)
+    assert judge(evidence).blame == blame

@@ -16,6 +16,7 @@ from autotest.diagnosis.error_noise import error_spreads
 from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.gradient_oracle import numeric_gradient
 from autotest.diagnosis.locating import Located, locate
+from autotest.diagnosis.refused_in_single_precision import refuses_single_precision_alone
 from autotest.diagnosis.single_precision import narrowed, shrink_with_the_roundoff
 from autotest.diagnosis.ties import beside_ties, ties
 from autotest.diagnosis.unrolled import on_layers
@@ -162,7 +163,10 @@ def _is_rounding(item: Mismatch, opinion: Opinion) -> bool:
 def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings, double: DoublePrecision) -> Evidence:
     first = focus.mismatches[0]
     evidence = Evidence(first.symptom, pair.sides, each_agrees=located.slot is None)
-    if first.symptom in ("exception", "accepted", "out of memory"):
+    if first.symptom == "accepted":
+        alone = refuses_single_precision_alone(focus.program, pair.reference)
+        return dataclasses.replace(evidence, refused_in_single_precision=alone)
+    if first.symptom in ("exception", "out of memory"):
         return evidence
     place = place_of(first)
     evidence = dataclasses.replace(evidence, **_noise(focus, place, pair, first))

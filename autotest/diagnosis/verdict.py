@@ -95,6 +95,8 @@ class Evidence:
     small: bool = False
     #: Whether the integer results, used as indices, select equal values on both sides.
     ties: bool = False
+    #: Whether the reference computes in double precision what it refuses in single precision.
+    refused_in_single_precision: bool = False
     #: Whether the function has a kink here, so that more than one gradient is right.
     kink: bool = False
     #: For each side with more error than rounding explains: how its error varies; None if that is unknown.
@@ -164,6 +166,8 @@ def judge(evidence: Evidence) -> Verdict:
         return Verdict("nondeterministic", line, numbers, side="candidate" if noisy == [candidate] else "")
     if symptom == "exception":
         return Verdict("candidate", f"{candidate}: it refuses or lacks what {reference} accepts")
+    if symptom == "accepted" and evidence.refused_in_single_precision:
+        return Verdict("reference", f"{reference}: it refuses in float32 what it computes in float64")
     if symptom == "accepted":
         return Verdict("candidate", f"{candidate}: it accepts what {reference} refuses")
     if symptom in ("crash", "hang", "out of memory"):

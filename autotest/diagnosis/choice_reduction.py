@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from autotest.base.errors import AutotestError
 from autotest.diagnosis.failure_signature import FailureSignature
 from autotest.frameworks import Pair
 from autotest.replaying.agreement import Agreement
@@ -59,9 +58,9 @@ def shrink_choices(
 def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[Choice]) -> Outcome | None:
     try:
         return run_trial(test.body, seed, test.settings, pair, forced=forced)
-    except AutotestError:
-        return None
-    except Exception:  # noqa: BLE001 - a body may raise for values that it never draws by itself
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - a body may raise, or skip its test, for values that it never draws by itself
         return None
 
 

@@ -250,7 +250,9 @@ class FailedTrial:
         whole = finding
         try:
             finding = self._with_verdict(finding, context.options.shrink)
-        except Exception as error:  # noqa: BLE001 - an error of the diagnosis must not hide the failure itself
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - an error of the diagnosis must not hide the failure itself
             finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
         told = scripted(finding, context)
         if told.verified.state in (State.MISSED, State.DIED) and finding.program is not whole.program:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.inputs import as_inputs
@@ -93,9 +92,9 @@ def find_unexpected(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) ->
                 settings = dataclasses.replace(settings, set_aside=(*settings.set_aside, name))
             else:
                 program, settings = _corrected(agreement, first, operator(program, first), pair, settings)
-    except NotReplayable:
-        return False
-    except Exception:  # noqa: BLE001 - a program that cannot run on other operands shows nothing new
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - what cannot run on other operands, or a body that then skips, shows nothing new
         return False
     return False
 

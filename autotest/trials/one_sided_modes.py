@@ -32,7 +32,9 @@ def check_one_sided_modes(body: Callable[[], Any], outcome: Outcome, settings: S
     with notifying(observer):
         try:
             run_without_comparison(body, outcome.seed, settings, pair, outcome.choices)
-        except Exception as error:  # raised by a body that behaves differently this time: no evidence
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # raised by a body that behaves differently this time: no evidence
             if error is observer.complaint:
                 raise
 

@@ -217,6 +217,22 @@ def test_a_module_shrinks_by_the_choices_that_made_it() -> None:
     assert max(array.data.size for array in finding.program.arrays) <= 16
 
 
+@pytest.mark.parametrize("end", [pytest.skip, pytest.fail, ValueError])
+def test_a_body_that_skips_or_fails_for_plainer_choices_hides_no_finding(end: Any) -> None:
+    skipped = []
+
+    def body() -> Any:
+        channels = at.random(1, 9).value()
+        if channels == 1:
+            skipped.append(end)
+            raise end("it needs two channels")
+        return dual.nn.Conv2d(channels, 2, kernel_size=1)(at.random_tensor(shape=(1, channels, 3, 3)))
+
+    finding = diagnosed(body, Pair(TorchFramework(), FaultyTorch({"nn.Conv2d": _wrong_module})))
+    assert finding.first.symptom == "value"
+    assert skipped
+
+
 def test_a_smaller_program_may_say_whose_fault_it_is_where_the_whole_could_not(monkeypatch: Any) -> None:
     first = [True]
 

@@ -303,6 +303,16 @@ def test_behind_a_refused_call_that_returns_several_tensors_each_of_them_is_ther
     assert judgement.identity.operator == "exp"
 
 
+@pytest.mark.parametrize("end", [ValueError, pytest.skip.Exception, pytest.fail.Exception])
+def test_what_a_body_raises_behind_a_refused_call_is_no_finding(end: type[BaseException]) -> None:
+    def body() -> Any:
+        dual.exp(at.random_tensor(1, 4))
+        raise end("not with this shape")
+
+    judgement, _ = judged(body, FaultyTorch({"exp": refusing}), "exception", "exp")
+    assert isinstance(judgement, Expected)
+
+
 def test_nothing_wrong_behind_a_refused_call_is_no_finding() -> None:
     judgement, _ = judged(chain, FaultyTorch({"exp": refusing}), "exception", "exp")
     assert isinstance(judgement, Expected)

@@ -311,7 +311,9 @@ def _run(
                 with contextlib.suppress(Exception):  # an exception of another test
                     _run_part(number, part, attempt, conditions, writer)
             _run_part(len(before), last, attempt, conditions, writer)
-    except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
+    except (KeyboardInterrupt, SystemExit):  # they end a process, also if a framework raises them
+        raise
+    except BaseException as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
         (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
 
 

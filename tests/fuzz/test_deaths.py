@@ -212,6 +212,8 @@ def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle
 
 
 BROKEN = """
+import pytest
+
 from autotest import autotest, random_tensor, torch
 
 
@@ -219,6 +221,12 @@ from autotest import autotest, random_tensor, torch
 def test_broken():
     torch.sinh(random_tensor(2)).sum()
     raise ValueError("the body's own")
+
+
+@autotest(n=5)
+def test_failing():
+    torch.sinh(random_tensor(2)).sum()
+    pytest.fail("pytest's own")
 """
 
 
@@ -226,8 +234,12 @@ def test_broken():
 @pytest.mark.usefixtures("importable_elsewhere", "warm")
 @pytest.mark.parametrize(
     ("test", "raised"),
-    [("test_broken", "ValueError: the body's own"), ("test_gone", "UsageError: ")],
-    ids=["of the test", "about the use of the library"],
+    [
+        ("test_broken", "ValueError: the body's own"),
+        ("test_failing", "Failed: pytest's own"),
+        ("test_gone", "UsageError: "),
+    ],
+    ids=["of the test", "of pytest", "about the use of the library"],
 )
 def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkeypatch, test, raised):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:none")

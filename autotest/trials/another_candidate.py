@@ -10,7 +10,7 @@ from autotest.trials.outcome import Outcome, uncompared_outcome
 #: Attributes of a record that describe the reference's side and the program, and so are the same for every candidate.
 _SHARED = (
     *("calls", "arrays", "expected", "undefined", "undefined_slots", "backward_undefined", "held", "random_modules"),
-    *("drawn", "synced", "modules"),
+    *("drawn", "synced", "modules", "imported", "steps"),
 )
 
 

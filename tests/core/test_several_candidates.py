@@ -12,6 +12,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair, registry
 from autotest.frameworks.torch import TorchFramework
+from autotest.recording.recorder import Recorder, recording
 from autotest.results.divergence import Divergence
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.running.run_hooks import run_hook
@@ -134,6 +135,41 @@ def test_an_error_of_the_test_hides_no_difference_of_any_candidate_that_is_waite
     with pytest.raises(Divergence, match="2 of 2 candidates differ"):
         run(body, context(tmp_path, *candidates), n=10)
     assert len(ran) == 3
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_step_that_is_a_little_wrong_is_found_on_each_candidate(tmp_path, at):
+    def a_step():
+        layer = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=1e-5)
+        layer(random_tensor(shape=(4, 3), low=1, high=2, dtype="float32", requires_grad=False)).sum().backward()
+        optimizer.step()
+
+    def little_wrong(original):
+        return lambda parameters, lr: original(parameters, lr=lr * 1.01)
+
+    names = ["one", "two"]
+    given = [candidate(name, replace={"optim.SGD": little_wrong} if name == names[at] else {}) for name in names]
+    with pytest.raises(Divergence, match=rf"1 of 2 candidates differs: {names[at]} diverges from torch: optim\.SGD"):
+        run(a_step, context(tmp_path, *given))
+
+
+def test_what_trials_share_is_compared_on_each_candidate_before_a_later_trial_changes_it(tmp_path):
+    waited_for = candidate("two")
+    waited_for.asynchronous = True
+    given = context(tmp_path, candidate("one"), waited_for)
+    with recording(Recorder(given.pair)):
+        shared = torch.zeros(3)
+
+    ran = []
+
+    def body():
+        ran.append(1)
+        shared.add_(1.0)
+        return shared * random_tensor(shape=(4, 3))
+
+    assert run(body, given) == {"one": 3, "two": 3}
+    assert len(ran) == 3  # no trial was rejected
 
 
 def test_what_one_candidate_lacks_the_others_are_compared_in(tmp_path):

@@ -176,6 +176,7 @@ def _import_calls(record: Record, other: Record) -> int:
         args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
         record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
     record.imported[id(other)] = offset
+    record.held.append(other)
     _import_undefined(record, other, offset)
     _carry_hooks(record, other, {id(value): offset + slot for slot, value in enumerate(other.expected)})
     return offset

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+
 import numpy as np
 import pytest
 import torch as real
@@ -133,6 +135,23 @@ def test_slices_and_ellipses_are_data():
     outcome = trial(body)
     assert agrees(outcome)
     assert outcome.recorder.actual[-1].shape == (2, 3, 2, 1)
+
+
+def test_values_made_outside_of_the_trial_are_not_taken_for_earlier_ones_that_are_gone(monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:none")
+
+    def body():
+        sums = []
+        for number in range(5):
+            first, second = contextvars.Context().run(lambda: torch.split(torch.full((4,), float(number)), 2))  # noqa: B023
+            sums.append(first + second)
+            del first, second
+        return tuple(sums)
+
+    record = trial(body).recorder
+    replayed = replay(record.program(), record.pair.candidate).values
+    sums = [call.slot for call in record.calls if call.target == "add"]
+    assert [replayed[slot].tolist() for slot in sums] == [[2.0 * number] * 2 for number in range(5)]
 
 
 def test_what_an_iterator_gives_is_there_for_both_sides():

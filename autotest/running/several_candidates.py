@@ -97,7 +97,7 @@ def against_each(test: Test, context: RunContext, run: Callable[[Test, RunContex
         for each in context.each:
             candidate = _Candidate(JudgedTrials(test, each, Tally(), Store(each.options.directory)))
             candidate.attempt(functools.partial(run, test, each))
-            candidate.judged.tally = tallies[-1] if tallies else candidate.judged.tally
+            candidate.judged.tally = tallies[0] if tallies else candidate.judged.tally  # others are of nested tests
             tallies.clear()
             candidates.append(candidate)
     _raise_joint_failure(candidates)

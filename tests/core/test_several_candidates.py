@@ -16,7 +16,8 @@ from autotest.recording.recorder import Recorder, recording
 from autotest.results.divergence import Divergence
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.running.run_hooks import run_hook
-from autotest.running.several_candidates import run_against_several
+from autotest.running.runner import run_test
+from autotest.running.several_candidates import against_each, run_against_several
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
@@ -170,6 +171,18 @@ def test_what_trials_share_is_compared_on_each_candidate_before_a_later_trial_ch
 
     assert run(body, given) == {"one": 3, "two": 3}
     assert len(ran) == 3  # no trial was rejected
+
+
+def test_a_candidate_in_turn_has_the_numbers_of_its_own_test_and_not_of_one_that_the_body_runs(tmp_path):
+    given = context(tmp_path, candidate("one", replace={"exp": plus(1.0)}), candidate("two"))
+
+    def body():
+        run_test(ATest("test_it.py::test_inside", relu, Settings(n=1)), given.each[1])
+        return torch.exp(random_tensor(shape=(2, 3)))
+
+    with pytest.raises(Divergence) as raised:
+        against_each(ATest("test_it.py::test_it", body, Settings(n=3)), given, run_test)
+    assert "two  agrees in 3 trials" in str(raised.value)
 
 
 def test_what_one_candidate_lacks_the_others_are_compared_in(tmp_path):

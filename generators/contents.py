@@ -198,7 +198,8 @@ def distinct(bits: Bits, spec: Spec) -> Array:
         # One value from each of `count` equal parts of the range, in random order. Their start is random too.
         width, rest = divmod(end - first, count)
         offset = (first + bits.one_below(rest + 1)) & 0xFFFFFFFFFFFFFFFF
-        steps = bits.order(count).astype(np.uint64) * np.uint64(width) + bits.below(width, count)
+        # A width of 2**64 is that of a single part, of which no multiple is needed.
+        steps = bits.order(count).astype(np.uint64) * np.uint64(width % (1 << 64)) + bits.below(width, count)
         return (steps + np.uint64(offset)).astype(numpy_dtype(spec.dtype)).reshape(spec.shape)
     least, greatest = float_range(spec.dtype, spec.low, spec.high)
     # Only the middle half of each part, so that rounding does not make neighbours equal.

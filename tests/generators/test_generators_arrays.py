@@ -180,6 +180,7 @@ def test_distinct_values_are_distinct_and_in_no_order(dtype: str) -> None:
 
 def test_all_whole_numbers_between_the_bounds_can_be_distinct() -> None:
     assert sorted(array_from(Spec((256,), "int8", -128, 128, distinct), 1).tolist()) == list(range(-128, 128))
+    assert array_from(Spec((1,), "int64", -(2**63), 2**63, distinct), 1).shape == (1,)
     wide = array_from(Spec((50,), "int64", -(2**63), 2**63, distinct), 1)
     assert len(np.unique(wide)) == 50
 

@@ -54,7 +54,9 @@ class BodyGenerators:
             seed(number)
         try:
             result = trial()
-        except Exception:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # pytest's own exceptions, as of `pytest.fail`, are no `Exception`
             self._look()
             if is_seeded or not self._are_drawn_from:
                 raise

@@ -52,14 +52,15 @@ def test_a_body_that_begins_to_draw_late_draws_as_it_does_alone(draw, first):
     assert given == [drawn(seed, draw) for seed in range(first, first + 3)]
 
 
-def test_what_an_unseeded_trial_raised_is_what_it_raises_seeded():
+@pytest.mark.parametrize("end", [ValueError, pytest.fail.Exception, pytest.skip.Exception])
+def test_what_an_unseeded_trial_raised_is_what_it_raises_seeded(end):
     generators = BodyGenerators()
 
     def fails():
-        raise ValueError(random.random())
+        raise end(str(random.random()))
 
     generators.run(0, lambda: None)
-    with pytest.raises(ValueError, match=str(drawn(1, random.random))):
+    with pytest.raises(end, match=str(drawn(1, random.random))):
         generators.run(1, fails)
 
 

@@ -106,8 +106,10 @@ def _whole_magnitudes(bits: Bits, count: int, dtype: str, least: int) -> Array:
     limits = limits_of(dtype)
     most = int(limits.max).bit_length() - 1
     sizes = np.exp2(most * bits.unit64(count)).astype(np.int64)
-    drawn = np.where(bits.signed_half_words(count) < 0, -sizes, sizes)
-    clipped: Array = np.clip(drawn, max(least, limits.min), limits.max)
+    first = max(least, limits.min)
+    # Without negative numbers all are positive: clipped, half of them would be the least one.
+    drawn = np.where((bits.signed_half_words(count) < 0) & (first < 0), -sizes, sizes)
+    clipped: Array = np.clip(drawn, first, limits.max)
     if count > 1:  # none is zero, so that all() depends on whether the last one is taken for zero
         clipped[-1] = max(_halved(limits.bits), least)
     return clipped.astype(numpy_dtype(dtype))

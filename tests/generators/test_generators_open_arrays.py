@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from generators import LAYOUTS, Drawn, GeneratorError, Source, explored_array, explored_shapes, random, using
-from generators.plan import has_ordinary_numbers, row
+from generators.plan import has_ordinary_numbers, row, values_in
 from generators.source import TRIAL_BITS
 
 TRIALS = 20
@@ -159,6 +159,13 @@ def test_an_open_end_reaches_infinity_and_a_range_around_zero_has_what_is_near_i
     both = numbers(trials(lambda: explored_array(1, low=-1, high=1)))
     assert ((both != 0) & (abs(both) < tiny)).any()
     assert ((both == 0) & np.signbit(both)).any()
+
+
+@pytest.mark.parametrize(("dtype", "low"), [("uint8", None), ("int64", 0), ("int32", 3)])
+def test_of_whole_numbers_of_all_magnitudes_few_are_the_least_one(dtype: str, low: int | None) -> None:
+    drawn = trials(lambda: explored_array(2, dtype=dtype, low=low))
+    wide = numbers([one for index, one in enumerate(drawn) if values_in(index)[0] == "wide"])
+    assert np.mean(wide == (low or 0)) < 0.2
 
 
 def test_whole_numbers_below_a_bound_count_from_zero() -> None:

@@ -81,9 +81,9 @@ def account_of(tests: Sequence[Collected], trials: int, crumb: Breadcrumb | None
                 item.call()
         except SkipsItself as error:  # noqa: PERF203 - once a test
             account.skips[item.id] = str(error)
-        except FrameworkMissing:
+        except (FrameworkMissing, KeyboardInterrupt):
             raise
-        except Exception as error:  # noqa: BLE001 - a body may raise anything
+        except BaseException as error:  # noqa: BLE001 - a body may raise anything, also pytest's outcomes
             account.broken[item.id] = traceback.format_exception_only(type(error), error)[-1].strip()
     return account
 

@@ -129,6 +129,15 @@ def test_the_account_of_gradients_tells_what_skips_itself(suite, capsys):
     assert "skipped: test_skipping.py::TestUnit.test_method: no device" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_the_account_of_gradients_tells_what_fails_by_pytests_own_means(suite, capsys, jobs):
+    suite.write_text(SUITE + RUNS + FAILS)
+    assert cli.main(["gradients", str(suite), f"--jobs={jobs}", "-k=fails or runs"]) == 2
+    told = capsys.readouterr().out
+    assert "test_skipping.py::test_fails: Failed: planted" in told
+    assert "1 operator in 2 trials" in told
+
+
 def test_under_pytest_in_a_worker_process_such_a_test_is_skipped(pytester, quick):
     pytester.makepyfile(test_skipping=SUITE + RUNS)
     run = pytester.runpytest_subprocess(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.comparison import Mismatch, TensorValue
+from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
@@ -41,7 +41,7 @@ def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int,
     return tuple(int(i) for i in np.unravel_index(flat, one.shape))
 
 
-def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -> tuple[OracleResult | None, bool]:
+def numeric_gradient(wide: Program, place: Place, pair: Pair) -> tuple[OracleResult | None, bool]:
     """Compare each side's gradient with central differences of its own forward.
 
     The comparison is at the element where the gradients of the two sides differ most.
@@ -50,7 +50,6 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
         wide: the program in double precision.
         place: the place of the gradient in `wide`.
         pair: the reference and the candidate.
-        first: the mismatch; not used.
 
     Returns:
         The errors of the sides, or None if differences do not decide; and whether the function has a kink there, at

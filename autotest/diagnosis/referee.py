@@ -187,7 +187,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     if not settings.gives_tolerance and measured is not None and measured.is_rounding:
         return evidence  # no side is accused of rounding; the oracles would take as long as all the rest
     if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
-        oracle, kink = numeric_gradient(double.wide, double.wide_place(place), pair, first)
+        oracle, kink = numeric_gradient(double.wide, double.wide_place(place), pair)
         return dataclasses.replace(evidence, oracles=() if oracle is None else (oracle,), kink=kink)
     writer = located.alone_slot if focus is located.alone else located.slot
     if first.symptom == "dtype":

@@ -133,13 +133,11 @@ class _Trials:
         if options.trial is None:
             tally.expected += self._run_additional()
         needed = options.trials(test.settings.n)
-        at, end = options.trial or 0, needed * ATTEMPTS_PER_TRIAL
+        at, end = (0, needed * ATTEMPTS_PER_TRIAL) if options.trial is None else (options.trial, options.trial + 1)
         while tally.counted < needed and at < end:
             missing = min(needed - tally.counted, end - at)
             needed -= self._explore(options.seed, range(at, at + missing), tally)
             at += missing
-            if options.trial is not None:
-                break
         if refused := whole_test.refusal(test, self.context, tally, needed):
             raise refused
         if omitted := whole_test.omission(test, self.context, tally, error_parity=True):

@@ -254,6 +254,16 @@ def test_the_isolated_trials_before_a_finding_are_counted(suite, run, quick, aga
     assert int(failed[1]) + 1 == int(ran[1]) == int(ran[2]) > 2
 
 
+def test_a_single_isolated_trial_runs_whatever_its_number(suite, run, quick, against, monkeypatch):
+    against(faults.wrong_relu()).names = ("torch", "torch")  # another process could create it by this name
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite(DIVERGES)
+    monkeypatch.setenv("AUTOTEST_TRIAL", "5000")
+    result = run("--autotest-isolate")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*test_inner.py::test_relu, trial 5000 of base seed 0 *"])
+
+
 LACKS = """
 @autotest(n=6)
 def test_always():

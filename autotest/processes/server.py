@@ -37,7 +37,7 @@ class ForkServer:
 
     def __init__(self, owner: socket.socket) -> None:
         self._owner = owner
-        #: The process ids of the children that each client requested, by the client's socket.
+        #: The process ids of the living children that each client requested, by the client's socket.
         self._clients: dict[socket.socket, set[int]] = {owner: set()}
         self._pipes: dict[int, int] = {}
         self._wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -117,6 +117,8 @@ class ForkServer:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
+            for children in self._clients.values():
+                children.discard(pid)  # another client's child may get the same id
             pipe = self._pipes.pop(pid, None)
             if pipe is not None:
                 with contextlib.suppress(OSError):
@@ -126,8 +128,7 @@ class ForkServer:
     def _drop_client(self, client: socket.socket) -> None:
         """Kill the children of a `client` that has closed its end; if it is the owner, end the server too."""
         for pid in self._clients.pop(client):
-            if pid in self._pipes:
-                os.kill(pid, signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
         client.close()
         if client is self._owner:
             for pid in self._pipes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -147,6 +148,31 @@ def test_a_child_that_is_given_up_is_killed_with_the_children_that_it_asked_for(
     assert all(map(alive, [process.pid(), *below]))
     process.close()
     assert all_end([process.pid(), *below])
+
+
+def test_a_client_that_ends_does_not_end_another_clients_child_with_the_id_of_one_of_its_own(monkeypatch):
+    given, ended, killed = iter([11, 12, 12]), [], []
+    monkeypatch.setattr(os, "fork", lambda: next(given))
+    monkeypatch.setattr(os, "waitpid", lambda *_: ended.pop() if ended else (0, 0))
+    monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
+    owner, ours = socket.socketpair()
+    serving = process_server.ForkServer(owner)
+
+    def fork(client: socket.socket) -> socket.socket:
+        serving._fork(client, os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY))
+        return list(serving._clients)[-1]
+
+    asker = fork(owner)
+    fork(asker)
+    ended.append((12, 0))
+    serving._reap()
+    fork(owner)
+    serving._drop_client(asker)
+    assert killed == []
+    for held in (ours, *serving._clients):
+        held.close()
+    for descriptor in (*serving._wakeup, *serving._pipes.values()):
+        os.close(descriptor)
 
 
 def test_nobody_outlives_a_server_that_is_killed_and_the_next_process_is_another_servers(server):

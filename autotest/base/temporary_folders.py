@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -15,6 +16,8 @@ from typing import Final
 #: Age in seconds after which the folder of a process that is not on this machine counts as abandoned. The process may
 #: run in another container.
 STALE: Final = 24 * 3600
+#: What follows the prefix in a name of `own_folder`: the process id, `_pid_namespace()`, and random characters.
+_NAMED: Final = re.compile(r"(\d+)-(\w*)-\w+")
 
 
 def own_folder(prefix: str) -> Path:
@@ -41,7 +44,10 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 @functools.cache  # once in a process: others may have left thousands of files in the temporary folder
 def _remove_abandoned(temporary: Path, prefix: str) -> None:
     for place in temporary.glob(f"{prefix}*-*"):
-        pid, namespace, *_ = place.name.removeprefix(prefix).split("-")
+        named = _NAMED.fullmatch(place.name.removeprefix(prefix))
+        if named is None:
+            continue  # somebody else made it
+        pid, namespace = named.groups()
         if is_running(pid):
             continue
         if namespace and namespace == _pid_namespace():

@@ -130,9 +130,9 @@ class Workers:
         """
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            remove_old(self._folder.parent.glob("campaign-*"), _STALE)
         except OSError:  # findings are kept elsewhere, too, if the store cannot be written
             self._folder = own_folder("autotest-campaign-")
-        remove_old(self._folder.parent.glob("campaign-*"), _STALE)
         while True:
             try:
                 first = self._first_ready()

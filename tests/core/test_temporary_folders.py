@@ -56,6 +56,12 @@ def test_a_folder_of_another_container_is_removed_when_it_is_old(temporary, ende
     assert sorted(temporary.iterdir()) == sorted([own, kept])
 
 
+def test_a_folder_that_the_user_made_stays_however_similar_its_name_is(temporary):
+    kept = [made(temporary / f"autotest-sweep-{name}", 2 * STALE) for name in ("my-results", "of-all-operators", "7-a")]
+    own = own_folder("autotest-sweep-")
+    assert sorted(temporary.iterdir()) == sorted([own, *kept])
+
+
 def test_a_fork_leaves_the_folder_of_its_parent(temporary):
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(temporary_folder("autotest-pytest-"))

@@ -99,6 +99,23 @@ def test_what_a_killed_campaign_left_is_removed_in_the_end_and_nothing_of_others
     assert sorted(path.name for path in tmp_path.iterdir()) == ["7.trail", "campaign-2"]
 
 
+def test_a_campaign_that_has_its_files_in_the_temporary_folder_removes_nothing_of_the_users_there(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    users = tmp_path / "campaign-of-a-user"
+    users.mkdir()
+    os.utime(users, (0, 0))
+    (tmp_path / "no folder").touch()
+    server = _AlwaysGone()
+    monkeypatch.setattr(server, "start", lambda: None)
+    pool = Workers(Conditions(tmp_path / "no folder"), 1, server)
+    with pytest.raises(AutotestError, match="worker processes do not start"):
+        pool.prepare()
+    pool.close()
+    assert users.exists()
+
+
 def test_workers_start_with_their_files_elsewhere_if_the_store_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "kept").write_text("a file where the store's folder should be")

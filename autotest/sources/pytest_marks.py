@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 
@@ -68,8 +69,15 @@ def parametrized(mark: Any) -> tuple[list[str], list[str], Iterable[Any]]:
     given = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
     names = given["argnames"]
     names = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
-    through = given.get("indirect") or ()
-    return names, [name for name in names if through is True or name in through], given["argvalues"]
+    through, values = given.get("indirect") or (), given["argvalues"]
+    if isinstance(values, Iterator) and isinstance(values, Hashable):
+        values = _read_once(values)
+    return names, [name for name in names if through is True or name in through], values
+
+
+@functools.cache  # an iterator gives its values only once, and every task lists the tests of a file
+def _read_once(values: Iterator[Any]) -> Sequence[Any]:
+    return tuple(values)
 
 
 def cases(marks: list[Any]) -> Iterator[Case]:

@@ -104,6 +104,18 @@ def test_each_call_of_a_method_has_a_new_instance(file):
     assert returned == [1, 1]
 
 
+def test_the_arguments_of_parametrize_may_come_from_an_iterator_and_are_found_each_time(file):
+    path = file("""
+        @pytest.mark.parametrize(("low", "high"), zip([0, 2], [1, 3]))
+        @autotest()
+        def test_it(low, high):
+            pass
+    """)
+    known = ["test_it.py::test_it[high=1, low=0]", "test_it.py::test_it[high=3, low=2]"]
+    assert ids(path) == ids(path) == known
+    assert [find(path, one).id for one in known] == known
+
+
 def test_a_case_of_parametrize_that_is_skipped_or_goes_through_a_fixture_is_left_out_alone(file):
     path = file("""
         @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from autotest.results.tasks import (
     FindingRecord,
     Result,
     Task,
-    Vanished,
     Where,
     fatal_call,
 )
@@ -200,16 +199,16 @@ class Campaign:
         elif isinstance(result, Death):
             self._died(task, result, seconds)
         elif result.rejection:
-            self._rejected(result)
+            self._rejected(task.where, result.rejection)
         elif not isinstance(task, Explore) and not task.thorough:
-            self.progress.vanished.append((result.where, result.index))
+            self.progress.vanished.append((task.where, task.index))
 
-    def _rejected(self, result: Vanished) -> None:
+    def _rejected(self, where: Where, reason: str) -> None:
         """Count a trial as rejected that was accepted before the reference disagreed with itself."""
         for test in self.progress.tests:
-            if test.where == result.where:
+            if (test.where.file, test.where.test) == (where.file, where.test):  # a pinned trial has its own base seed
                 test.accepted -= 1
-                test.rejections[result.rejection] += 1
+                test.rejections[reason] += 1
                 test.changed = True
 
     def _explored(self, task: Explore, result: Explored) -> None:

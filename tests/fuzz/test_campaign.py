@@ -413,17 +413,19 @@ def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():
     assert [(where.test, index) for where, index in progress.vanished] == [("a", 3)]
 
 
-def test_a_failure_in_which_the_reference_disagrees_with_itself_when_it_is_run_again_counts_as_rejected():
+@pytest.mark.parametrize("failing", [3, 12])  # an ordinary trial, and the pinned one
+def test_a_failure_in_which_the_reference_disagrees_with_itself_when_it_is_run_again_counts_as_rejected(failing):
     class Varying(Pretending):
         def answer(self, task):
             if isinstance(task, Diagnose):
-                return Vanished(task.where, task.index, "relu: NotRepeatable: torch gives a different result")
+                there = task.where._replace(file=Path("/on/another/machine/t.py"))
+                return Vanished(there, task.index, "relu: NotRepeatable: torch gives a different result")
             return super().answer(task)
 
-    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
-    accepted = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    collected = Collection([Collected("a", Path("t.py"), Settings(pinned=((7, 12),)), print)])
+    progress, accepted = progress_of(collected, 0), progress_of(collected, 0)
     Campaign(accepted, Plan(0, trials=10), Pretending(lambda test, index: None), Silent()).run()
-    script = Varying(lambda test, index: Suspect(index, VALUE) if index == 3 else None)
+    script = Varying(lambda test, index: Suspect(index, VALUE) if index == failing else None)
     Campaign(progress, Plan(0, trials=10), script, Silent()).run()
     assert not progress.found
     assert not progress.vanished

@@ -7,12 +7,11 @@ import collections
 import datetime as dt
 import json
 import re
-import unittest
 from pathlib import Path
 from typing import Any
 
 from autotest.base import options
-from autotest.base.errors import UsageError
+from autotest.base.errors import FrameworkMissing, SkipsItself, UsageError
 from autotest.cli.argument_types import append, make_folder, must_be_writable, write
 from autotest.cli.collecting import tests_in
 from autotest.cli.status import FINDINGS, NOTHING_NEW
@@ -153,9 +152,11 @@ def _failure(test: Collected) -> list[str]:
     """Call one test; return a line if it failed, otherwise nothing."""
     try:
         test.call()
-    except unittest.SkipTest:
+    except SkipsItself:
         return []
-    except AssertionError as error:
+    except (FrameworkMissing, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a body may raise anything, also pytest's outcomes
         return [f"{test.id}: {next(iter(str(error).splitlines()), type(error).__name__)}"]
     return []
 

@@ -334,6 +334,37 @@ def test_what_a_known_divergence_hides_and_nobody_knows_fails_the_test_and_is_to
     assert ended.status == 1
 
 
+OTHERS = """
+
+@autotest(n=3)
+def test_skips():
+    pytest.skip("no device")
+
+
+@autotest(n=3)
+def test_fails():
+    pytest.fail("planted")
+
+
+@autotest(n=3)
+def test_raises():
+    raise NameError("planted, too")
+"""
+
+
+def test_tests_that_skip_or_fail_by_other_means_do_not_keep_others_from_telling_what_was_hidden(command, tmp_path):
+    (tmp_path / "test_largest.py").write_text(f"import pytest\n{LARGEST}{OTHERS}")
+    (tmp_path / "ledger.toml").write_text("".join(KNOWN.format(symptom=symptom) for symptom in ("value", "dtype")))
+    ended = command("ledger", "hidden", tmp_path, candidate=SWAPPED)
+    assert ended.output.splitlines()[2:] == [
+        "      hid swapped-value, 3 of 3 times",
+        "these tests failed, so not all of their trials ran:",
+        "  test_largest.py::test_fails: planted",
+        "  test_largest.py::test_raises: planted, too",
+    ]
+    assert ended.status == 1
+
+
 def test_the_beginning_of_several_keys_is_not_told_as_one_that_is_stored_nowhere(command, tmp_path, kept):
     store = Store(tmp_path / ".autotest")
     entry = store.load(kept)

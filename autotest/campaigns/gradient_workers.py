@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import itertools
 import socket
 import tempfile
 import time
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple
 from autotest.base.errors import AutotestError
 from autotest.campaigns.gradient_account import account_of
 from autotest.processes import breadcrumb
-from autotest.processes.client import Process, Server
+from autotest.processes.client import Process, Server, ServerLost
 from autotest.processes.endings import describe
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.tasks import Where
@@ -25,6 +27,8 @@ from autotest.sources.collection import Collected
 PRELOADED = (__name__,)
 #: Seconds that the trials of one test may take. The first test's process also imports the frameworks in this time.
 DEADLINE = 180.0
+#: How many process servers may end while a test runs before it is given up: the test may be what ends them.
+_LOST_WITH_TEST = 3
 
 
 class _RunningAccount(NamedTuple):
@@ -49,7 +53,7 @@ def account_in_workers(
         tests: the tests, as collected or by name.
         trials: the largest number of trials for each test.
         jobs: how many processes run at a time.
-        server: forks the processes; if None, a server is started and closed afterwards.
+        server: forks the processes; if None, a server is started and closed afterwards, and another one if it ends.
         kept: called with each test and its account.
 
     Returns:
@@ -57,10 +61,12 @@ def account_in_workers(
 
     Raises:
         FrameworkMissing: if a framework cannot be imported.
+        ServerLost: if the given `server` ends.
     """
     account = GradientAccount()
     waiting = list(reversed(tests))
     running: dict[Connection, _RunningAccount] = {}
+    lost, numbers = collections.Counter[Where](), itertools.count()
     with (
         contextlib.closing(Server(PRELOADED)) if server is None else contextlib.nullcontext(server) as forking,
         tempfile.TemporaryDirectory(prefix="autotest-") as folder,
@@ -68,7 +74,7 @@ def account_in_workers(
         while waiting or running:
             while waiting and len(running) < jobs:
                 test = waiting.pop()
-                crumb_path = Path(folder) / f"{len(waiting)}.crumb"
+                crumb_path = Path(folder) / f"{next(numbers)}.crumb"
                 where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
                 process = forking.process(_account_of_test, where.file.absolute(), where.test, trials, crumb_path)
                 running[process.connection] = _RunningAccount(where, process, crumb_path, time.monotonic() + DEADLINE)
@@ -77,8 +83,17 @@ def account_in_workers(
             late = [one for one, its in running.items() if its.overdue < time.monotonic() and one not in ready]
             for connection in (*ready, *late):
                 ended = running.pop(connection)
-                with contextlib.closing(ended.process):
-                    of_test = _account_of(ended, DEADLINE if connection in late else None)
+                try:
+                    with contextlib.closing(ended.process):
+                        of_test = _account_of(ended, DEADLINE if connection in late else None)
+                except ServerLost as error:
+                    lost[ended.test] += 1
+                    if server is not None:
+                        raise
+                    if lost[ended.test] < _LOST_WITH_TEST:
+                        waiting.append(ended.test)
+                        continue
+                    of_test = GradientAccount(died={ended.test.test: str(error)})
                 kept(ended.test, of_test)
                 account.take(of_test)
     return account

@@ -197,6 +197,43 @@ def test_a_test_that_kills_its_process_is_named_and_the_others_are_told_of(gradi
     )
 
 
+SERVERLESS = """
+import os, pathlib, signal, time
+
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=2)
+def test_loses():
+    left = pathlib.Path(__file__).parents[1] / "left"
+    number = int(left.read_text())
+    if number:
+        left.write_text(str(number - 1))
+        os.kill(os.getppid(), signal.SIGKILL)  # as the kernel does if memory is short
+        time.sleep(60)
+    return torch.sinh(random_tensor(shape=(2, 3)))
+
+
+@autotest(n=2)
+def test_lives():
+    return torch.exp(random_tensor(shape=(2, 3)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm", "importable_elsewhere")
+@pytest.mark.parametrize(("times", "finishes"), [(1, True), (3, False)])
+def test_a_test_whose_process_server_ends_is_run_again_but_not_for_ever(
+    gradients, monkeypatch, tmp_path, times, finishes
+):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:none")
+    (tmp_path / "left").write_text(str(times))
+    status, lines = gradients(SERVERLESS, "--jobs", "1")
+    assert line_of(lines, "exp") == ["compared", "2/2"]
+    assert (status == 0) == finishes == ("sinh" in "".join(lines))
+    assert ("did not finish: test_suite.py::test_loses: the process server ended" in lines) != finishes
+
+
 def test_a_death_that_the_ledger_knows_of_is_not_died_again(gradients, monkeypatch):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
     known = LEDGER.replace("test_compared", "test_dies").replace("exception", "crash")

@@ -127,7 +127,7 @@ class JudgedTrials:
         recorder = latest.recorder
         return (
             planned.additional
-            or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.accepted)
+            or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.counted)
             or self.held > HELD_AT_MOST
             or bool(recorder.mismatches)
             or bool(recorder.imported)  # values shared with other trials may change later

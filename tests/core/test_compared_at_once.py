@@ -107,6 +107,15 @@ def test_rejected_trials_do_not_count_among_those_that_wait(tmp_path):
         trials(lambda: random_tensor(shape=(2, 3)).view(5), tmp_path, Late({}), n=5)
 
 
+@pytest.mark.parametrize("kind", [Late, FaultyTorch])
+def test_trials_that_need_what_the_candidate_lacks_count_among_those_that_wait(tmp_path, kind):
+    lacking = kind(missing=("exp",))
+    lacking.translates = True
+    turns = itertools.cycle((torch.relu, lambda x: x.view(5), torch.exp))
+    tally = trials(lambda: next(turns)(random_tensor(shape=(2, 3))), tmp_path, lacking, n=6)
+    assert (tally.accepted, tally.absent.total(), tally.rejections.total()) == (3, 3, 6)
+
+
 def test_a_failure_that_is_reported_only_once_is_not_lost(tmp_path):
     class Fails(Late):
         def values(self, tensors):

@@ -147,10 +147,15 @@ class Peer:
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
-        """Close the process if Ctrl-C cuts a message in half: its next reply would be taken for that to another one."""
+        """Close the process if Ctrl-C, or an alarm's handler, cuts a message in half.
+
+        Its next reply would be taken for that to another message.
+        """
         try:
             yield
-        except KeyboardInterrupt:
+        except Exception:
+            raise
+        except BaseException:  # the handler of pytest-timeout raises `Failed`, which is no `Exception`
             self.close()
             raise
 

@@ -384,15 +384,18 @@ def test_a_process_that_is_killed_meanwhile_costs_no_trial(other):
     assert all(outcome.gradients for outcome in outcomes)
 
 
-def test_ctrl_c_ends_the_process_and_the_next_answer_is_the_next_questions(other, monkeypatch):
-    def pressed(*_):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), pytest.fail.Exception("as of pytest-timeout's alarm")])
+def test_what_interrupts_a_question_ends_the_process_and_the_next_answer_is_the_next_questions(
+    other, monkeypatch, interrupt
+):
+    def interrupted(*_):
+        raise interrupt
 
     other.synchronize()
     first, x = other.process, other.tensor(Array(np.ones(2, np.float32), "float32"))
     with monkeypatch.context() as patch:
-        patch.setattr(peer, "wait", pressed)
-        with pytest.raises(KeyboardInterrupt):
+        patch.setattr(peer, "wait", interrupted)
+        with pytest.raises(type(interrupt)):
             other.values([x])
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import os
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from autotest.base.errors import AutotestError, GradientNotCompared, NothingCompared, UsageError
@@ -54,7 +54,7 @@ class IsolatedRunner:
         if test.file is None:
             raise UsageError(f"{test.id} cannot run in a worker process, because no file contains it")
         own_import = context.pair.needs_own_import(test.settings.check_graph)
-        _Trials(test, test.file, context, self._ready(context, own_import=own_import)).run(tally)
+        _Trials(test, test.file, context, self._ready(context, own_import=own_import), self.close).run(tally)
 
     def _ready(self, context: RunContext, *, own_import: bool = False) -> Workers:
         options = context.options
@@ -118,6 +118,8 @@ class _Trials:
     file: Path
     context: RunContext
     workers: Workers
+    #: Ends the workers. Another test gets others.
+    end_workers: Callable[[], None]
     #: Number of workers that the test lost, by call.
     deaths: Deaths = dataclasses.field(default_factory=collections.Counter)
     #: The signatures of the calls that killed workers, if they were recorded.
@@ -166,7 +168,11 @@ class _Trials:
         options, candidate = self.context.options, self.context.pair.candidate.name
         plan = Plan(base, None, indices.stop, fail_fast=True, deaths=1, candidate=candidate, coverage=options.coverage)
         with contextlib.ExitStack() as stack:
-            Campaign(progress, plan, self.workers, _DiagnosisDisplay(stack)).run()
+            try:
+                Campaign(progress, plan, self.workers, _DiagnosisDisplay(stack)).run()
+            except BaseException:  # such as by the alarm of pytest-timeout: its tasks still run, for nobody
+                self.end_workers()
+                raise
         # A finding is no accepted trial: summaries count it in addition.
         tally.accepted += one.accepted + one.died - len(progress.found)
         tally.rejections += one.rejections

@@ -264,6 +264,25 @@ def test_a_single_isolated_trial_runs_whatever_its_number(suite, run, quick, aga
     result.stdout.fnmatch_lines(["*test_inner.py::test_relu, trial 5000 of base seed 0 *"])
 
 
+def test_what_an_alarm_left_of_an_isolated_test_does_not_reach_the_next_one(suite, run, against, monkeypatch):
+    against(FaultyTorch()).names = ("torch", "torch")  # another process could create it by this name
+    alarms = iter([True])
+
+    class Interrupted(InProcess):
+        """Once, an alarm goes off while a task runs; its result would arrive later."""
+
+        def wait(self, seconds):
+            if next(alarms, False):
+                pytest.fail("Timeout")  # as pytest-timeout does
+            return super().wait(seconds)
+
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: Interrupted(conditions))
+    suite("".join(f"@autotest(n=2)\ndef test_{name}():\n    return torch.relu(random_tensor())\n" for name in "ab"))
+    result = run("--autotest-isolate", "-p", "no:randomly")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*Failed: Timeout"])
+
+
 LACKS = """
 @autotest(n=6)
 def test_always():

@@ -68,7 +68,7 @@ class CoverageGaps:
 
     def _lacking(self, operators: Iterable[str]) -> set[tuple[str, str]]:
         nothing: Mapping[str, int] = {}
-        return {(name, gap) for name in operators for gap in lacking(self._covered.get(name, nothing))}
+        return {(name, gap) for name in operators for gap in lacking(name, self._covered.get(name, nothing))}
 
 
 def closes_gap(index: int, gap: str) -> bool:

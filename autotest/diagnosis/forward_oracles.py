@@ -100,7 +100,8 @@ def _is_configured_alike(program: Program, slot: int, pair: Pair) -> bool:
     if not is_module_call(call) or type(call.args[0]) is not Ref:
         return True
     made = program.calls[call.args[0].slot]
-    names = {*pair.argument_names("function", made.target, None, len(made.args), tuple(made.kwargs)), *made.kwargs}
+    tensors = tuple([type(item) is Ref for item in made.args])
+    names = {*pair.argument_names("function", made.target, None, tensors, tuple(made.kwargs)), *made.kwargs}
     held = []
     for side in (pair.reference, pair.candidate):
         before = replay(program, side, upto=slot)

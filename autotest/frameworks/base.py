@@ -369,12 +369,12 @@ class Framework(Operations, abc.ABC):
         """
 
     def argument_names(
-        self, path: str, function: Any, positional: int, keywords: Iterable[str], *, method: bool
+        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
-        """Return the names of the positional arguments of `function`; empty if they are unknown.
+        """Return the names of the positional arguments of `function`; empty if unknown. The last may be ``*starred``.
 
-        The arguments are those of `annotations`. Used only for the reference, to report which arguments a test always
-        gives the same value.
+        Used only for the reference, to report which arguments a test always gives the same value. `tensors` says of
+        each positional argument whether it is a tensor; the other arguments are those of `annotations`.
         """
         return ()
 

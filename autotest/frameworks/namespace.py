@@ -272,9 +272,9 @@ class Namespace(Framework):
         return self._signatures.annotations(path, function, positional, keywords)
 
     def argument_names(
-        self, path: str, function: Any, positional: int, keywords: Iterable[str], *, method: bool
+        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
-        return self._signatures.names(path, function, positional, keywords, method=method)
+        return self._signatures.names(path, function, tensors, keywords, method=method)
 
     def script(self) -> Script:
         return scripts.importing(self, self._module_name)

@@ -92,7 +92,7 @@ class Pair:
         self._operations: dict[tuple[CallKind, str], Both] = {}
         self._methods: dict[tuple[type, str], bool] = {}
         self._annotations: dict[_CallSite, Mapping[int | str, Any]] = {}
-        self._argument_names: dict[_CallSite, tuple[str, ...]] = {}
+        self._argument_names: dict[tuple[CallKind, str, type, tuple[bool, ...], tuple[str, ...]], tuple[str, ...]] = {}
 
     def names_elsewhere(self) -> tuple[str, str]:
         """Return the registered names of both frameworks, by which another process makes this pair.
@@ -228,17 +228,18 @@ class Pair:
         return known
 
     def argument_names(
-        self, kind: CallKind, target: str, owner: Any, positional: int, keywords: tuple[str, ...]
+        self, kind: CallKind, target: str, owner: Any, tensors: tuple[bool, ...], keywords: tuple[str, ...]
     ) -> tuple[str, ...]:
-        """Return the reference's names of the positional arguments of a call; empty if they are unknown.
+        """Return the reference's names of the positional arguments of a call; empty if unknown.
 
-        The arguments are those of `annotations`.
+        A starred parameter is the last one and has its star. `tensors` says of each positional argument whether it is
+        a tensor; the other arguments are those of `annotations`.
         """
-        key = (kind, target, type(owner), positional, keywords)
+        key = (kind, target, type(owner), tensors, keywords)
         known = self._argument_names.get(key)
         if known is None or type(owner) in _FUNCTIONS:
             called, method = self._called(kind, target, owner), kind == "method"
-            known = self.reference.argument_names(target, called, positional, keywords, method=method)
+            known = self.reference.argument_names(target, called, tensors, keywords, method=method)
             self._argument_names[key] = known
         return known
 

@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from generators.annotations import DIMENSION, INT, SIZE, Many, describe
@@ -59,22 +59,32 @@ class Signatures:
         return table
 
     def names(
-        self, path: str, function: Any, positional: int, keywords: Iterable[str], *, method: bool
+        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
-        """Return the names of the parameters (without self) that the first `positional` arguments bind to.
+        """Return the names of the parameters (without self) that the positional arguments bind to.
 
-        The result is empty if they are unknown, or if a starred parameter takes several arguments. `method` says
+        The result is empty if they are unknown. A starred parameter, which takes all further arguments, is the last
+        one and has its star: ``*dims``. `tensors` says of each positional argument whether it is a tensor, `method`
         whether `path` is the name of a tensor method.
         """
+        positional = len(tensors)
         parameters = _python_parameters(function)
         if parameters is None:
             stub = self._stubs.get("methods" if method else "functions", "")
             overloads = _overloads(stub, path.rpartition(".")[2], positional, frozenset(keywords))
-            parameters = overloads[0] if overloads else []
-        taken = [parameter for parameter in parameters if not parameter.named][:positional]
-        if len(taken) < positional or any(parameter.starred for parameter in taken):
-            return ()
-        return tuple([parameter.name for parameter in taken])
+            parameters = next((one for one in overloads if _takes(one, tensors)), overloads[0] if overloads else [])
+        taken: list[str] = []
+        for parameter in [one for one in parameters if not one.named][:positional]:
+            taken.append(f"*{parameter.name}" if parameter.starred else parameter.name)
+            if parameter.starred:
+                return tuple(taken)
+        return tuple(taken) if len(taken) == positional else ()
+
+
+def _takes(overload: Sequence[AnnotatedParameter], tensors: Sequence[bool]) -> bool:
+    """Return whether an overload takes these arguments by position: ``max(x, 1)`` has a dimension, no other tensor."""
+    pairs = zip([parameter for parameter in overload if not parameter.named], tensors, strict=False)
+    return all(is_tensor or parameter.annotation != "Tensor" for parameter, is_tensor in pairs)
 
 
 def _is_replaced(annotation: Any, later: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+
 from autotest.base.plural import several
 from autotest.results.coverage import (
     BROADCAST,
@@ -13,11 +15,14 @@ from autotest.results.coverage import (
     gaps,
     hardly_tried,
     left_out,
+    may_broadcast,
     values_of,
 )
 
 #: Number of operators listed at the end of a run; the table has all of them.
 SHOWN = 8
+#: Number of values of an argument up to which the table has each of them.
+_FEW = 8
 _COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", BROADCAST, GRADIENT)
 
 
@@ -42,12 +47,16 @@ def table(coverage: Coverage) -> list[str]:
     lines = [f"{'operator':{width}}   calls  " + "  ".join(_COLUMNS) + "  dtypes, layouts, ranks, arguments"]
     found = gaps(coverage)
     for operator, features in sorted(coverage.items()):
-        counts = "  ".join(f"{features.get(name, 0):>{len(name)}}" for name in _COLUMNS)
+        shown = {name: str(features.get(name, 0)) for name in _COLUMNS}
+        if not may_broadcast(operator):
+            shown[BROADCAST] = "-"  # tensors of different shapes mean something else to it
+        counts = "  ".join(f"{shown[name]:>{len(name)}}" for name in _COLUMNS)
         others = [
             f"{f'rank {value}' if kind == 'rank' else value} {count}"
-            for kind in ("dtype", "layout", "rank", "argument")
+            for kind in ("dtype", "layout", "rank")
             for value, count in values_of(features, kind).items()
         ]
+        others += _arguments(features)
         others += [f"no {name} {count}" for name, count in left_out(features).items()]
         if features.get(COMPUTED):
             others.append(f"{COMPUTED} {features[COMPUTED]}")
@@ -57,3 +66,25 @@ def table(coverage: Coverage) -> list[str]:
     if few:
         lines.append(f"{several(few, 'operator')} had fewer than {ENOUGH} calls, too few to tell what was never drawn")
     return lines
+
+
+def _arguments(features: Mapping[str, int]) -> Iterator[str]:
+    """Yield each value of each argument with its number of calls; of many numbers only the least and the greatest."""
+    given: dict[str, dict[str, int]] = {}
+    for said, times in values_of(features, "argument").items():
+        name, _, value = said.partition("=")
+        given.setdefault(name, {})[value] = times
+    for name, values in given.items():
+        numbers = _numbers(values) if len(values) > _FEW else []
+        if numbers:
+            yield f"{name} from {min(numbers):g} to {max(numbers):g} {sum(values.values())}"
+        else:
+            yield from (f"{name}={value} {times}" for value, times in values.items())
+
+
+def _numbers(values: Iterable[str]) -> list[float]:
+    """Return `values` as numbers; an empty list if some are none."""
+    try:
+        return [float(value) for value in values]
+    except ValueError:
+        return []

@@ -17,6 +17,10 @@ FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
 GRADIENT, HAS_GRADIENT = "gradient", "has a gradient"
 #: Features that count the trials with two or more input tensors, and those in which their shapes differ.
 SEVERAL, BROADCAST = "several tensors", "broadcast"
+#: Feature that counts the calls with several input tensors of which one has more elements than a block.
+SEVERAL_PAST_A_BLOCK = "several tensors past a block"
+#: Kinds of the features that count what each of the two tensors of an operator that broadcasts contained.
+OPERANDS = ("first tensor", "second tensor")
 #: Feature that counts calls whose tensors are all results of other calls. These are in the table, and never a gap: what
 #: such tensors contain is not what the test says about its inputs.
 COMPUTED = "computed operands"
@@ -52,6 +56,26 @@ _BROADCASTING = frozenset(
 )
 
 
+#: Operators that broadcast further tensors or a tensor that may be omitted.
+_ALSO_BROADCASTING = frozenset("where lerp addcmul addcdiv clamp clamp_min clamp_max clip masked_fill isclose".split())
+#: Operators that refuse numbers of some kinds, by the last part of their names, and the kinds.
+_REFUSING = {
+    **dict.fromkeys(("embedding", "Embedding", "EmbeddingBag", "one_hot", "bincount"), ("negative whole",)),
+    **dict.fromkeys(("binary_cross_entropy", "BCELoss", "bernoulli", "multinomial"), ("negative", "not finite")),
+    "poisson": ("negative",),
+}
+
+
+def broadcasts(operator: str) -> bool:
+    """Return whether `operator` broadcasts its two tensors."""
+    return plain_name(operator) in _BROADCASTING
+
+
+def may_broadcast(operator: str) -> bool:
+    """Return whether `operator` broadcasts tensors, if it is given several."""
+    return broadcasts(operator) or plain_name(operator) in _ALSO_BROADCASTING
+
+
 def valued(kind: str, value: object) -> str:
     """Return the feature for `value` of some kind: a dtype, a rank, a layout, an argument."""
     return f"{kind} {value}"
@@ -63,9 +87,9 @@ def values_of(features: Mapping[str, int], kind: str) -> dict[str, int]:
     return {feature[len(mark) :]: times for feature, times in sorted(features.items()) if feature.startswith(mark)}
 
 
-def argument(name: str, value: object) -> str:
-    """Return the feature for a plain `value` of the argument `name`."""
-    return valued("argument", f"{name}={value!r}")
+def argument(name: str, value: str) -> str:
+    """Return the feature for the source text `value` of the argument `name`."""
+    return valued("argument", f"{name}={value}")
 
 
 def left_out(features: Mapping[str, int]) -> dict[str, int]:
@@ -121,11 +145,15 @@ def _is_judged(features: Mapping[str, int]) -> bool:
     return features.get(TRIALS, 0) >= ENOUGH
 
 
-def lacking(features: Mapping[str, int]) -> Iterator[str]:
-    """Yield the features (keys of `_SAID`) that an operator with `features` lacks, among those possible for any."""
+def lacking(operator: str, features: Mapping[str, int]) -> Iterator[str]:
+    """Yield the features (keys of `_SAID`) that `operator` with `features` lacks, without those that it refuses."""
+    refused = _REFUSING.get(plain_name(operator), ())
+    return (name for name in _lacking(features) if name not in refused)
+
+
+def _lacking(features: Mapping[str, int]) -> Iterator[str]:
     if features.get(FLOATING):
-        wanted = [name for name in _OF_FLOATING if name != "not finite" or not features.get(WITHOUT_SPECIAL)]
-        yield from (name for name in wanted if not features.get(name))
+        yield from (name for name in _wanted(features) if not features.get(name))
     # Integer inputs next to floating ones are mostly indices or counts, for which negative values are not expected.
     if features.get(WHOLE) and not features.get(FLOATING) and not features.get("negative whole"):
         yield "negative whole"
@@ -135,12 +163,23 @@ def lacking(features: Mapping[str, int]) -> Iterator[str]:
             yield "not contiguous"
 
 
+def _wanted(features: Mapping[str, int]) -> list[str]:
+    """Return the kinds of numbers that every operator of floating tensors should have been given."""
+    return [name for name in _OF_FLOATING if name != "not finite" or not features.get(WITHOUT_SPECIAL)]
+
+
 def _gaps(operator: str, features: Mapping[str, int]) -> Iterator[str]:
-    yield from (f"never {_SAID[name]}" for name in lacking(features))
+    yield from (f"never {_SAID[name]}" for name in lacking(operator, features))
+    for operand in OPERANDS:
+        own = values_of(features, operand)
+        if own.get(FLOATING, 0) >= ENOUGH:
+            missing = [_SAID[name] for name in _wanted(features) if features.get(name) and not own.get(name)]
+            if missing:
+                yield f"never {' or '.join(missing)} in the {operand}"
     yield from _always_unusual(features)
-    if plain_name(operator) in _BROADCASTING and _has_open_shapes(features) and not features.get(BROADCAST):
+    if broadcasts(operator) and _has_open_shapes(features) and not features.get(BROADCAST):
         yield "never tensors that broadcast"
-    yield from _constant_arguments(features)
+    yield from _constant_arguments(operator, features)
     accepted = {given.partition("=")[0] for given in values_of(features, "argument")}
     yield from (f"{name} never accepted" for name in values_of(features, REFUSED) if name not in accepted)
     if features.get(HAS_GRADIENT) and not features.get(GRADIENT):
@@ -158,18 +197,20 @@ def _always_unusual(features: Mapping[str, int]) -> Iterator[str]:
 
 
 def _has_open_shapes(features: Mapping[str, int]) -> bool:
-    """Return whether every trial had two tensors or more, of sizes that the test left open: those that vary."""
-    trials = features.get(TRIALS, 0)
-    return features.get(SEVERAL, 0) == trials and 0 < features.get("past a block", 0) < trials
+    """Return whether many calls had two tensors or more, of sizes that the test left open: those that vary."""
+    several = features.get(SEVERAL, 0)
+    return several >= ENOUGH and 0 < features.get(SEVERAL_PAST_A_BLOCK, 0) < several
 
 
 #: First characters of the text of a number, or of a sequence of numbers.
 _OF_NUMBERS = frozenset("-.0123456789([")
 #: Names of arguments that are a dimension, which may be counted from the end.
-_DIMENSIONS = frozenset("dim dim0 dim1 axis axis0 axis1 start_dim end_dim".split())
+_DIMENSIONS = frozenset("dim dim0 dim1 dim2 dims axis axis0 axis1 axes start_dim end_dim source destination".split())
+#: Operators and arguments with the name of a dimension that are a number of dimensions or of repetitions.
+_NUMBERS_OF = frozenset((("tensordot", "dims"), ("tile", "dims")))
 
 
-def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
+def _constant_arguments(operator: str, features: Mapping[str, int]) -> Iterator[str]:
     """Yield lines for arguments that have one value wherever they are given, and dimensions that are never negative."""
     given: dict[str, dict[str, int]] = {}
     for said, times in values_of(features, "argument").items():
@@ -184,5 +225,8 @@ def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
             # Trials that left it out used its default. For a flag or a word that counts as another value; a number may
             # be the only one that the reference accepted, as with groups=random(1, 4) | nothing().
             yield f"{name} always {value} where it is given"
-        elif name in _DIMENSIONS and not any(value.startswith(("-", "(", "[")) for value in values) and others:
-            yield f"never a negative {name}"
+        elif name in _DIMENSIONS and others and not any("-" in value for value in values):
+            if (plain_name(operator), name) in _NUMBERS_OF:
+                continue
+            several = any(value.startswith(("(", "[")) for value in values)
+            yield f"never a negative number in {name}" if several else f"never a negative {name}"

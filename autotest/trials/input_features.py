@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from autotest.base.settings import Settings
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.gradients.differentiable import tensors_in
 from autotest.gradients.nondifferentiable import listed
-from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, leaves, operator_of, refs
+from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, operator_of, refs
 from autotest.program.inputs import layout_of
-from autotest.program.semantics import OPERATIONS, is_module_call, pushes_gradients, written
+from autotest.program.semantics import OPERATIONS, pushes_gradients, written
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
 from autotest.recording.recorder import CHANGES_RECORDING
@@ -24,25 +24,28 @@ from autotest.results.coverage import (
     BROADCAST,
     COMPUTED,
     FLOATING,
-    GIVEN,
     GRADIENT,
     HAS_GRADIENT,
+    OPERANDS,
     REFUSED,
     SEVERAL,
+    SEVERAL_PAST_A_BLOCK,
     TRIALS,
     WHOLE,
     WITHOUT_SPECIAL,
     Coverage,
-    argument,
+    broadcasts,
     valued,
 )
+from autotest.trials.given_arguments import given_arguments, plain_arguments
 from autotest.trials.outcome import Outcome
 
 #: Sizes (in elements) above which an operator's threaded loop, and its vectorised loop, needs more than one block.
 _LARGE, _BLOCK = 4096, 8
-#: Maximum length of the text of an argument that is reported.
-_LONGEST = 30
-_PLAIN = (bool, int, float, str, type(None))
+#: The attributes of a tensor that compute another one.
+_ATTRIBUTES = frozenset("H T mH mT real imag".split())
+#: What is counted for each of the two tensors of an operator that broadcasts.
+_OF_EACH = frozenset((FLOATING, "negative", "positive", "zero", "not finite"))
 
 
 def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -> Coverage:
@@ -60,15 +63,14 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
     for call in record.calls:
         if not _is_operator(call):
             continue
-        operands = _operands(inputs, call)
-        if operands:
-            features = {TRIALS, *left_out, *_of_call(record, call, operands)}
+        if _has_inputs(inputs, call):
+            features = {TRIALS, *left_out, *_of_call(record, call, inputs)}
             features |= _of_gradient(outcome, settings, call)
         elif _computes_with_results(record, call):
             features = {COMPUTED}
         else:
             continue
-        found.setdefault(operator_of(record.calls, call.slot) or call.target, collections.Counter()).update(features)
+        found.setdefault(_name_of(record, call), collections.Counter()).update(features)
         for ref in written(call):  # what it holds from here on is a result
             inputs.pop(ref.slot, None)
     return {operator: dict(features) for operator, features in found.items()}
@@ -77,20 +79,25 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
 def refused_features_of(outcome: Outcome) -> Coverage:
     """Return the names of the plain arguments that the reference refused together, in a rejected trial, by operator."""
     record, call = outcome.recorder, outcome.recorder.refused_call
-    if call is None or record.rejection is None or not _is_operator(call) or not _operands(_inputs(record), call):
+    if call is None or record.rejection is None or not _is_operator(call) or not _has_inputs(_inputs(record), call):
         return {}
-    names = {name for name, value in _all_arguments(record, call) if _is_counted(value)}
+    names = {*plain_arguments(record, call)}
     return {record.rejection.target: {valued(REFUSED, name): 1 for name in sorted(names)}} if names else {}
 
 
 def _is_operator(call: Call) -> bool:
+    if call.kind == "getattr":
+        return call.target in _ATTRIBUTES
     added = call.note == LAYOUT or is_kept_copy(call)  # by this library
     return call.kind in OPERATIONS and not added and not pushes_gradients(call)
 
 
-def _operands(inputs: Mapping[int, tuple[Array, str]], call: Call) -> list[tuple[Array, str]]:
-    """Return those of `inputs` that `call` is given."""
-    return [inputs[ref.slot] for ref in dict.fromkeys(refs(call)) if ref.slot in inputs]
+def _name_of(record: Record, call: Call) -> str:
+    return call.target if call.kind == "getattr" else operator_of(record.calls, call.slot) or call.target
+
+
+def _has_inputs(inputs: Mapping[int, tuple[Array, str]], call: Call) -> bool:
+    return any(ref.slot in inputs for ref in refs(call))
 
 
 def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
@@ -115,17 +122,25 @@ def _viewed(data: np.ndarray[Any, Any], view: Call) -> np.ndarray[Any, Any]:
     return np.broadcast_to(data, view.args[1]) if view.target == "expand" else data
 
 
-def _of_call(record: Record, call: Call, operands: Sequence[tuple[Array, str]]) -> set[str]:
-    """Return the features of the input tensors `operands` of `call`, and of its plain arguments."""
-    features = {
-        argument(name, value) if _is_counted(value) else valued(GIVEN, name)
-        for name, value in _all_arguments(record, call)
-    }
-    for array, layout in operands:
-        features |= _of_array(array, layout)
-    if len(operands) > 1:
-        features.add(SEVERAL)
-        features |= {BROADCAST} if len({array.data.shape for array, _ in operands}) > 1 else set()
+def _of_call(record: Record, call: Call, inputs: Mapping[int, tuple[Array, str]]) -> set[str]:
+    """Return the features of the tensors among `inputs` that `call` is given, and of its plain arguments."""
+    features = {*given_arguments(record, call)}
+    given = [*dict.fromkeys(refs(call))]
+    shapes, blocks = set(), False
+    count = 0
+    for place, ref in enumerate(given):
+        if ref.slot not in inputs:
+            continue
+        own = _of_array(*inputs[ref.slot])
+        features |= own
+        count += 1
+        shapes.add(inputs[ref.slot][0].data.shape)
+        blocks |= "past a block" in own
+        if len(given) == len(OPERANDS) and broadcasts(call.target):
+            features |= {valued(OPERANDS[place], feature) for feature in own & _OF_EACH}
+    if count > 1:
+        features |= {SEVERAL, SEVERAL_PAST_A_BLOCK} if blocks else {SEVERAL}
+        features |= {BROADCAST} if len(shapes) > 1 else set()
     return features
 
 
@@ -143,18 +158,21 @@ def _of_array(array: Array, layout: str) -> set[str]:
     features |= {"past a block"} if count > _BLOCK else set()
     features |= {"large"} if count > _LARGE else set()
     features |= {"size 1"} if 1 in data.shape else set()
-    if data.dtype.kind in "fiu" and count:
+    if data.dtype.kind in "fciu" and count:
         flat = data.reshape(-1)
+        numbers = flat
+        if data.dtype.kind == "c":  # each part has a sign and may be infinite
+            flat = np.concatenate((flat.real, flat.imag))
         least, greatest = np.fmin.reduce(flat), np.fmax.reduce(flat)
-        floating = data.dtype.kind == "f"
+        floating = data.dtype.kind in "fc"
         features.add(FLOATING if floating else WHOLE)
         if least < 0:
             features.add("negative" if floating else "negative whole")
         features |= {"positive"} if greatest > 0 else set()
-        features |= {"zero"} if least <= 0 <= greatest and np.count_nonzero(flat) < count else set()
-        if floating and has_special_numbers(array):
+        features |= {"zero"} if least <= 0 <= greatest and np.count_nonzero(numbers) < count else set()
+        if floating and has_special_numbers(Array(flat, array.dtype)):
             features |= {"special"} if np.isfinite(flat).all() else {"special", "not finite"}
-        features |= {"ties"} if 1 < count <= _LARGE and _has_ties(flat) else set()
+        features |= {"ties"} if 1 < count <= _LARGE and _has_ties(numbers) else set()
     return features
 
 
@@ -191,29 +209,3 @@ def _any_differentiable(record: Record, tensors: Iterable[Any]) -> bool:
 def _changes_recording(record: Record) -> bool:
     """Return whether the trial may have switched off that calls are recorded for gradients, as with `no_grad`."""
     return any(call.target.rpartition(".")[2] in CHANGES_RECORDING for call in record.calls)
-
-
-def _all_arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
-    """Yield the arguments of `call`; for the call of a module, also those with which the module was made."""
-    yield from _arguments(record, call)
-    if is_module_call(call) and type(call.args[0]) is Ref:
-        yield from _arguments(record, record.calls[call.args[0].slot])
-
-
-def _arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
-    """Yield name and value of the arguments of `call`; of positional ones only if the reference names them."""
-    owner = 1 if call.kind == "method" else 0
-    named = [*call.kwargs.items()]
-    if call.kind in ("function", "method"):
-        given = call.args[owner:]
-        whose = record.expected[call.args[0].slot] if owner and type(call.args[0]) is Ref else None
-        if len(given) > 1 or any(map(_is_counted, given)):
-            names = record.pair.argument_names(call.kind, call.target, whose, len(given), tuple(call.kwargs))
-            named += zip(names, given, strict=False)
-    yield from named
-
-
-def _is_counted(value: object) -> bool:
-    """Return whether `value` is plain, or a sequence of plain values and no tensors, and its text is short."""
-    items = leaves(value) if isinstance(value, (tuple, list)) else (value,)
-    return all(isinstance(item, _PLAIN) for item in items) and len(repr(value)) <= _LONGEST

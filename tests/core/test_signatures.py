@@ -190,4 +190,7 @@ def test_two_functions_of_one_class_are_two():
     pair = Pair(TorchFramework(), TorchFramework())
     call = ("method", "__call__")
     assert [pair.annotations(*call, one, 1, ())[0] for one in (first, second)] == [int, float]
-    assert [pair.argument_names(*call, one, 2, ()) for one in (first, second)] == [("x", "size"), ("x", "scale")]
+    assert [pair.argument_names(*call, one, (True, False), ()) for one in (first, second)] == [
+        ("x", "size"),
+        ("x", "scale"),
+    ]

@@ -198,11 +198,19 @@ def test_what_a_call_has_overwritten_is_no_input_of_later_calls_and_the_copy_tha
     assert coverage.keys() == {"abs", "zero_", "clamp_", "fill_", "log", "add"}
 
 
+_OF_DIAGONAL = ["dim1 always -1", "never a negative dim2", "offset always 0"]
+
+
 @pytest.mark.parametrize(
     ("body", "told"),
     [
         (lambda: torch.permute(random_tensor(ndim=2), [1, 0]), ["dims always [1, 0]"]),
-        (lambda: torch.flip(random_tensor(ndim=2), [random(0, 2).value()]), []),
+        (lambda: torch.flip(random_tensor(ndim=2), [random(0, 2).value()]), ["never a negative number in dims"]),
+        (lambda: torch.flip(random_tensor(ndim=2), [random(-2, 2).value()]), []),
+        (lambda: torch.sum(random_tensor(ndim=3), oneof((0,), (0, 1))), ["never a negative number in dim"]),
+        (lambda: torch.sum(random_tensor(ndim=3), oneof((0,), (0, -1))), []),
+        (lambda: torch.tile(random_tensor(ndim=3), oneof((1,), (2, 1))), []),
+        (lambda: torch.diagonal(random_tensor(ndim=3), 0, -1, random(0, 2)), _OF_DIAGONAL),
         (lambda: torch.argmax(random_tensor(ndim=2), axis=random(0, 2)), ["never a negative axis"]),
         (lambda: random_tensor(ndim=3).flatten(start_dim=random(0, 2)), ["never a negative start_dim"]),
         (lambda: random_tensor(ndim=3).flatten(start_dim=random(-2, 2)), []),
@@ -211,6 +219,87 @@ def test_what_a_call_has_overwritten_is_no_input_of_later_calls_and_the_copy_tha
 def test_lists_count_as_arguments_and_each_name_of_a_dimension_as_one(body, told):
     (said,) = (gaps(covered(body)) or {"": []}).values()
     assert said == told
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (lambda: torch.max(random_tensor(ndim=3), 1), ["dim always 1"]),
+        (lambda: random_tensor(ndim=3).max(1), ["dim always 1"]),
+        (lambda: torch.pow(2.0, random_tensor(ndim=2)), ["input always 2.0"]),
+        (lambda: random_tensor(ndim=3).permute(2, 0, 1), ["dims always (2, 0, 1)"]),
+        (lambda: random_tensor(ndim=2).repeat(random(1, 3), 1), []),
+        (lambda: random_tensor(ndim=2) - 3, ["other always 3"]),
+        (lambda: random_tensor(ndim=2) > 0, []),
+        (lambda: random_tensor(ndim=2) ** 2, ["exponent always 2"]),
+        (lambda: 1 - random_tensor(ndim=2), ["input always 1"]),
+        (lambda: random_tensor(ndim=2)[1:, 0], ["index always 1:, 0"]),
+        (lambda: random_tensor(ndim=3)[..., -1], ["index always ..., -1"]),
+        (lambda: random_tensor(ndim=2)[random(0, 1) | constant(-1)], []),
+        (lambda: torch.sum(random_tensor(ndim=2), dtype=torch.float64), ["dtype always float64"]),
+    ],
+)
+def test_an_argument_of_a_method_an_operator_or_an_overload_is_named_as_what_it_is(body, told):
+    lines = [line for line in gaps(covered(body)).get(next(iter(covered(body))), []) if "few thousand" not in line]
+    assert lines == told
+
+
+def test_an_attribute_that_computes_a_tensor_is_an_operator():
+    coverage = covered(lambda: random_tensor(ndim=2, low=1).T)
+    assert gaps(coverage) == {"T": ["never a negative value", "never a zero"]}
+
+
+def test_what_one_of_two_tensors_never_had_is_told():
+    said = "never a negative value or a zero in the second tensor"
+    assert gaps(covered(lambda: torch.div(random_tensor(ndim=2), random_tensor(ndim=2, low=1)))) == {"div": [said]}
+    swapped = covered(lambda: torch.sub(random_tensor(ndim=2, low=1), random_tensor(ndim=2)))
+    assert gaps(swapped) == {"sub": [said.replace("second", "first")]}
+    for body in (lambda: torch.fmod(*_open_pair()), lambda: _open_pair()[0] - _open_pair()[1], _less):
+        assert gaps(covered(body)) == {}
+
+
+def _open_pair():
+    return random_tensor(ndim=2), random_tensor(ndim=2)
+
+
+def _less():
+    return torch.lt(*_open_pair())
+
+
+def test_calls_with_a_number_do_not_hide_that_two_tensors_never_broadcast():
+    coverage = merged([covered(_of_one_open_shape), covered(lambda: torch.add(random_tensor(ndim=2), random(1, 5)))])
+    assert gaps(coverage)["add"] == ["never tensors that broadcast"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: torch.nn.Embedding(10, random())(random_tensor(ndim=2, dtype=int, low=0, high=10)),
+        lambda: torch.bincount(random_tensor(ndim=1, dtype=int, low=0, high=10)),
+        lambda: torch.nn.functional.binary_cross_entropy(*[random_tensor(ndim=2, low=0, high=1)] * 2),
+    ],
+)
+def test_numbers_that_an_operator_refuses_are_no_gap(body):
+    lines = [line for lines in gaps(covered(body)).values() for line in lines]
+    assert [line for line in lines if "negative" in line or "NaN" in line] == []
+
+
+def test_complex_numbers_count_by_their_parts():
+    features = covered(lambda: torch.abs(random_tensor(ndim=2, dtype="complex64")))["abs"]
+    assert {"negative", "zero", "ties", "not finite"} <= features.keys()
+
+
+def test_the_table_says_nothing_of_broadcasting_where_unlike_shapes_mean_something_else():
+    inner = random(1, 6)
+    body = lambda: torch.matmul(random_tensor(ndim=2, dim1=inner), random_tensor(ndim=2, dim0=inner))  # noqa: E731
+    assert table(covered(body, special_values=False))[1].split()[8] == "-"
+    assert table(covered(_summed))[1].split()[8] == "10"
+
+
+def test_many_numbers_of_an_argument_are_one_entry_of_the_table():
+    line = table(covered(lambda: torch.clamp(random_tensor(ndim=2), random(-2.0, 0.0))))[1]
+    assert " min from -2 to -0." in line
+    assert "min=" not in line
 
 
 def test_an_argument_that_is_a_tensor_in_some_calls_is_not_always_a_number():

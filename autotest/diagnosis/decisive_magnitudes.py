@@ -27,6 +27,8 @@ _SLACK = 1.04
 _LEAST = 0.05
 #: A finite number that is tried in the place of an infinity.
 _GREAT = 1e4
+#: Relative distances from a number at which neighbours are tried, to find out whether only this one fails.
+_BESIDE = (1e-3, 1e-5)
 #: How much of the greatest number of a dtype is tried in the place of an infinity: all of it overflows in any operator.
 _MOST = 0.9
 #: The greatest upper bound of a magnitude that is reported: greater numbers may pass only because a function overflows.
@@ -73,9 +75,13 @@ class _Range:
         return f"from about {low} to {high}" if self.sign == "+" else f"from about -{high} to -{low}"
 
 
-def infinite(data: Numbers, run: OnNumbers) -> str:
-    """Return the numbers that a failure at an infinity needs: great ones of its sign, if these fail, too."""
+def infinite(data: Numbers, run: OnNumbers) -> tuple[str, list[Numbers]]:
+    """Return the numbers that a failure at an infinity needs, and the contents with the other infinity if that passes.
+
+    These are great numbers of its sign, if they fail, too.
+    """
     there = np.isinf(data)
+    other = np.where(there, -data, data)
 
     def at(magnitude: float) -> Numbers:
         return np.where(there, np.copysign(magnitude, data), data).astype(data.dtype)
@@ -85,12 +91,14 @@ def infinite(data: Numbers, run: OnNumbers) -> str:
         passing, failing = _LEAST, _GREAT
     elif run(at(greatest)) == "fails":
         passing, failing = _GREAT, greatest
+    elif run(other) == "passes" and len(np.unique(data[there])) == 1:
+        return f"{'-' if data[there][0] < 0 else '+'}infinity", [other]
     else:
-        return "infinite"
+        return "infinite", []
     least = failing * _edge(passing / failing, 1.0, lambda factor: run(at(factor * failing)))
     either = run(np.where(there, -at(failing), data)) == "fails"
     sign = "" if either else "-" if (data[there] < 0).all() else "+" if (data[there] > 0).all() else ""
-    return str(_Range(least, None, sign))
+    return str(_Range(least, None, sign)), []
 
 
 def around_zero(data: Numbers, run: OnNumbers) -> str:
@@ -134,6 +142,8 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     found, text = _Range(least, most, sign), ""
     if least is not None and most is not None and most < 1.02 * least:
         text = f"{greatest:.6g}" if sign else f"of magnitude {abs(greatest):.6g}"
+        if data.dtype.kind == "f" and "fails" in [at(1 + beside) for one in _BESIDE for beside in (one, -one)]:
+            text = f"about {greatest:.3g}" if sign else f"of magnitude about {abs(greatest):.3g}"
     outside = [one for one in _beyond(data, abs(greatest), found) if not found.may_hold(one)]
     if ending_of(outside, run) == "fails":
         return None

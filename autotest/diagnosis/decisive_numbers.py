@@ -16,6 +16,8 @@ _ORDINARY = (1.0, 0.5, 2.5, -3.0, 8.0)
 _WHOLE = (1, 2, 5)
 #: Odd numbers that are added to even ones: the last digit of the sum is lost in half and in single precision.
 _LONG = (2049, 2**24 + 1)
+#: The claims about numbers that are not finite.
+_NOT_FINITE = frozenset(("NaN", "infinite", "+infinity", "-infinity"))
 
 
 def number_claim(array: Array, run: OnNumbers, *, special_only: bool) -> NumberClaim | None:
@@ -32,7 +34,7 @@ def number_claim(array: Array, run: OnNumbers, *, special_only: bool) -> NumberC
     with np.errstate(all="ignore"):
         found = _special(data, run)
         if special_only:
-            return found if found and found.text in ("NaN", "infinite") else None
+            return found if found and found.text in _NOT_FINITE else None
         return found or _extreme(data, run) or magnitude(data, run) or _ordinary(data, run)
 
 
@@ -70,8 +72,9 @@ def _special(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     for text, there, instead in kinds:
         found = _claim(text, _without(data, there, instead), run) if there.any() else None
         if found:
-            told = infinite(data, run) if text == "infinite" else text
-            return NumberClaim(told, found.without, either_sign=told in ("NaN", "infinite", "subnormal"))
+            told, passing = infinite(data, run) if text == "infinite" else (text, [])
+            either_sign = told in ("NaN", "infinite", "subnormal")
+            return NumberClaim(told, [*found.without, *passing], either_sign=either_sign)
     zero = data == 0
     found = _claim("zero", _without(data, zero, _ORDINARY), run) if zero.any() else None
     return found and NumberClaim(around_zero(data, run), found.without, either_sign=True)

@@ -47,21 +47,25 @@ def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input
 
     Args:
         program: the program.
-        values: the value of each slot; inputs without a value are left out.
+        values: the value of each slot after the program, which may have written into its inputs. Inputs without a
+            value are left out.
     """
     found = []
     for call in program.inputs():
         made_by, layout, grad = [call.slot], "contiguous", bool(call.kwargs["requires_grad"])
+        array = program.arrays[call.args[0].index]
         view = _view_of(program, call.slot)
         while view is not None:
             made_by.append(view.slot)
+            array = Array(viewed(array.data, view), array.dtype)
             layout = layout_of(view, layout)
             grad = grad or view.target == "requires_grad_"
             view = _view_of(program, view.slot)
         value = next((values[slot] for slot in reversed(made_by) if slot in values), None)
         if value is not None:
-            array = value.as_array()
             filled_by = _filled_by(program, made_by[-1])
+            if filled_by is not None:
+                array = program.arrays[program.calls[filled_by].args[1].index]
             found.append(Input(made_by[-1], tuple(made_by), array, layout, grad, value.device, filled_by))
     return found
 
@@ -76,6 +80,16 @@ def _view_of(program: Program, slot: int) -> Call | None:
     """Return the view that gives `slot` its memory layout, if it is the only reader of `slot`, else None."""
     readers = [call for call in program.calls[slot + 1 :] if Ref(slot) in set(refs(call))]
     return readers[0] if len(readers) == 1 and readers[0].note == LAYOUT else None
+
+
+def viewed(data: np.ndarray[Any, Any], view: Call) -> np.ndarray[Any, Any]:
+    """Return the view of `data` that the call `view` of a memory layout makes."""
+    if view.target == "getitem":
+        part: np.ndarray[Any, Any] = data[view.args[1]]
+        return part
+    if view.target == "transpose":
+        return data.swapaxes(*view.args[1:])
+    return np.broadcast_to(data, view.args[1]) if view.target == "expand" else data
 
 
 def layout_of(view: Call, before: str) -> str:

@@ -159,7 +159,7 @@ def _lacking(features: Mapping[str, int]) -> Iterator[str]:
         yield "negative whole"
     if features.get(FLOATING) or features.get(WHOLE):
         yield from (name for name in _OF_ANY if not features.get(name))
-        if [*values_of(features, "layout")] == ["contiguous"]:
+        if values_of(features, "layout").keys() <= {"contiguous"}:
             yield "not contiguous"
 
 

@@ -14,7 +14,7 @@ from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.gradients.differentiable import tensors_in
 from autotest.gradients.nondifferentiable import listed
 from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, operator_of, refs
-from autotest.program.inputs import layout_of
+from autotest.program.inputs import layout_of, viewed
 from autotest.program.semantics import OPERATIONS, pushes_gradients, written
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
@@ -108,18 +108,8 @@ def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
             inputs[call.slot] = (record.arrays[call.args[0].index], "contiguous")
         elif call.note == LAYOUT and type(call.args[0]) is Ref and call.args[0].slot in inputs:
             base, layout = inputs[call.args[0].slot]
-            inputs[call.slot] = (Array(_viewed(base.data, call), base.dtype), layout_of(call, layout))
+            inputs[call.slot] = (Array(viewed(base.data, call), base.dtype), layout_of(call, layout))
     return inputs
-
-
-def _viewed(data: np.ndarray[Any, Any], view: Call) -> np.ndarray[Any, Any]:
-    """Return the view of `data` that the call `view` makes: the memory between its elements is no input."""
-    if view.target == "getitem":
-        viewed: np.ndarray[Any, Any] = data[view.args[1]]
-        return viewed
-    if view.target == "transpose":
-        return data.swapaxes(*view.args[1:])
-    return np.broadcast_to(data, view.args[1]) if view.target == "expand" else data
 
 
 def _of_call(record: Record, call: Call, inputs: Mapping[int, tuple[Array, str]]) -> set[str]:
@@ -154,7 +144,9 @@ def _computes_with_results(record: Record, call: Call) -> bool:
 def _of_array(array: Array, layout: str) -> set[str]:
     data = array.data
     count = math.prod(data.shape)
-    features = {valued("dtype", array.dtype), valued("rank", data.ndim), valued("layout", layout)}
+    features = {valued("dtype", array.dtype), valued("rank", data.ndim)}
+    if layout in ("contiguous", "offset") or not data.flags.c_contiguous:  # else sizes of 1 hide the layout
+        features.add(valued("layout", layout))
     features |= {"past a block"} if count > _BLOCK else set()
     features |= {"large"} if count > _LARGE else set()
     features |= {"size 1"} if 1 in data.shape else set()

@@ -107,6 +107,38 @@ def test_equal_elements_are_named(against) -> None:
     assert happens(against, wrong) == "only where elements are equal"
 
 
+@pytest.mark.parametrize(
+    ("value", "said"), [("inf", "only where an element is +infinity"), ("-inf", "only where an element is -infinity")]
+)
+def test_an_infinity_of_one_sign_is_named_with_it(against, value: str, said: str) -> None:
+    wrong = Wrong(
+        "atan of one infinity",
+        "atan",
+        lambda atan: lambda x: atan(x) + (x == float(value)).to(x.dtype),
+        lambda: torch.atan(random_tensor(ndim=2)),
+    )
+    assert happens(against, wrong) == said
+
+
+@pytest.mark.parametrize(("width", "said"), [(1e-3, "about 1"), (0, "1")])
+def test_a_narrow_range_is_not_said_to_be_one_number(against, width: float, said: str) -> None:
+    wrong = Wrong(
+        "log of about one",
+        "log",
+        lambda log: lambda x: log(x) + ((x - 1).abs() <= width).to(x.dtype),
+        lambda: torch.log(random_tensor(ndim=2, low=0.5, high=3)),
+    )
+    assert happens(against, wrong) == f"only where an element is {said}"
+
+
+def test_the_inputs_of_an_operator_that_writes_into_them_are_what_they_were_before(against) -> None:
+    body = lambda: torch.relu_(random_tensor(ndim=2, requires_grad=False))  # noqa: E731
+    of_contiguous = Wrong("relu_ of other memory", "relu_", lambda f: lambda x: f(x) if x.is_contiguous() else x, body)
+    assert happens(against, of_contiguous) == "only with transposed, strided or pitched memory"
+    small = Wrong("relu_ of large numbers", "relu_", lambda f: lambda x: f(x).mul_(1 + (x > 100).to(x.dtype)), body)
+    assert happens(against, small) == "only where an element is above about 100"
+
+
 def test_an_infinity_that_is_as_wrong_as_great_numbers_is_not_what_matters(against) -> None:
     wrong = Wrong(
         "relu of great negative numbers",

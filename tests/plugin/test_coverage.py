@@ -70,6 +70,24 @@ def test_each_layout_is_counted_as_what_it_is(layout):
     assert {feature for feature in coverage["relu"] if feature.startswith("layout")} == {f"layout {layout}"}
 
 
+@pytest.mark.parametrize(
+    ("shape", "layout", "seen"),
+    [
+        ((5, 1), "transposed", False),
+        ((1, 1), "strided", False),
+        ((1, 4), "pitched", False),
+        ((4, 1), "strided", True),
+        ((1, 2, 3), "channels_last", False),
+        ((2, 2, 3), "channels_last", True),
+    ],
+)
+def test_a_layout_that_sizes_of_one_hide_is_not_counted(shape, layout, seen):
+    coverage = covered(lambda: torch.relu(random_tensor(shape=shape, layout=layout)))
+    found = {feature for feature in coverage["relu"] if feature.startswith("layout")}
+    assert found == ({f"layout {layout}"} if seen else set())
+    assert seen != ("never memory that is not contiguous" in gaps(coverage)["relu"])
+
+
 @pytest.mark.parametrize("layout", ["strided", "offset", "pitched", "transposed"])
 def test_the_memory_below_a_layout_is_no_input(layout):
     coverage = covered(lambda: torch.sin(random_tensor(shape=(2, 3), contents="distinct", layout=layout)))

@@ -158,7 +158,10 @@ def integers(bits: Bits, spec: Spec) -> Array:
         parts = integers(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(spec.dtype)))
         return np.ascontiguousarray(parts).view(numpy_dtype(spec.dtype)).reshape(spec.shape)
     least, greatest = float_range(spec.dtype, spec.low, spec.high)
-    return cast(uniform(bits, spec._replace(dtype="int64", low=least, high=math.floor(greatest) + 1)), spec.dtype)
+    first, last = math.ceil(least), math.floor(greatest)
+    if first > last:
+        raise BadBounds(f"expected a whole number in [low, high), but there is none in [{spec.low!r}, {spec.high!r})")
+    return cast(uniform(bits, spec._replace(dtype="int64", low=first, high=last + 1)), spec.dtype)
 
 
 def ordered(bits: Bits, spec: Spec) -> Array:

@@ -218,7 +218,7 @@ def checked_size(name: str, size: Any, where: CodePosition) -> int:
     if type(size) is int and size >= 0:
         return size
     try:
-        whole = operator.index(size)
+        whole = -1 if isinstance(size, bool) else operator.index(size)
     except TypeError:
         whole = -1
     if whole < 0:

@@ -69,12 +69,22 @@ def misspelt_argument(error: TypeError, function: Callable[..., Any] | None) -> 
     said = re.search(r"got an unexpected keyword argument '(\w+)'", str(error))
     if said is not None:
         return unknown_argument(function, (said[1],))
-    return f"{error}; {_expected(inspect.signature(function))}".replace(".__init__", "", 1)
+    text = str(error).replace(".__init__", "", 1)
+    if isinstance(function, type):  # Python counts the object itself as an argument
+        text = re.sub(r"takes (.*) positional arguments? but (\d+) (?:was|were) given", _without_self, text)
+    return f"{text}; {_expected(inspect.signature(function))}"
+
+
+def _without_self(said: re.Match[str]) -> str:
+    taken, given = (re.sub(r"\d+", lambda count: str(int(count[0]) - 1), counts) for counts in said.groups())
+    several = "argument" if taken == "1" else "arguments"
+    return f"takes {taken} positional {several} but {given} {'was' if given == '1' else 'were'} given"
 
 
 def misused_function(error: TypeError) -> str:
     """Return the name of the function whose arguments `error` reports as wrong; empty if it reports none."""
-    said = re.match(r"(\w+)(?:\.__init__)?\(\) (?:got an unexpected keyword|takes .* positional) argument", str(error))
+    misfit = r"(?:got an unexpected keyword|takes .* positional|missing \d+ required .*) argument"
+    said = re.match(rf"(\w+)(?:\.__init__)?\(\) {misfit}", str(error))
     return "" if said is None else said[1]
 
 

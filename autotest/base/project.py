@@ -102,8 +102,9 @@ def _text(key: str, value: Any, file: Path) -> str:
     if isinstance(value, bool) and key in FLAGS:
         return str(int(value))
     if isinstance(value, (list, dict)) and key not in FLAGS:
-        if key not in LISTS or not all(isinstance(item, str) for item in value) or isinstance(value, dict):
-            expected = "text, or a list of texts" if key in LISTS else "one value"
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if key not in LISTS or not texts or (key == "candidate" and not value):
+            expected = "text, or a list of texts that is not empty" if key in LISTS else "one value"
             raise UsageError(f"{file}: [tool.autotest] has {key} = {value!r}; expected {expected}")
         return ",".join(value)
     if key in ("ledger", "dir") and value != "":  # an empty text sets nothing, as in a variable

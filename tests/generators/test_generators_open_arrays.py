@@ -492,6 +492,7 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
         ({"low": 2, "high": 2}, "expected finite numbers with low < high"),
         ({"low": math.inf}, "expected a finite number"),
         ({"ndim": -1}, "expected a whole number >= 0"),
+        ({"contents": "integers", "low": 0.2, "high": 0.8}, r"there is none in \[0.2, 0.8\)"),
         ({"ndim": 1, "dims": ("three",)}, "dim0='three' of the shape at .*expected a whole number >= 0"),
         ({"ndim": 2, "dims": (None, -1)}, "dim1=-1 of the shape at .*expected a whole number >= 0"),
     ],

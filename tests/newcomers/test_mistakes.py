@@ -175,9 +175,18 @@ MISTAKES = {
         "return torch.sum(x, dim=nothing)", "nothing itself is not a generator: write nothing\\(...\\)"
     ),
     "function_of_generators": Mistake("return torch.sum(x, 0, random_bool)", "random_bool itself is not a generator"),
-    "three_bounds": Mistake("return x * random(0, 2, 1)", "random\\(\\) takes from 1 to 3 .* some of low, high"),
+    "three_bounds": Mistake(
+        "return x * random(0, 2, 1)", "random\\(\\) takes from 0 to 2 .* but 3 were given; expected some of low, high"
+    ),
     "bound_of_nothing": Mistake(
-        "return torch.sum(x, dim=nothing(0))", "nothing\\(\\) takes .* positional arguments? .*; expected no arguments"
+        "return torch.sum(x, dim=nothing(0))",
+        "nothing\\(\\) takes 0 positional arguments but 1 was given; expected no arguments",
+    ),
+    "no_value": Mistake(
+        "return choice_tensor()", "choice_tensor\\(\\) missing 1 required positional argument: 'a'; expected some of a,"
+    ),
+    "flag_as_size": Mistake(
+        "return random_tensor(2, True)", "dim0=True of the shape at .*: expected a whole number >= 0"
     ),
     "list_as_size": Mistake("return random_tensor(2, [2, 3])", "dim0=\\[2, 3\\] at .*: expected a whole number >= 0"),
     "filter_of_no_function": Mistake(

@@ -23,11 +23,12 @@ from autotest.base.errors import UsageError
         ),
         (b"[tool.autotest]\nseed = [1]\n", r"has seed = \[1\]; expected one value"),
         (b"[tool.autotest]\nmemory = {size = 4}\n", "has memory = {'size': 4}; expected one value"),
+        (b"[tool.autotest]\ncandidate = []\n", r"has candidate = \[\]; expected text, or a list of texts that is not"),
         (b"[tool.autotest]\ncandidate = [1]\n", r"has candidate = \[1\]; expected text, or a list of texts"),
     ],
     ids=[
         *("not UTF-8", "not TOML", "tool is a text", "tool.autotest is a text", "one option twice"),
-        *("a list of one", "a table of one", "a list of no texts"),
+        *("a list of one", "a table of one", "an empty list", "a list of no texts"),
     ],
 )
 def test_an_unusable_project_file_is_a_usage_error_that_names_it(tmp_path: Path, content: bytes, reason: str) -> None:

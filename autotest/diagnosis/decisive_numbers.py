@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,7 +18,10 @@ _WHOLE = (1, 2, 5)
 #: Odd numbers that are added to even ones: the last digit of the sum is lost in half and in single precision.
 _LONG = (2049, 2**24 + 1)
 #: The claims about numbers that are not finite.
-_NOT_FINITE = frozenset(("NaN", "infinite", "+infinity", "-infinity"))
+_NEITHER_FINITE = "NaN or infinite"
+_NOT_FINITE = frozenset(("NaN", "infinite", "+infinity", "-infinity", _NEITHER_FINITE))
+#: The claims about special numbers that hold for their negatives, too.
+_OF_EITHER_SIGN = frozenset(("NaN", "infinite", "subnormal", _NEITHER_FINITE))
 
 
 def number_claim(array: Array, run: OnNumbers, *, special_only: bool) -> NumberClaim | None:
@@ -73,8 +77,10 @@ def _special(data: Numbers, run: OnNumbers) -> NumberClaim | None:
         found = _claim(text, _without(data, there, instead), run) if there.any() else None
         if found:
             told, passing = infinite(data, run) if text == "infinite" else (text, [])
-            either_sign = told in ("NaN", "infinite", "subnormal")
-            return NumberClaim(told, [*found.without, *passing], either_sign=either_sign)
+            others = {"NaN": (math.inf, -math.inf), "infinite": (math.nan,)}.get(text, ())
+            if ending_of([np.where(there, np.asarray(one, data.dtype), data) for one in others], run) == "fails":
+                told, passing = _NEITHER_FINITE, []
+            return NumberClaim(told, [*found.without, *passing], either_sign=told in _OF_EITHER_SIGN)
     zero = data == 0
     found = _claim("zero", _without(data, zero, _ORDINARY), run) if zero.any() else None
     return found and NumberClaim(around_zero(data, run), found.without, either_sign=True)

@@ -120,6 +120,17 @@ def test_an_infinity_of_one_sign_is_named_with_it(against, value: str, said: str
     assert happens(against, wrong) == said
 
 
+def test_what_fails_at_an_infinity_and_at_nan_is_not_said_to_need_one_of_them(against) -> None:
+    wrong = Wrong(
+        "relu makes all numbers finite",
+        "relu",
+        lambda relu: lambda x: relu(x).nan_to_num(),
+        lambda: torch.relu(random_tensor(ndim=2)),
+    )
+    # -infinity passes: its relu is zero.
+    assert happens(against, wrong) == "only where an element is NaN or infinite"
+
+
 @pytest.mark.parametrize(("width", "said"), [(1e-3, "about 1"), (0, "1")])
 def test_a_narrow_range_is_not_said_to_be_one_number(against, width: float, said: str) -> None:
     wrong = Wrong(

@@ -69,7 +69,7 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
     def drive(test: Test, context: RunContext) -> None:
         result.set_up = result.set_up or time.perf_counter() - start
         test, pair = _strict(test, conditions), context.pair
-        tally = TaskTally(test, context, result, task.counted)
+        tally = TaskTally(test, context, result, task.counted, task.drawn)
         agreeing: list[tuple[int, Outcome]] = []
         with observing(task.where, crumb, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:

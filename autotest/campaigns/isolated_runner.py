@@ -6,9 +6,10 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import itertools
 import os
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from autotest.base.errors import AutotestError, GradientNotCompared, NothingCompared, UsageError
@@ -30,6 +31,7 @@ from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
+from generators import Schedule
 
 # The frames of the runner are hidden in tracebacks of tests.
 __tracebackhide__ = True
@@ -135,15 +137,35 @@ class _Trials:
         if options.trial is None:
             tally.expected += self._run_additional()
         needed = options.trials(test.settings.n)
-        at, end = (0, needed * ATTEMPTS_PER_TRIAL) if options.trial is None else (options.trial, options.trial + 1)
-        while tally.counted < needed and at < end:
-            missing = min(needed - tally.counted, end - at)
-            needed -= self._explore(options.seed, range(at, at + missing), tally)
-            at += missing
+        if options.trial is not None:
+            needed -= self._explore(options.seed, range(options.trial, options.trial + 1), tally).avoided.total()
+        else:
+            needed = self._run_scheduled(needed, tally)
         if refused := whole_test.refusal(test, self.context, tally, needed):
             raise refused
         if omitted := whole_test.omission(test, self.context, tally, error_parity=True):
             raise omitted
+
+    def _run_scheduled(self, needed: int, tally: Tally) -> int:
+        """Run trials until `needed` were accepted, in the order in which the test's own process would run them.
+
+        Returns how many were needed in the end. Until the reference refuses one, the order is known in advance, so that
+        the worker gets all of them at once.
+        """
+        options = self.context.options
+        schedule = Schedule(needed * ATTEMPTS_PER_TRIAL, thorough=options.half_precision)
+        waiting, refused = iter(schedule), False
+        while tally.counted < needed:
+            indices = [*itertools.islice(waiting, 1 if refused else needed - tally.counted)]
+            if not indices:
+                break
+            for part in _ranges(indices):
+                ran = self._explore(options.seed, part, tally)
+                needed -= ran.avoided.total()
+                for drawn in ran.drawn:
+                    schedule.record(drawn.trial, drawn.features, refused=drawn.refused)
+                    refused = refused or drawn.refused
+        return needed
 
     def _run_additional(self) -> collections.Counter[str]:
         """Run the pinned trials and stored failures, and return how often the ledger expects one, by entry.
@@ -157,16 +179,24 @@ class _Trials:
             self._explore(base, range(index, index + 1), tally)
         return tally.expected
 
-    def _explore(self, base: int, indices: range, tally: Tally) -> int:
-        """Run the trials `indices` and add their results to `tally`. Raises the finding, if there is one.
+    def _explore(self, base: int, indices: range, tally: Tally) -> TestProgress:
+        """Run the trials `indices`, add their results to `tally`, and return them. Raises the finding, if there is one.
 
-        Returns how many trials were left out because they make a call that has already killed a worker.
+        Trials that make a call which has already killed a worker are left out, and are among those `avoided`.
         """
         test = self.test
         one = TestProgress(Where(self.file, test.id, base), next=indices.start)
         progress = CampaignProgress(base, [one], deaths=self.deaths, fatal_arguments=self.fatal_arguments)
         options, candidate = self.context.options, self.context.pair.candidate.name
-        plan = Plan(base, None, indices.stop, fail_fast=True, deaths=1, candidate=candidate, coverage=options.coverage)
+        plan = Plan(
+            base,
+            trials=indices.stop,
+            fail_fast=True,
+            deaths=1,
+            candidate=candidate,
+            coverage=options.coverage,
+            drawn=True,
+        )
         with contextlib.ExitStack() as stack:
             try:
                 Campaign(progress, plan, self.workers, _DiagnosisDisplay(stack)).run()
@@ -205,12 +235,21 @@ class _Trials:
             raise NothingCompared(test.id, said)
         if one.broken:
             raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
-        return one.avoided.total()
+        return one
 
     def _finding(self, found: FindingRecord) -> Finding | None:
         with contextlib.suppress(AutotestError):
             return latest(self.context.options.directory, found.key).finding
         return None
+
+
+def _ranges(indices: Sequence[int]) -> Iterator[range]:
+    """Yield ascending `indices` as ranges: those of a thorough run have a gap after the first block."""
+    begin = 0
+    for end in range(1, len(indices) + 1):
+        if end == len(indices) or indices[end] != indices[end - 1] + 1:
+            yield range(indices[begin], indices[end - 1] + 1)
+            begin = end
 
 
 class _DiagnosisDisplay(NullObserver):

@@ -59,7 +59,8 @@ class NextTrials:
                 return None
             where, indices = chosen.where, self._indices(chosen)
         aside, watched = self._deadly.set_aside(where.test), self._deadly.watched()
-        return Explore(where, indices, self._length_factor * TASK_SECONDS, aside, watched, self._counts(where))
+        seconds = self._length_factor * TASK_SECONDS
+        return Explore(where, indices, seconds, aside, watched, self._counts(where), self._plan.drawn)
 
     @property
     def _prefers_gaps(self) -> bool:

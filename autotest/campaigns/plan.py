@@ -29,6 +29,8 @@ class Plan:
     ledger: Path | None = None
     #: Count, in every trial, the features of the arguments that operators are given.
     coverage: bool = False
+    #: Return what each trial drew.
+    drawn: bool = False
 
     def index(self, position: int) -> int:
         """Return the trial index at `position` of this shard."""

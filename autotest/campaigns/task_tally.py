@@ -12,7 +12,7 @@ from autotest.replaying import graph_check
 from autotest.report import text
 from autotest.results import coverage
 from autotest.results.identity import Identity
-from autotest.results.tasks import SET_ASIDE, Explored, Suspect
+from autotest.results.tasks import SET_ASIDE, DrawnTrial, Explored, Suspect
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
 from autotest.trials.input_features import features_of, refused_features_of
@@ -41,11 +41,16 @@ class TaskTally:
     result: Explored
     #: Whether to count the features of the operators' arguments.
     counted: bool
+    #: Whether to add what each trial drew.
+    drawn: bool = False
 
     def add(self, outcome: Outcome, index: int) -> None:
         """Add the result of one trial."""
         result = self.result
         result.compared += outcome.compared
+        rejection = outcome.rejection
+        if self.drawn and not (rejection is not None and rejection.type == SET_ASIDE):
+            result.drawn.append(DrawnTrial(index, outcome.features, refused=rejection is not None))
         judgement = self._judged(outcome, index)
         if isinstance(judgement, Vacuous):  # a mistake in the test, as under pytest
             said = text.nothing_compared(outcome.seed, index, outcome.recorder.other_tests)

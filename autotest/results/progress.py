@@ -10,7 +10,7 @@ from autotest.comparison.rejection import absences, what_is_lacking
 from autotest.results.coverage import Coverage
 from autotest.results.gradient_tally import GradientTally
 from autotest.results.identity import Identity
-from autotest.results.tasks import Explored, FindingRecord, LeftOut, Where
+from autotest.results.tasks import DrawnTrial, Explored, FindingRecord, LeftOut, Where
 
 #: Maximum number of different arguments that are counted for one test.
 ARGUMENTS_KEPT = 400
@@ -58,6 +58,8 @@ class TestProgress:
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: How many trials of this run compared gradients.
     gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
+    #: What its trials drew, if the plan asks for it.
+    drawn: list[DrawnTrial] = dataclasses.field(default_factory=list)
     #: Whether the progress changed since it was last written to the history.
     changed: bool = True
     #: Number of tasks since the last one with a new failure, operator or reason of rejection.
@@ -124,6 +126,7 @@ class TestProgress:
         self.operators += result.operators
         self.forgotten += result.forgotten
         self.gradient_tally.add(result.gradient_tally)
+        self.drawn += result.drawn
         self.graphed += result.graphed
         self.left_out += result.left_out
         for item, times in result.arguments.items():

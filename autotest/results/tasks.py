@@ -6,7 +6,7 @@ import collections
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import Mismatch, Side, Stage, Symptom
@@ -89,6 +89,8 @@ class Explore:
     watched: frozenset[str] = frozenset()
     #: Whether to count the features of the operators' inputs.
     counted: bool = False
+    #: Whether to return what each trial drew.
+    drawn: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -137,6 +139,14 @@ class Suspect(NamedTuple):
     identity: Identity
 
 
+class DrawnTrial(NamedTuple):
+    """What a trial drew among the features that its test leaves open, and whether the reference refused it."""
+
+    trial: int
+    features: Mapping[Any, int]
+    refused: bool
+
+
 @dataclasses.dataclass(slots=True)
 class Explored:
     """The result of an `Explore`."""
@@ -164,6 +174,8 @@ class Explored:
     arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Features of the operators' inputs in accepted trials, if the task counts them.
     covered: Coverage = dataclasses.field(default_factory=dict)
+    #: What each trial drew, if the task asks for it.
+    drawn: list[DrawnTrial] = dataclasses.field(default_factory=list)
     #: Number of values compared in graph mode; reason -> number of trials that were left out of it, completely or in
     #: part.
     graphed: int = 0

@@ -228,6 +228,31 @@ def test_a_test_whose_backward_is_always_refused_fails(suite, run, against, monk
     result.stdout.fnmatch_lines(["*gradients were compared in no trial*the reference refused the backward of*"])
 
 
+MOSTLY_REFUSED = """
+@autotest(n=20)
+def test_it():
+    return torch.narrow(random_tensor(ndim=3), random(-3, 4).to(int), random(0, 4).to(int), 2)
+"""
+
+
+def test_what_the_reference_refuses_is_tried_again_in_isolated_trials(suite, run, against, monkeypatch):
+    against(FaultyTorch()).names = ("torch", "torch")
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite(MOSTLY_REFUSED)
+    given = [run("--autotest-coverage", *isolated) for isolated in ([], ["--autotest-isolate"])]
+    here, isolated = (re.search(r"^narrow +20 .*dim=.*", one.stdout.str(), re.MULTILINE)[0] for one in given)
+    assert isolated == here
+
+
+def test_isolated_trials_of_a_thorough_run_have_half_precision(suite, run, against, monkeypatch):
+    against(FaultyTorch()).names = ("torch", "torch")
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite("@autotest(n=6)\ndef test_neg():\n    return torch.neg(random_tensor(ndim=2))")
+    result = run("--autotest-isolate", "--autotest-coverage", "--autotest-profile=thorough")
+    result.assert_outcomes(passed=1)
+    result.stdout.re_match_lines([r"neg +60 .* bfloat16 \d+, float16 \d+, float32"])
+
+
 @pytest.mark.parametrize("isolated", [True, False])
 def test_a_ledger_entry_for_a_pinned_trial_alone_is_not_stale(suite, run, quick, against, monkeypatch, isolated):
     against(faults.wrong_relu()).names = ("torch", "torch")

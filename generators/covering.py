@@ -33,6 +33,9 @@ _USELESS: Final = MappingProxyType(
 #: Levels that no other level hides: these dtypes have extreme values of their own, and operators convert them.
 _NARROW: Final = frozenset((("dtype", "half"), ("dtype", "bfloat16")))
 _COST_OF_USELESS: Final = 3.0
+#: The first block, of those before the rows repeat, in which such pairs are worth as much as others until they have
+#: occurred: a loop for strided memory may lose NaN. The trials of usual tests do not get that far.
+_FIRST_WITH_USELESS: Final = 6
 
 #: The positions of a factor, its level, another factor and its level.
 FactorPair = tuple[int, int, int, int]
@@ -106,29 +109,29 @@ def _best_level(
 
 
 def _pair_score(factor: int, level: int, other: int, taken: int, covered: Counter[FactorPair], place: int) -> float:
-    fit = _fit(factor, level, other, taken)
-    if fit is None:
-        return -_COST_OF_USELESS
-    pair, narrow = fit
+    pair, is_useless, narrow = _fit(factor, level, other, taken)
     times = covered.get(pair, 0)
+    if is_useless:
+        block = place // BLOCK
+        late = block - (FIRST_THOROUGH if block >= FIRST_THOROUGH else 0) >= _FIRST_WITH_USELESS
+        return 1.0 if late and not times else -_COST_OF_USELESS
     return float(not times) if narrow is None else _evenly(*narrow, times, place)
 
 
 @cache
 def _fit(
     factor: int, level: int, other: int, taken: int
-) -> tuple[FactorPair, tuple[FactorLevel, FactorLevel] | None] | None:
-    """Return a pair of levels, and if one is a narrow dtype, that and the other; None if rows should not combine them.
+) -> tuple[FactorPair, bool, tuple[FactorLevel, FactorLevel] | None]:
+    """Return a pair of levels, whether one hides the other's effect, and if one is a narrow dtype, that and the other.
 
     Cached, because a plan asks for the few hundred pairs a hundred thousand times.
     """
     one, two = (NAMES[factor], LEVELS[factor][level]), (NAMES[other], LEVELS[other][taken])
-    if (taken and _hides(one, two)) or (level and _hides(two, one)) or (one in _HIDING and two in _HIDING):
-        return None
+    hidden = (taken and _hides(one, two)) or (level and _hides(two, one)) or (one in _HIDING and two in _HIDING)
     pair = (factor, level, other, taken) if factor < other else (other, taken, factor, level)
     if one in _NARROW:
-        return pair, (one, two)
-    return pair, (two, one) if two in _NARROW else None
+        return pair, bool(hidden), (one, two)
+    return pair, bool(hidden), (two, one) if two in _NARROW else None
 
 
 def _evenly(narrow: FactorLevel, other: FactorLevel, times: int, place: int) -> float:

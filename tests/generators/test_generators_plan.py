@@ -8,14 +8,17 @@ import math
 import pytest
 
 from generators import GeneratorError, Schedule, Source, explored_array, using
-from generators.levels import BLOCK, FACTORS, NAMES, THOROUGH, THOROUGH_FACTORS
-from generators.plan import row
+from generators.levels import BLOCK, FACTORS, NAMES, PLACES, THOROUGH, THOROUGH_FACTORS, THOROUGHLY, USUAL
+from generators.plan import DIFFERENT_TRIALS, row
 from generators.source import TRIAL_BITS
 
 #: Every second trial with NaN is transposed, whatever layout it had.
 _MOVED = {("layout", "contiguous"): -1, ("layout", "transposed"): 1}
 #: One trial with special numbers and one with many elements have doubles, whatever dtype they had.
 _MADE_DOUBLE = 2
+#: The blocks in which features that hide each other meet, and other ones.
+LATE = range(6, 12)
+EARLY = (*range(6), *range(12, 15))
 SPECIAL, MANY = {"nan", "infinite", "tiny", "huge"}, {"long", "large"}
 
 
@@ -25,18 +28,36 @@ def test_every_level_has_its_turns_in_every_twenty_trials(block: int, thorough: 
     rows = [row(THOROUGH * thorough + block * BLOCK + place) for place in range(BLOCK)]
     for factor, levels in (THOROUGH_FACTORS if thorough else FACTORS).items():
         for level, times in levels.items():
-            found = sum(one.level(factor) == level for one in rows) - _MOVED.get((factor, level), 0)
+            found = sum(one.level(factor) == level for one in rows)
+            moved = _MOVED.get((factor, level), 0)
             made = {"single": -_MADE_DOUBLE, "double": _MADE_DOUBLE}.get(level, 0)
-            assert min(times, times + made) <= found <= max(times, times + made)
+            usual = [times + moved + made, times + moved, *([times] if block in LATE else [])]
+            assert min(usual) <= found <= max(usual)
+
+
+@pytest.mark.parametrize(("first", "offered"), [(0, USUAL), (THOROUGH, THOROUGHLY)])
+def test_features_that_hide_each_other_meet_in_later_trials(first: int, offered: tuple[int, ...]) -> None:
+    rows = [row(first + index) for index in range(DIFFERENT_TRIALS)]
+    factors = range(len(NAMES))
+    wanted = {
+        (one, level, other, another)
+        for one, other in itertools.combinations(factors, 2)
+        for level, another in itertools.product(range(offered[one]), range(offered[other]))
+    }
+    found = {(one, each[one], other, each[other]) for each in rows for one, other in itertools.combinations(factors, 2)}
+    assert len(wanted - found) < 0.02 * len(wanted)
+    nan = [each for each in rows if each.level("values") == "nan"]
+    assert {each.layout for each in nan} == {*range(offered[PLACES["layout"]])}
+    assert {each.sizes for each in nan} == {*range(offered[PLACES["sizes"]])}
 
 
 def test_nan_lies_both_ways_within_every_twenty_trials() -> None:
-    for block in range(15):
+    for block in EARLY:
         rows = [row(block * BLOCK + place) for place in range(BLOCK)]
         assert {one.level("layout") for one in rows if one.level("values") == "nan"} == {"contiguous", "transposed"}
 
 
-@pytest.mark.parametrize("block", range(15))
+@pytest.mark.parametrize("block", EARLY)
 def test_special_numbers_and_many_elements_are_of_both_precisions_within_every_twenty_trials(block: int) -> None:
     rows = [row(block * BLOCK + place) for place in range(BLOCK)]
     for factor, levels in (("values", SPECIAL), ("sizes", MANY)):

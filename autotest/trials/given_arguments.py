@@ -50,7 +50,7 @@ def _arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
         if call.target in _CONDITIONS:
             return
         names = _OPERANDS.get(call.target, _USUAL_OPERANDS)
-        yield from ((name, value) for name, value in zip(names, call.args, strict=False) if type(value) is not Ref)
+        yield from zip(names, call.args, strict=False)
         return
     if call.kind in ("function", "method"):
         owner = 1 if call.kind == "method" else 0

@@ -327,6 +327,9 @@ def test_an_argument_that_is_a_tensor_in_some_calls_is_not_always_a_number():
         return torch.mul(random_tensor(ndim=2), torch.tensor(2.0))
 
     assert gaps(covered(body)) == {}
+    numbers = covered(lambda: 2 + random_tensor(ndim=2))
+    assert gaps(numbers) == {"add": ["input always 2"]}
+    assert gaps(merged([numbers, covered(lambda: random_tensor(ndim=2) + random_tensor(ndim=2))])) == {}
 
 
 def test_the_table_counts_the_calls_that_leave_an_argument_out():

@@ -269,7 +269,8 @@ def _of_different_numbers(item: Input) -> Input:
     data = item.array.data
     if data.dtype.kind != "f":
         return item
-    return item.with_data((1 + 0.375 * np.arange(data.size)).reshape(data.shape).astype(data.dtype))
+    laid_out = item.with_layout("contiguous") if item.layout == "expanded" else item  # different numbers do not repeat
+    return laid_out.with_data((1 + 0.375 * np.arange(data.size)).reshape(data.shape).astype(data.dtype))
 
 
 def _as(one: Input, other: Input) -> Numbers:

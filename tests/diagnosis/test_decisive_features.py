@@ -10,10 +10,11 @@ import pytest
 
 from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
 from autotest.report.text import WIDTH
+from tests.support.faulty import FaultyTorch
 from tests.wrong_operators.inference import INFERENCE
 from tests.wrong_operators.memory import MEMORY
 from tests.wrong_operators.numbers import NUMBERS
-from tests.wrong_operators.wrong import Wrong, fills, gradient_where, of_two, off, when
+from tests.wrong_operators.wrong import Wrong, fills, gradient_where, of_two, off, repeats, when
 
 WRONG = {wrong.name: wrong for wrong in [*NUMBERS, *MEMORY, *INFERENCE]}
 
@@ -218,3 +219,11 @@ def test_what_matters_does_not_speak_of_how_memory_was_made(against) -> None:
         autotest()(lambda: torch.relu(random_tensor(ndim=2)))()
     assert "transpose," not in str(caught.value)
     assert "of transpose" not in str(caught.value)
+
+
+def test_an_expanded_operand_beside_one_of_another_shape_is_named(against) -> None:
+    wrong = of_two(lambda result, x, y: off(result) if repeats(x) and x.shape != y.shape else result)
+    against(FaultyTorch({"add": wrong}))
+    with pytest.raises(Divergence) as caught:
+        autotest()(lambda: torch.add(random_tensor(shape=(3, 1), layout="expanded"), random_tensor(shape=(3, 4))))()
+    assert "only with expanded memory of x0" in caught.value.finding.happens

@@ -39,7 +39,7 @@ WITHOUT_GRADIENT: dict[str, NoGradient] = {
     **dict.fromkeys("zeros_like ones_like empty_like full_like rand_like randn_like randint_like".split(), _SHAPE),
     **dict.fromkeys("new_zeros new_ones new_empty new_full".split(), _SHAPE),
     **dict.fromkeys("detach item tolist numpy".split(), _CUT),
-    **dict.fromkeys("ceil floor round trunc fix sign sgn".split(), _STEPS),
+    **dict.fromkeys("ceil floor round trunc fix sign".split(), _STEPS),
     **dict.fromkeys("nextafter heaviside histc floor_divide floordiv".split(), _MISSING),
 }
 

@@ -7,6 +7,8 @@ import operator
 import pytest
 import torch
 
+from autotest import autotest, random_tensor
+from autotest import torch as dual
 from autotest.gradients.nondifferentiable import WITHOUT_GRADIENT, listed
 
 
@@ -19,9 +21,7 @@ BINARY += "logical_and logical_or logical_xor nextafter heaviside floor_divide".
 UNARY = (
     "isnan isinf isfinite isneginf isposinf signbit any all logical_not argmax argmin argsort argwhere nonzero".split()
 )
-UNARY += (
-    "count_nonzero zeros_like ones_like empty_like rand_like randn_like ceil floor round trunc fix sign sgn".split()
-)
+UNARY += "count_nonzero zeros_like ones_like empty_like rand_like randn_like ceil floor round trunc fix sign".split()
 SAMPLES = {
     **{name: lambda name=name: getattr(torch, name)(leaf(), leaf() * 1) for name in BINARY},
     **{name: lambda name=name: getattr(torch, name)(leaf()) for name in UNARY},
@@ -72,3 +72,7 @@ def test_names_are_found_in_every_spelling():
     assert listed("floor_").kind == "zero"
     assert listed("relu") is None
     assert listed("nn.ReLU") is None
+
+
+def test_complex_signs_have_a_gradient_to_compare():
+    autotest()(lambda: dual.sgn(random_tensor(ndim=2, dtype="complex64")))()

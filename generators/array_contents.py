@@ -84,7 +84,9 @@ class OpenNumbers(ArrayContents):
             not number and has_unlike_rows(self._numbers, shape) and exploration.features.source.special_values
         )
         # At level ``zeros`` one number differs from all others, or the array is equal to the first one.
-        self.may_repeat = self._numbers.level != "zeros"
+        # The truth values of a second row or column must be able to differ, too, see `related`.
+        is_row = bool(number) and dtype == "bool" and sum(size > 1 for size in shape) == 1
+        self.may_repeat = self._numbers.level != "zeros" and not is_row
 
     def array(self, shape: Shape, seed: int) -> Array:
         exploration, numbers, dtype = self._exploration, self._numbers, self._dtype

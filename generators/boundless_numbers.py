@@ -103,7 +103,7 @@ def among(level: str, dtype: str, *, met: bool = False) -> Array:
     root, exponent = math.sqrt(greatest) * 2, math.log(greatest) - 0.25
     numbers = {
         "nan": [math.nan, *([0.0, math.inf, 1.0, -math.inf] if met else [])],
-        "infinite": [math.inf, -math.inf, *([0.0, 1.0] if met else [])],
+        "infinite": [math.inf, -math.inf, *([0.0, 1.0, -1.0] if met else [])],
         "zeros": [-0.0, 0.0],
         # The second is subnormal, too, but large enough that its product with a great number is not negligible.
         "tiny": [-0.0, 0.75 * normal, subnormal, -subnormal, normal, -normal, math.sqrt(normal)],

@@ -20,10 +20,12 @@ __tracebackhide__ = is_test_mistake
 Step = builtins.tuple[Any, ...]
 Steps = builtins.tuple[Step, ...]
 
-LAYOUTS: Final = ("contiguous", "transposed", "channels_last", "strided", "offset", "expanded", "pitched")
+LAYOUTS: Final = ("contiguous", "transposed", "channels_last", "strided", "offset", "expanded", "pitched", "sliced")
 #: The least rank of an array with the layout. With three dimensions the first one is last in memory, as in a single
 #: image, and with two that would be transposed.
-LEAST_RANK: Final = MappingProxyType({"transposed": 2, "channels_last": 3, "strided": 1, "offset": 1, "pitched": 2})
+LEAST_RANK: Final = MappingProxyType(
+    {"transposed": 2, "channels_last": 3, "strided": 1, "offset": 1, "pitched": 2, "sliced": 3}
+)
 
 #: Value of the unused elements of a base array, which no operator should read. It is finite, every dtype can represent
 #: it, and it is far from the drawn values.
@@ -45,8 +47,8 @@ def check_layout(layout: Any) -> str:
 def fitting(shape: builtins.tuple[int, ...], layout: str) -> str:
     """Return `layout` if an array of `shape` can have it, else ``"contiguous"``.
 
-    ``"transposed"`` and ``"pitched"`` require two dimensions, ``"channels_last"`` three, ``"strided"`` and ``"offset"``
-    one, and ``"expanded"`` a size above 1.
+    ``"transposed"`` and ``"pitched"`` require two dimensions, ``"channels_last"`` and ``"sliced"`` three, ``"strided"``
+    and ``"offset"`` one, and ``"expanded"`` a size above 1.
     """
     if len(shape) < LEAST_RANK.get(layout, 0) or (layout == "expanded" and not any(size > 1 for size in shape)):
         return "contiguous"
@@ -107,6 +109,10 @@ def base_of(shape: builtins.tuple[int, ...], layout: str) -> builtins.tuple[buil
         if len(shape) == LEAST_RANK["pitched"]:
             return (shape[0], shape[1] + 2), rows
         return (*shape[:-3], shape[-2], shape[-3], shape[-1] + 2), (("transpose", last - 2, last - 1), *rows)
+    if layout == "sliced":
+        # A part of each matrix of a batch, as `narrow` and `chunk` take it: each is contiguous, with a gap before the
+        # next one.
+        return (shape[0], shape[1] + 2, *shape[2:]), (("slice", 1, 1, shape[1] + 1, 1),)
     if layout == "expanded":
         dim = expanded_dim(shape)
         return (*shape[:dim], 1, *shape[dim + 1 :]), (("expand", shape),)

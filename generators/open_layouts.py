@@ -20,6 +20,7 @@ _INSTEAD = MappingProxyType(
         ("transposed", 3): ("channels_last", 4),
         ("strided", 2): ("channels_last", 3),
         ("contiguous", 3): ("pitched", 2),
+        ("contiguous", 5): ("sliced", 3),
         ("offset", 4): ("transposed", 2),
         ("strided", 5): ("pitched", 2),
     }

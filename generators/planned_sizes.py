@@ -27,6 +27,18 @@ __tracebackhide__ = is_test_mistake
 
 #: The size of level ``seventeen`` that the first open dimension gets, and not the last one.
 _MANY_ROWS = 33
+#: Number of open dimensions of images.
+_IMAGES = 4
+#: By level, turn and number of open dimensions, the size that an open dimension between the others gets, and which one:
+#: the channels of images, in two trials, and their height. Rows are as long in other trials.
+_BETWEEN = MappingProxyType(
+    {
+        ("seventeen", 2, 3): (_MANY_ROWS, 1),
+        ("seventeen", 2, _IMAGES): (_MANY_ROWS, 1),
+        ("nine", 0, _IMAGES): (2 * VECTOR + 1, 1),
+        ("nine", 1, _IMAGES): (2 * VECTOR + 1, 2),
+    }
+)
 #: Number of elements in each of many rows.
 _SHORT = 4
 #: By number of open dimensions, the least size of each that leaves room for the special numbers of a trial.
@@ -101,8 +113,11 @@ def _make_one_longer_than_blocks(features: TrialFeatures, sizes: list[Any], free
     turn = source.planned(features.turn("sizes") % len(past), len(past))
     # Mostly long rows, which loops take in blocks, but also many rows, and a tall matrix: decompositions have a path of
     # their own for it.
-    axis = {_MANY_ROWS: free[0], VECTOR + 1: free[-2:][0]}.get(past[turn], free[-1])
-    sizes[axis] = past[turn]
+    size, axis = past[turn], {_MANY_ROWS: free[0], VECTOR + 1: free[-2:][0]}.get(past[turn], free[-1])
+    between = _BETWEEN.get((level, turn, min(len(free), _IMAGES)))
+    if between is not None:
+        size, axis = between[0], free[between[1]]
+    sizes[axis] = size
 
 
 def _make_small(features: TrialFeatures, sizes: list[Any], free: Sequence[int], level: str) -> None:

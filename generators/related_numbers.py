@@ -44,8 +44,10 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
     some elements have the rounded integers.
     """
     level, low, high = numbers.level, numbers.low, numbers.high
-    if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
+    if not values.size or not first.size or dtype in COMPLEX:
         return values
+    if dtype == "bool":
+        return _meeting_both(values, first, seed)
     # In every second trial of NaN, each array already has one that meets a number, and one at its end.
     faces = level in NOT_FINITE and (level != "nan" or numbers.turn % 2 == 1)
     if dtype in INTEGRAL:
@@ -139,8 +141,20 @@ def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
     return picked
 
 
+def _meeting_both(values: Array, first: Array, seed: int) -> Array:
+    """Return truth `values`, of which half are inverted if neither they nor those of `first` differ from each other.
+
+    A single truth value, for example, tells and, or and xor apart only if it meets both values.
+    """
+    if values.all() != values.any() or first.all() != first.any():
+        return values
+    inverted = values.copy().reshape(-1)
+    inverted[Bits(seed, _STREAM).order(values.size) % 2 == 1] ^= True
+    return inverted.reshape(values.shape)
+
+
 def _facing(values: Array, theirs: Array, level: str) -> Array:
-    """Return `values` with special numbers, in turn, where the other array has NaN, infinities, zeros and ones."""
+    """Return `values` with special numbers, in turn, where the other array has NaN, infinities, zeros and ±1."""
     same, opposite, inf, nan = theirs, -theirs, math.inf, math.nan
     ordinary = (inf, -inf, values) if level == "infinite" else (nan, inf, values, -inf)
     met: tuple[tuple[Array, tuple[Any, ...]], ...] = (
@@ -149,6 +163,7 @@ def _facing(values: Array, theirs: Array, level: str) -> Array:
         (theirs == -inf, (values, same, opposite, 0.0, 1.0) if level == "infinite" else (nan, 0.0, values)),
         (theirs == 0, ordinary),
         (theirs == 1, ordinary),
+        (theirs == -1, ordinary),
     )
     found = values.copy().reshape(-1)
     for places, faces in met:

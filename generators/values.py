@@ -118,7 +118,7 @@ def has_unlike_rows(numbers: LevelContents, shape: Shape) -> bool:
 
 
 def _mask(rows: Array, *, several: bool) -> None:
-    """Set the last row to -inf (mask it), and also the last column if there are enough rows and columns.
+    """Set the last row to -inf (mask it); with enough rows and columns also the last column, and a row but one number.
 
     Images have at least three dimensions: with `several`, the last two rows are masked, so that whole windows are.
     """
@@ -126,6 +126,8 @@ def _mask(rows: Array, *, several: bool) -> None:
         rows[-2 if several else -1 :] = -math.inf
     if min(rows.shape) >= FEW_COLUMNS:
         rows[:, -1] = -math.inf
+        rows[0, 1:3] = 1.0, -1.0  # the masks have overwritten what meets infinities of another array
+        rows[1, 0], rows[1, 1:] = 0.0, -math.inf  # as a causal mask leaves of its first row
     if rows.size > 1 and not (rows == math.inf).any():  # the mask has overwritten +inf
         rows[0, 0] = math.inf
 

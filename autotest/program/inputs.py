@@ -58,7 +58,7 @@ def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input
         while view is not None:
             made_by.append(view.slot)
             array = Array(viewed(array.data, view), array.dtype)
-            layout = layout_of(view, layout)
+            layout = layout_of(view, layout, array.data.ndim)
             grad = grad or view.target == "requires_grad_"
             view = _view_of(program, view.slot)
         value = next((values[slot] for slot in reversed(made_by) if slot in values), None)
@@ -92,13 +92,15 @@ def viewed(data: np.ndarray[Any, Any], view: Call) -> np.ndarray[Any, Any]:
     return np.broadcast_to(data, view.args[1]) if view.target == "expand" else data
 
 
-def layout_of(view: Call, before: str) -> str:
-    """Return the name of the layout that the call `view` makes of an operand with the layout `before`."""
+def layout_of(view: Call, before: str, rank: int) -> str:
+    """Return the name of the layout that the call `view` makes of an operand of `rank` with the layout `before`."""
     if view.target == "getitem":
         (*earlier, last) = view.args[1]
         if last.step not in (None, 1):
             return "strided"
-        return "pitched" if earlier else "offset"
+        if not earlier:
+            return "offset"
+        return "pitched" if len(earlier) + 1 == rank else "sliced"
     if view.target == "transpose" and (before == "channels_last" or view.args[2] - view.args[1] > 1):
         return "channels_last"
     return _LAYOUT_OF.get(view.target, before)

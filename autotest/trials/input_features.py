@@ -108,7 +108,7 @@ def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
             inputs[call.slot] = (record.arrays[call.args[0].index], "contiguous")
         elif call.note == LAYOUT and type(call.args[0]) is Ref and call.args[0].slot in inputs:
             base, layout = inputs[call.args[0].slot]
-            inputs[call.slot] = (Array(viewed(base.data, call), base.dtype), layout_of(call, layout))
+            inputs[call.slot] = (Array(viewed(base.data, call), base.dtype), layout_of(call, layout, base.data.ndim))
     return inputs
 
 

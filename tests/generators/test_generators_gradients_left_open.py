@@ -15,12 +15,13 @@ def drawn(index: int, *, all_require_grad: bool = False) -> tuple[list[bool], So
         return [drawn_requires_grad() for _ in range(3)], source
 
 
-def test_within_twenty_trials_the_first_the_others_and_all_tensors_are_without_a_gradient() -> None:
+def test_within_twenty_trials_the_first_the_second_the_others_and_all_tensors_are_without_a_gradient() -> None:
     found = [drawn(index)[0] for index in range(20)]
     assert [False] * 3 in found
     assert [False, True, True] in found
     assert [True, False, False] in found
-    assert found.count([True] * 3) == 17
+    assert [True, False, True] in found
+    assert found.count([True] * 3) == 16
     assert found[:10] == [[True] * 3] * 10
 
 

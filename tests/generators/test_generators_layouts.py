@@ -52,6 +52,7 @@ def test_each_layout_has_the_strides_it_is_called_for() -> None:
     assert strides("pitched", (3, 4))[0] == (6, 1)
     assert strides("pitched", (2, 3, 4))[0] == (6, 12, 1)
     assert strides("pitched", (2, 3, 4, 5))[0] == (84, 7, 21, 1)
+    assert strides("sliced", (2, 3, 4))[0] == (20, 4, 1)
     offset, base, view = strides("offset", (3, 4))
     assert offset == (4, 1)
     assert view.ctypes.data == base.ctypes.data + 16
@@ -74,6 +75,7 @@ def test_a_shape_that_cannot_lie_so_is_contiguous_and_says_so() -> None:
         ("transposed", (3,)),
         ("channels_last", (3, 4)),
         ("pitched", (3,)),
+        ("sliced", (3, 4)),
         ("strided", ()),
         ("offset", ()),
         ("expanded", (1, 1)),

@@ -23,7 +23,19 @@ def _is(values: np.ndarray, number: float) -> np.ndarray:
 @pytest.mark.parametrize("test", [1, 2, 3])
 @pytest.mark.parametrize(
     ("one", "two"),
-    [(NAN, NAN), (NAN, 0.0), (NAN, INF), (0.0, NAN), (INF, NAN), (INF, INF), (-INF, INF), (INF, 0.0), (0.0, INF)],
+    [
+        (NAN, NAN),
+        (NAN, 0.0),
+        (NAN, INF),
+        (0.0, NAN),
+        (INF, NAN),
+        (INF, INF),
+        (-INF, INF),
+        (INF, 0.0),
+        (0.0, INF),
+        (1.0, INF),
+        (-1.0, INF),
+    ],
 )
 def test_special_numbers_of_two_arrays_meet(one: float, two: float, test: int) -> None:
     drawn = trials(lambda: (explored_array(shape=(4, 6)), explored_array(shape=(4, 6))), test)
@@ -117,6 +129,34 @@ def test_rows_lie_apart_in_the_first_array_and_in_the_second(rank: int, test: in
     drawn = trials(lambda: (explored_array(rank), explored_array(rank)), test)
     for place in range(2):
         assert any(pair[place].layout == "pitched" and pair[place].data.shape[-2] > 1 for pair in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [3, 4])
+def test_matrices_lie_apart(rank: int, test: int) -> None:
+    drawn = trials(lambda: explored_array(rank), test)
+    assert any(one.layout == "sliced" and min(one.data.shape[0], one.data[0].size) > 1 for one in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_channels_are_longer_than_blocks_and_so_are_images(test: int) -> None:
+    shapes = [one.data.shape for one in trials(lambda: explored_array(4), test)]
+    for axis in (1, 2):
+        assert any(shape[axis] > 16 and shape[axis] % 8 for shape in shapes)
+    assert any(one.data.shape[1] > 32 for one in trials(lambda: explored_array(3), test))
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [2, None])
+def test_a_single_truth_value_meets_both(rank: int | None, test: int) -> None:
+    drawn = trials(lambda: [explored_array(rank, dtype="bool").data for _ in range(2)], test)
+    assert any(one.size == 1 < two.size and two.any() != two.all() for one, two in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_in_a_row_all_numbers_but_one_are_minus_infinity(test: int) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(2), test)]
+    assert any(((one == -INF).sum(axis=-1) == one.shape[-1] - 1).any() for one in drawn if one.shape[-1] > 2)
 
 
 @pytest.mark.parametrize("test", [1, 2, 3])

@@ -74,7 +74,7 @@ def test_sizes_and_layouts_of_every_kind_within_twenty_trials() -> None:
     assert sizes & {17, 33}
     assert any(one.data.size > 4096 for one in drawn)
     assert sum(one.data.size > 4096 for one in drawn) <= 4
-    assert {one.layout for one in drawn} == {*LAYOUTS} - {"channels_last"}
+    assert {one.layout for one in drawn} == {*LAYOUTS} - {"channels_last", "sliced"}
 
 
 @pytest.mark.parametrize("test", [1, 2, 3])

@@ -18,7 +18,7 @@ WRONG = {
         lambda x: not x.is_contiguous() and 0 not in x.stride(),
         "only with transposed, strided or pitched memory",
     ),
-    "offset": (lambda x: x.storage_offset() > 0, "only with strided, offset or pitched memory"),
+    "offset": (lambda x: x.storage_offset() > 0, "only with strided, offset, pitched or sliced memory"),
     "nine": (lambda x: x.numel() >= 9, "needs 9 elements or more"),
     "a thousand": (lambda x: x.numel() >= 1000, "needs 1000 elements or more"),
     "rank": (lambda x: x.dim() >= 3, "needs rank 3 or more"),

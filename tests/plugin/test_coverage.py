@@ -63,7 +63,7 @@ def test_two_tests_cover_an_operator_together():
 
 
 @pytest.mark.parametrize(
-    "layout", ["contiguous", "transposed", "channels_last", "strided", "offset", "expanded", "pitched"]
+    "layout", ["contiguous", "transposed", "channels_last", "strided", "offset", "expanded", "pitched", "sliced"]
 )
 def test_each_layout_is_counted_as_what_it_is(layout):
     coverage = covered(lambda: torch.relu(random_tensor(shape=(3, 4, 2, 3), layout=layout)))

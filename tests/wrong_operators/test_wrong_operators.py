@@ -6,6 +6,7 @@ import pytest
 
 from autotest import Divergence, autotest, skip_grad_check
 from tests.wrong_operators.backwards import BACKWARDS
+from tests.wrong_operators.between import BETWEEN
 from tests.wrong_operators.broadcasts import BROADCASTS
 from tests.wrong_operators.formulas import FORMULAS
 from tests.wrong_operators.inference import INFERENCE
@@ -37,6 +38,7 @@ WRONG = [
     *LONG_TOGETHER,
     *SINGLE_PRECISION,
     *BROADCASTS,
+    *BETWEEN,
 ]
 
 

@@ -16,6 +16,8 @@ from autotest.program.inputs import Input
 ResultsOn: TypeAlias = Callable[[Iterable[Input]], Sequence[Numbers]]
 
 FLOATING = ("float32", "float64", "float16", "bfloat16")
+#: What floats are multiplied by for numbers near them.
+_NEARBY = (0.9, 0.75, 0.5)
 _WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 
 
@@ -72,8 +74,9 @@ def _converted(data: Numbers, carrier: np.dtype[Any]) -> list[Numbers]:
 def _in_the_range_of(carrier: np.dtype[Any], data: Numbers) -> list[Numbers]:
     """Return numbers that are in the range of `carrier` what `data` are in the range of their own dtype.
 
-    These are powers, for where the failure needs their products to overflow or to be lost; and multiples, for where it
-    needs that of their exponentials.
+    These are powers, for where the failure needs their products to overflow or to be lost; multiples, for where it
+    needs that of their exponentials; and fractions, for where the difference is greater nearer to zero: the tolerance
+    of another precision may hide it at one number alone.
     """
     if carrier.kind in "iu":
         own, other = np.iinfo(data.dtype), np.iinfo(carrier)
@@ -86,7 +89,8 @@ def _in_the_range_of(carrier: np.dtype[Any], data: Numbers) -> list[Numbers]:
     least_number = float(range_of_other.tiny * range_of_other.eps)
     powers = np.clip(size**ratio, least_number, float(range_of_other.max))
     powers = np.where(far & np.isfinite(size) & (size != 0), np.copysign(powers, data), data)
-    return [powers.astype(carrier), (data.astype(np.float64) * ratio).astype(carrier)]
+    nearby = [(data * factor).astype(carrier) for factor in _NEARBY]
+    return [powers.astype(carrier), (data.astype(np.float64) * ratio).astype(carrier), *nearby]
 
 
 def _alike(own: Sequence[Numbers], other: Sequence[Numbers]) -> bool:

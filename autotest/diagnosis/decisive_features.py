@@ -11,9 +11,10 @@ import numpy as np
 
 from autotest.diagnosis.decisive_dtypes import FLOATING, dtype_clauses
 from autotest.diagnosis.decisive_numbers import needs_equal_elements, number_claim
-from autotest.diagnosis.decisive_sizes import size_clauses
+from autotest.diagnosis.decisive_sizes import ONE_DIMENSION, size_clauses
 from autotest.diagnosis.outcomes import Numbers, OnNumbers, ProgramOutcome
 from autotest.diagnosis.paired_numbers import holds_beside, needs_equal_inputs, order_needed, whose
+from autotest.diagnosis.whole_trial import WholeTrial
 from autotest.emission import cotangent_of, cotangents, names
 from autotest.program import Call, Program, leaves
 from autotest.program.calls import LAYOUT
@@ -37,20 +38,22 @@ _LAYOUTS = tuple(layout for layout in LAYOUTS if layout != "contiguous")
 _MOST = 4
 
 
-def decisive_features(program: Program, values_of: ValuesOf, run: Run) -> tuple[str, ...]:
+def decisive_features(program: Program, values_of: ValuesOf, run: Run, whole: Program | None = None) -> tuple[str, ...]:
     """Return the features without which `program` passes: "only with strided memory", "needs 9 elements or more".
 
     Args:
         program: the failing program, already shrunk.
         values_of: returns the reference's results in a program, by slot.
         run: returns how another program ends; may raise `OutOfTime`.
+        whole: the failing program before it was shrunk.
     """
     own, pushed = names(program), cotangents(program)
     found = [item for item in inputs_of(program, values_of(program)) if item.array.data.dtype.kind in "fiub"]
     inputs = [item for item in found if item.made_by[0] not in pushed][:_MOST]
     named = [own[item.made_by[0]] for item in inputs]
     backwards = {cotangent_of(program, item.slot): item for item in found if item.made_by[0] in pushed}
-    looked = _Features(program, inputs, named, backwards, values_of, run)
+    trial = WholeTrial() if whole is None else WholeTrial.of(whole, values_of)
+    looked = _Features(program, inputs, named, backwards, values_of, run, trial)
     clauses: dict[str, None] = {}
     with contextlib.suppress(OutOfTime):
         for clause in looked.clauses():
@@ -69,6 +72,7 @@ class _Features:
         pushed: Mapping[str, Input],
         values_of: ValuesOf,
         run: Run,
+        trial: WholeTrial,
     ) -> None:
         """Prepare the search.
 
@@ -79,9 +83,10 @@ class _Features:
             pushed: its cotangents by name.
             values_of: returns the reference's results in a program, by slot.
             run: returns how another program ends.
+            trial: the numbers of the program before it was shrunk.
         """
         self._program, self._inputs, self._names, self._pushed = program, inputs, named, pushed
-        self._values_of, self._run = values_of, run
+        self._values_of, self._run, self._trial = values_of, run, trial
 
     def clauses(self) -> Iterator[str]:
         memory = [*self._memory()]
@@ -94,7 +99,8 @@ class _Features:
         if not memory:
             yield from self._ranks()
         if not broadcast:
-            yield from size_clauses(self._inputs, self._with, telling=not (memory or numbers))
+            sizes = size_clauses(self._inputs, self._with, telling=not (memory or numbers))
+            yield from (one for one in sizes if one != ONE_DIMENSION or self._trial.has_a_dimension_of_one())
         yield from numbers
         yield from self._cotangents(special_only=bool(memory))
         yield from dtype_clauses(self._inputs, self._with, self._results)
@@ -186,6 +192,8 @@ class _Features:
             if claim is None:
                 if not special_only and needs_equal_elements(item.array, self._holding(item)):
                     yield f"only where elements{f' of {name}' if others else ''} are equal"
+                continue
+            if not self._trial.has(claim.text):
                 continue
             concerned = whose(claim, item, others, self._with)
             if concerned is not None and holds_beside(claim, item, [*self._pushed.values()], self._with):

@@ -14,6 +14,8 @@ from autotest.program.inputs import Input
 #: How much larger sizes are tried before one is called the only one: the next ones with the same remainder in blocks
 #: of 2, 3, 5, 7, 8 and 32.
 _FURTHER = (2, 3, 5, 7, 8, 32)
+#: The clause on a dimension of 1.
+ONE_DIMENSION = "only with a dimension of 1"
 #: How many factors, from 1 in steps of a quarter, numbers that are repeated are multiplied by.
 _DIFFERENT = 7
 #: How the numbers of a longer dimension are made from those that it had.
@@ -76,7 +78,7 @@ class _Sizes:
         elif size > 1:
             yield f"only with {size} elements" if elements else f"only with a dimension of {size}"
         else:
-            yield "only with 1 element" if elements else "only with a dimension of 1"
+            yield "only with 1 element" if elements else ONE_DIMENSION
 
     def _lengthened(self, other: int) -> ProgramOutcome:
         """Run the program with every dimension of this size grown to `other`, with its numbers in several orders.

@@ -55,6 +55,9 @@ _FOLDERS: Mapping[str, Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {"linalg": LINALG, "masked": MASKED, "signal.windows": TAPERS}
 )
 
+#: Operators in which an integer of Python takes the dtype of the array, so that the result wraps around in it.
+_IN_THE_DTYPE = frozenset("add sub mul floor_divide remainder fmod bitwise_and bitwise_or bitwise_xor".split())
+
 #: The magnitude below which no product of two numbers overflows, nor a sum of such products.
 _ORDINARY = 1e150
 
@@ -84,10 +87,12 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
         if len(args) < 2:
             return None  # the condition is given by keyword
         args = (args[1], args[0], *args[2:])  # x.where(condition, y)
-    function = _FOLDERS.get(folder, _ALL).get(_ALIASES.get(plain, plain))
+    plain = _ALIASES.get(plain, plain)
+    function = _FOLDERS.get(folder, _ALL).get(plain)
     if function is None:
         return None
     args, kwargs = map_operand((tuple(args), dict(kwargs)), _python_number)
+    args = _in_the_dtype(args) if plain in _IN_THE_DTYPE and not folder else args
     with np.errstate(all="ignore"):
         try:
             found = function(*args, **kwargs)
@@ -103,6 +108,18 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
 
 def _python_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _in_the_dtype(args: Sequence[Any]) -> Sequence[Any]:
+    """Return `args` with integers of Python as integers of the dtype of the array beside them, if that is integral.
+
+    NumPy would give uint8 and -1 a result of int16.
+    """
+    kinds = {item.dtype for item in args if isinstance(item, np.ndarray)}
+    if len(kinds) != 1 or not all(kind.kind in "iu" for kind in kinds):
+        return args
+    (dtype,) = kinds
+    return tuple([np.asarray(item).astype(dtype) if type(item) is int else item for item in args])
 
 
 def _is_ordinary(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

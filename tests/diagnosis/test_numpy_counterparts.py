@@ -105,6 +105,8 @@ CASES: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ..
     ("pow", torch.pow, (COMPLEX, COMPLEX), {}),
     ("pow", torch.pow, (np.array([3**30, -(3**35)]), 1), {}),
     ("pow", torch.pow, (np.array([2, 3], "int8"), np.array([6, 4])), {}),
+    *((name, getattr(torch, name), (np.array([0, 1, 200], "uint8"), number), {})
+      for name in "add sub mul".split() for number in (-1, 100)),
     ("sign", torch.sign, (np.array([-2.0, 0.0, np.inf]),), {}),
     *((f"special.{name}", getattr(torch.special, name), (some(40), DEGREES), {})
       for name in (*POLYNOMIALS,)),

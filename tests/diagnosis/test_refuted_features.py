@@ -303,3 +303,32 @@ def test_a_class_that_is_zero_by_chance_is_not_what_matters(happens) -> None:
 
     told = happens("nn.functional.multi_margin_loss", lambda loss: lambda x, y, p: loss(x, y), body)
     assert "zero" not in told
+
+
+def test_a_difference_within_the_tolerance_of_single_precision_is_not_one_of_doubles_only(happens) -> None:
+    def saturating(tanh: Any) -> Any:
+        return lambda x: real().where(x.abs() > 4, x.sign(), tanh(x))
+
+    told = happens("tanh", saturating, lambda: torch.tanh(random_tensor(shape=(1,), dtype="float64", low=5, high=5.2)))
+    assert "float64" not in told
+
+
+def test_zeros_that_the_whole_trial_does_not_have_are_not_what_matters(happens) -> None:
+    def rescaled(cross_entropy: Any) -> Any:
+        return lambda x, y: cross_entropy(x, y / y.sum(1, keepdim=True))
+
+    def body() -> Any:
+        scores = random_tensor(ndim=2, dim0=3, dim1=4)
+        return torch.nn.functional.cross_entropy(scores, random_tensor(shape=(3, 4), low=0.5, high=2))
+
+    assert "zero" not in happens("nn.functional.cross_entropy", rescaled, body)
+
+
+def test_a_dimension_of_one_that_the_whole_trial_does_not_have_is_not_what_matters(happens) -> None:
+    def out_of_order(cat: Any) -> Any:
+        return lambda parts: cat(parts if len(parts[1]) <= len(parts[0]) else [parts[0], parts[2], parts[1]])
+
+    def body() -> Any:
+        return torch.cat([random_tensor(shape=(size,)) for size in (3, 5, 3)])
+
+    assert "dimension of 1" not in happens("cat", out_of_order, body)

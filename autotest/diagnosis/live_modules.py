@@ -9,6 +9,7 @@ from typing import Any
 
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
+from autotest.diagnosis.influences import influences
 from autotest.frameworks import Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Ref
@@ -31,16 +32,15 @@ def not_reproduced(mismatches: Sequence[Mismatch], agreement: Agreement) -> list
         mismatches: the mismatches of the trial.
         agreement: the result of the replay.
     """
-    calls = agreement.program.calls
+    new_memory = {call.slot for call in agreement.program.calls if returns_new_memory(call)}
     shown: dict[tuple[str, str], float] = {}
     for item in agreement.mismatches:
         shown[item.name, item.symptom] = math.inf if item.statistics is None else item.statistics.greatest_abs
     found = []
     for item in mismatches:
         numbers = item.statistics
-        left_as_it_was = item.slot < len(calls) and returns_new_memory(calls[item.slot])
-        if left_as_it_was and (item.name, item.symptom) in shown:
-            continue  # by how much it differs depends on what was there
+        if new_memory and (item.name, item.symptom) in shown and new_memory & influences(agreement.program, item):
+            continue  # by how much it differs depends on what was in memory that a call left as it was
         if numbers is None:  # a missing gradient, for example; an exception is not looked for in the replay
             missing = item.symptom in ("value", "gradient") and (item.name, item.symptom) not in shown
         else:

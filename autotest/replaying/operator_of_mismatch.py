@@ -22,9 +22,13 @@ from autotest.program.semantics import (
     OPERATIONS,
     argument,
     backward_arguments,
+    is_module_call,
+    is_step,
+    makes_module,
     pushes_gradients,
     returns_gradients,
     writes,
+    written,
 )
 from autotest.replaying.guilty_backward import GuiltyBackward
 from autotest.replaying.raising_backward import RaisingCall, raising_call
@@ -122,22 +126,39 @@ def _as_backward(program: Program, mismatch: Mismatch) -> tuple[Program, int, in
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
     """Return the call after which a tensor first differs; None if it differs before any, or only one may write."""
     slot = mismatch.slot
-    if (mismatch.stage, mismatch.symptom) != ("forward", "value"):
+    if (mismatch.stage, mismatch.symptom) != ("forward", "value") or slot >= len(program.calls):
         return None
-    writers = {call.slot for call in program.calls[slot + 1 :] if call.kind in OPERATIONS and writes(call)}
-    if any(call.slot == slot for call in program.inputs()):
-        readers = _readers(program, slot)
-        writers |= readers if len(readers) > 1 else set()
+    if makes_module(program.calls[slot]):
+        writers = _writers_of_state(program, slot)
+        # The state of a new module is random. It is loaded before the first call that uses it.
+        times = {*writers, min(writers) - 1} if writers else set()
+    else:
+        writers = {call.slot for call in program.calls[slot + 1 :] if call.kind in OPERATIONS and writes(call)}
+        if any(call.slot == slot for call in program.inputs()):
+            readers = _readers(program, slot)
+            writers |= readers if len(readers) > 1 else set()
+        # The contents of a new tensor that are random or uninitialised differ, and no mismatch is about them.
+        times = {*writers} if _draws(program.calls[slot]) else {slot, *writers}
     if not writers:
         return None
-    # The contents of a new tensor that are random or uninitialised differ, and no mismatch is about them.
-    times = {*writers} if _draws(program.calls[slot]) else {slot, *writers}
-    expected, actual = (_held(program, side, slot, times) for side in (pair.reference, pair.candidate))
+    expected, actual = (_held(program, side, mismatch, times) for side in (pair.reference, pair.candidate))
     how = Comparison("forward", Tolerance())
     for at in sorted(expected.keys() & actual.keys()):
         if compare_values("", expected[at], actual[at], how):
-            return None if at == slot else at
+            return at if at in writers else None
     return None
+
+
+def _writers_of_state(program: Program, slot: int) -> set[int]:
+    """Return the operations that write into the state of the module in `slot`, before anything else may change it."""
+    memory = shared_memory(program.calls)
+    found = set()
+    for call in program.calls[slot + 1 :]:
+        if is_step(call) or (is_module_call(call) and call.args[0] == Ref(slot)):
+            break
+        if call.kind in OPERATIONS and any(memory[ref.slot] == memory[slot] for ref in written(call)):
+            found.add(call.slot)
+    return found
 
 
 def _draws(call: Call) -> bool:
@@ -162,13 +183,18 @@ def _readers(program: Program, slot: int) -> set[int]:
     }
 
 
-def _held(program: Program, framework: Framework, slot: int, times: set[int]) -> dict[int, TensorValue]:
-    """Return the contents of the tensor in `slot` after each call in `times`, until the replay ends."""
+def _held(program: Program, framework: Framework, mismatch: Mismatch, times: set[int]) -> dict[int, TensorValue]:
+    """Return the contents of the tensor of `mismatch` after each call in `times`, until the replay ends."""
     found: dict[int, TensorValue] = {}
 
     def between_calls(done: int, values: list[object]) -> None:
-        if done - 1 in times and isinstance(values[slot], framework.tensor_types):
-            value = framework.values([values[slot]])[0]
+        if done - 1 not in times:
+            return
+        tensor = values[mismatch.slot]
+        if isinstance(tensor, framework.module_types):
+            tensor = framework.state(tensor).get(mismatch.place.removeprefix("."))
+        if isinstance(tensor, framework.tensor_types):
+            value = framework.values([tensor])[0]
             found[done - 1] = dataclasses.replace(value, data=np.array(value.data))
 
     replay(program, framework, between_calls=between_calls, upto=max(times) + 1)

@@ -120,6 +120,47 @@ def test_statistics_that_a_layer_writes_wrongly_are_the_fault_of_that_layer(resu
     assert "nondeterministic" not in finding.verdict[0]
 
 
+def test_what_is_computed_from_memory_that_was_not_written_is_told_by_the_call_that_did_not(tmp_path: Path) -> None:
+    def body() -> Any:
+        x = drawn(3, 4)
+        into = x.new_empty(3, 4)
+        dual.exp(x, out=into)
+        return into.sum()
+
+    # Garbage is of any size, in the trial and in each replay.
+    finding = found(body, FaultyTorch({"exp": lambda exp: lambda x, out: out}), tmp_path)
+    assert finding.identity.operator == "exp"
+    assert finding.blame == "candidate"
+
+
+def one_too_much(original: Any) -> Any:
+    def called(tensor: Any, *args: Any) -> Any:
+        import torch
+
+        result = original(tensor, *args)
+        with torch.no_grad():
+            return result.add_(1)
+
+    return called
+
+
+LAYERS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "called": lambda: (layer := dual.nn.Linear(4, 4), layer.weight),
+    "inside of another": lambda: (layer := dual.nn.Sequential(dual.nn.Tanh(), dual.nn.Linear(4, 2)), layer[1].bias),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_initialisation_of_a_weight_has_one_key_in_every_layer(layer: str, tmp_path: Path) -> None:
+    def body() -> Any:
+        module, weight = LAYERS[layer]()
+        dual.nn.init.constant_(weight, 0.5)
+        return module(drawn(2, 4))
+
+    finding = found(body, FaultyTorch({"nn.init.constant_": one_too_much}), tmp_path)
+    assert (finding.operator, finding.identity.operator) == ("nn.init.constant_", "nn.init.constant_")
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
 def test_new_memory_has_the_same_contents_in_each_replay_unless_they_are_to_differ(dtype: str) -> None:
     import torch

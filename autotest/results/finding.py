@@ -9,7 +9,7 @@ from typing import Any
 from autotest.comparison import Mismatch
 from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
-from autotest.program.semantics import is_backward
+from autotest.program.semantics import pushes_gradients
 from autotest.results.identity import Identity, identity_of, operator_behind
 from autotest.results.layers import ByLayer
 from autotest.results.verification import Verification
@@ -101,8 +101,8 @@ class Finding:
         slot = self.first.slot if self.divergent is None else self.divergent
         if program is None:
             found = known
-        elif known and slot < len(program.calls) and is_backward(program.calls[slot]):
-            found = known  # a backward in which a process died belongs to the operator that it differentiates
+        elif known and slot < len(program.calls) and pushes_gradients(program.calls[slot]):
+            found = known  # what a backward does, such as to die, belongs to the operator that it differentiates
         elif self.divergent is None:
             found = operator_behind(program.calls, self.first)
         else:

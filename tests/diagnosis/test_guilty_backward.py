@@ -10,12 +10,14 @@ import pytest
 
 import autotest as at
 from autotest import torch as dual
+from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.program import operator_of
 from autotest.replaying import guilty_backward
 from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.results.ledger import Ledger, LedgerEntry
+from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.judgement import Diverged, Expected, Judgement, identity_of_trial
 from tests.support.faulty import FaultyTorch, with_gradient
@@ -235,6 +237,17 @@ def test_a_gradient_that_a_call_returns_has_the_operator_that_makes_it_wrong(gui
 
     outcomes = [trial(body, FaultyTorch({guilty: twice}), seed=seed) for seed in SEEDS]
     assert {identity_of_trial(outcome, Settings()).operator for outcome in outcomes} == {guilty}
+
+
+def test_the_heading_of_a_gradient_that_a_call_returns_has_the_operator_of_its_key() -> None:
+    def body() -> Any:
+        x = leaf()
+        return dual.autograd.grad(dual.tanh(x).sum(), x, create_graph=True)[0]
+
+    outcome = trial(body, FaultyTorch({"tanh": twice}))
+    failed = FailedTrial(ATest("test_it.py::test_it", body, Settings()), outcome, outcome.recorder.pair)
+    finding = failed.diagnosed(RunContext(outcome.recorder.pair, Options(verify=False, shrink=2.0)), 0)
+    assert (finding.operator, finding.identity.operator) == ("tanh", "tanh")
 
 
 def test_gradients_that_are_wrong_only_after_clipping_are_named_after_it() -> None:

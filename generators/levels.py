@@ -1,4 +1,50 @@
-"""The factors by which trials differ if a test leaves them open, the levels of each, and how often these occur."""
+"""The factors by which trials differ if a test leaves them open, the levels of each, and how often these occur.
+
+In detail, the twenty trials of a test have the following.
+
+- ``low``, ``high``: numbers of both signs from 1e-4 to 1e4; whole numbers, halves, numbers just beside them, ties,
+  neighbouring floats, zeros; numbers close together far from zero; the greatest number with a finite exponential. In
+  a few trials also NaN, ±infinity, -0.0, subnormal and the greatest numbers, numbers up to 1e10, whole rows of
+  ±infinity or NaN, a row of -infinity but for one number, NaN after a block of eight and elsewhere, and in one trial
+  only zeros. With two bounds: zero and numbers near it if they allow it. With one bound: infinity on the open side.
+  Integers: negative numbers, beyond 2**24, the least and the greatest, also in whole rows; once only the last is not
+  zero; except in 32 bits also many great numbers of one sign; with ``high`` alone from 0, as in ``torch.randint``.
+  Booleans: half true, few true, all alike, all alike except the last.
+- ``dim0``, ``dim1``, …: 2 to 6, in the second trial all equal, if possible to one that the test gives; 1, once in all
+  dimensions; 9, 17 and 33 (one more than a block of 8 or 16), of three dimensions also in the middle, and of four in
+  each one; 8 and 32. In four trials the tensor has 4,000 to 6,000 elements (in two of them 1,000 if one dimension is
+  open): four long rows (of both signs, around -300, around 300, and one with a NaN), twice many short rows, and once
+  both many and long ones; in three of these trials several more than whole blocks, in one none.
+- ``ndim``: 0 to 4.
+- ``dtype``: float32; in a third of the trials float64, also with infinities, NaN and thousands of elements. The
+  thorough profile adds float16 and bfloat16 after a test's first twenty trials (15 % each).
+- ``requires_grad``: floating tensors require grad. In one trial none does, in one all but the first do, in one only
+  the first does, and in one every second does (inputs and biases beside frozen weights). If the body needs a gradient
+  that is missing, the trial runs with all of them.
+- ``layout``: contiguous, transposed (from three dimensions on also channels last), strided, expanded (along the first
+  or last dimension), with an offset, pitched (whole rows with gaps between them, from three dimensions on also in
+  another order), from three dimensions on sliced (whole matrices with gaps between them, as after ``chunk``). Two
+  tensors of a trial also both transposed, strided or expanded.
+- shapes of several tensors: tensors with the same open arguments (and those of ``broadcast_tensors``) have one shape,
+  or ones in the dimensions of the first, the second, both or the third (as in a column, a bias or a mask), or fewer
+  dimensions. Open dimensions of two tensors of one rank agree; of two ranks the last ones in one trial, and the first
+  ones in the next. ``random()`` as a dimension, or as the width of a module (``torch.nn.Linear(4, random())``), is 1
+  to 5, up to 17, and once each 1, 17, 33, 65 and more than 128; in one trial all are 65 to 80.
+- numbers of several tensors: independent; in some trials a quarter of them is equal to those of the first tensor, and
+  a quarter is next to them, and in one trial all are equal. NaN, infinities, zeros and ±1 meet each other. A single
+  truth value meets both. Tensors of two dtypes share numbers, and integers meet the floats that they round to.
+- the gradients that a trial pushes back: numbers between -1 and 1. In every third trial: all 1 and expanded, as after
+  a ``sum``; or between -4 and 4 with zeros, transposed, strided or pitched.
+- the bounds of ``random()``: 1 to 5 and greater; if the parameter is a number and not a size, also zero, once beside
+  NaN and infinities, negative numbers and fractions (``alpha`` of ``torch.add``). In every third trial a fraction is
+  one of 0, ±1, ±0.5, ±2; between bounds also the lower one.
+- values of ``random(low, high)``: with up to ten whole numbers, each has its turn; with up to 64, the least, the
+  greatest and zero have.
+
+Features of which one mostly hides the other, such as NaN and thousands of elements, are combined after 120 trials,
+which longer runs reach. If sizes that the plan chose produce a result of more than two million elements, the trial ends
+there.
+"""
 
 from __future__ import annotations
 

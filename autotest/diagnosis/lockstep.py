@@ -13,8 +13,8 @@ from autotest.frameworks.freezing import PLAIN_TYPES, freeze
 from autotest.program import Array, Call, Program, refs
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.influence import shared_memory
-from autotest.program.randomness import KnownContents, contents_of
-from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step, written
+from autotest.program.randomness import KnownContents, contents_of_result
+from autotest.program.semantics import is_backward, is_class, is_step, written
 from autotest.recording.pairing import is_data
 from autotest.replaying.replay import Contexts, run_call
 
@@ -94,7 +94,7 @@ class _Lockstep:
                 self._share_memory(call)
                 if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
                     self._modules.append(call.slot)
-                elif _is_fresh(call):
+                elif contents_of_result(call) is KnownContents.UNDEFINED:
                     self._differs(call)  # this also copies the reference's result to the candidate
                 elif self._is_judged(call) and self._differs(call) and given_alike:
                     return call.slot
@@ -225,11 +225,6 @@ class _Lockstep:
             made = call.kwargs["requires_grad"] if call.kind == "tensor" else call.target in _MAKING_LEAVES
             if made and isinstance(self._values[0][call.slot], types):  # a module has a requires_grad_, too
                 yield call.slot
-
-
-def _is_fresh(call: Call) -> bool:
-    """Whether `call` returns uninitialized memory or random numbers."""
-    return call.kind in OPERATIONS and contents_of(call.target, call.args, call.kwargs) is KnownContents.UNDEFINED
 
 
 def gradients_before(framework: Framework, optimizer: Any) -> list[TensorValue | None]:

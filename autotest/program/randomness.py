@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autotest.program.calls import Program
+from autotest.program.calls import Call, Program
 from autotest.program.numpy_scalars import is_whole
 
 
@@ -139,6 +139,13 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     return KnownContents.DEFINED
 
 
+def contents_of_result(call: Call) -> KnownContents:
+    """Return what is known about the contents of the result of `call`, from its plain arguments."""
+    if call.kind not in ("function", "method"):
+        return KnownContents.DEFINED
+    return contents_of(call.target, call.args[1:] if call.kind == "method" else call.args, call.kwargs)
+
+
 def drops_in_a_defined_result(program: Program) -> bool:
     """Return whether a function drops random elements in a result that `program` takes for defined.
 
@@ -147,9 +154,8 @@ def drops_in_a_defined_result(program: Program) -> bool:
     return any(
         call.slot not in program.undefined
         and call.target.rpartition(".")[2] in _MASKING
-        and contents_of(call.target, call.args, call.kwargs) is KnownContents.UNDEFINED
+        and contents_of_result(call) is KnownContents.UNDEFINED
         for call in program.calls
-        if call.kind in ("function", "method")
     )
 
 

@@ -8,7 +8,13 @@ from types import MappingProxyType
 from typing import Final
 
 from autotest.program.calls import Call, Operand, Ref, leaves, refs
-from autotest.program.randomness import FILLING, function_name, is_uninitialised
+from autotest.program.randomness import (
+    FILLING,
+    KnownContents,
+    contents_of_result,
+    function_name,
+    is_uninitialised,
+)
 
 #: Kinds of calls that perform an operation of a framework.
 OPERATIONS: Final = frozenset(("function", "method", "operator"))
@@ -187,8 +193,8 @@ def fills(call: Call) -> bool:
 
 
 def returns_new_memory(call: Call) -> bool:
-    """Whether `call` may return memory that nobody has written, as ``torch.empty`` does."""
-    return call.kind in OPERATIONS and is_uninitialised(call.target)
+    """Whether `call` returns memory that nobody has written, as ``torch.empty`` does."""
+    return is_uninitialised(call.target) and contents_of_result(call) is KnownContents.UNDEFINED
 
 
 def overwrites(call: Call) -> bool:

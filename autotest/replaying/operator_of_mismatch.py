@@ -14,9 +14,9 @@ import numpy as np
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
-from autotest.program import LAYOUT, Call, Program, Ref, operator_of, refs
+from autotest.program import LAYOUT, Program, Ref, operator_of, refs
 from autotest.program.influence import shared_memory
-from autotest.program.randomness import KnownContents, contents_of
+from autotest.program.randomness import KnownContents, contents_of_result
 from autotest.program.rewriting import upto
 from autotest.program.semantics import (
     OPERATIONS,
@@ -138,7 +138,8 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
             readers = _readers(program, slot)
             writers |= readers if len(readers) > 1 else set()
         # The contents of a new tensor that are random or uninitialised differ, and no mismatch is about them.
-        times = {*writers} if _draws(program.calls[slot]) else {slot, *writers}
+        drawn = contents_of_result(program.calls[slot]) is not KnownContents.DEFINED
+        times = {*writers} if drawn else {slot, *writers}
     if not writers:
         return None
     expected, actual = (_held(program, side, mismatch, times) for side in (pair.reference, pair.candidate))
@@ -159,12 +160,6 @@ def _writers_of_state(program: Program, slot: int) -> set[int]:
         if call.kind in OPERATIONS and any(memory[ref.slot] == memory[slot] for ref in written(call)):
             found.add(call.slot)
     return found
-
-
-def _draws(call: Call) -> bool:
-    """Return whether the result of `call` has random numbers, or memory that it did not write."""
-    known = call.kind in OPERATIONS and contents_of(call.target, call.args, call.kwargs)
-    return known in (KnownContents.SHARED, KnownContents.UNDEFINED)
 
 
 def _readers(program: Program, slot: int) -> set[int]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from autotest.frameworks import Framework
 from autotest.program import Call, Program, Ref, refs
-from autotest.program.randomness import KnownContents, contents_of
+from autotest.program.randomness import KnownContents, contents_of_result
 from autotest.program.semantics import (
     argument,
     first_operand,
@@ -52,9 +52,7 @@ def marked(program: Program, *, drawn: bool) -> Program:
     for call in program.calls:
         if call.kind == "tensor":
             continue
-        unspecified = contents_of(call.target, call.args, call.kwargs) is not KnownContents.DEFINED or _in_any_order(
-            call
-        )
+        unspecified = contents_of_result(call) is not KnownContents.DEFINED or _in_any_order(call)
         draws = drawn and call.target not in _ARRANGING
         if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
             undefined.add(call.slot)

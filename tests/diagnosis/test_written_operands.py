@@ -14,7 +14,7 @@ from autotest import torch as dual
 from autotest.base.allocator import unwritten_memory
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.frameworks.torch import TorchFramework
-from autotest.program import Call, Program, Root
+from autotest.program import Call, Program, Ref, Root
 from autotest.replaying.replay import replay
 from autotest.results.finding import Finding
 from tests.support.faulty import FaultyTorch
@@ -179,6 +179,13 @@ def test_new_memory_has_the_same_contents_in_each_replay_unless_they_are_to_diff
     assert torch.equal(once, again)
     assert not torch.equal(once, zeros)
     assert not zeros.any()
+
+
+def test_a_constructor_that_is_given_numbers_returns_these_in_a_replay() -> None:
+    made = Call("function", "Tensor", ([1.0, 2.0],), {}, 0)
+    like = Call("method", "new", (Ref(0), [3.0, 4.0]), {}, 1)
+    values = replay(Program((made, like), ()), TorchFramework()).values
+    assert [value.tolist() for value in values] == [[1.0, 2.0], [3.0, 4.0]]
 
 
 @pytest.mark.parametrize(

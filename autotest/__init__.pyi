@@ -48,7 +48,9 @@ class DualObject:
     def __getattr__(self, name: str) -> Any: ...
 
 _Contents: TypeAlias = Literal["uniform", "integers", "ties", "indices", "special", "sorted", "one_hot", "distinct"]
-_Layout: TypeAlias = Literal["contiguous", "transposed", "channels_last", "strided", "expanded", "offset", "pitched"]
+_Layout: TypeAlias = Literal[
+    "contiguous", "transposed", "channels_last", "strided", "expanded", "offset", "pitched", "sliced"
+]
 
 def autotest(
     n: int = 20,

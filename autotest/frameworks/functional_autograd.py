@@ -80,6 +80,18 @@ class GradMode:
         self._framework.recording = self._before
 
 
+class SetGradMode(GradMode):
+    """`set_grad_enabled`: sets the mode when it is called; the end of a ``with`` restores the previous one."""
+
+    def __init__(self, framework: _Functional, mode: bool) -> None:
+        super().__init__(framework, mode)
+        framework.recording = mode
+
+    def __enter__(self) -> SetGradMode:
+        self._framework.recording = self._recording
+        return self
+
+
 def set_requires_grad(framework: _Functional, tensor: Any, requires_grad: bool = True) -> Any:
     tensor.requires_grad = requires_grad
     return tensor

@@ -265,7 +265,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "autograd.grad": autograd.autograd_grad,
     "no_grad": lambda framework: autograd.GradMode(framework, False),
     "enable_grad": lambda framework: autograd.GradMode(framework, True),
-    "set_grad_enabled": autograd.GradMode,
+    "set_grad_enabled": autograd.SetGradMode,
     "clone": _clone,
     "detach": autograd.detach,
     "tensor": _from_data,

@@ -45,6 +45,16 @@ def without_gradients():
     return x * same * other
 
 
+def switched_off_and_on():
+    x = tensor()
+    torch.set_grad_enabled(False)
+    same, other = x.clone(), x * 2
+    torch.set_grad_enabled(mode=True)
+    with torch.set_grad_enabled(False):
+        third = x * 3
+    return x * same * other * third
+
+
 def the_same_twice():
     x = tensor()
     y = x.clone()
@@ -106,6 +116,7 @@ BODIES = [
     cloned_and_detached,
     data,
     without_gradients,
+    switched_off_and_on,
     the_same_twice,
     detached_views,
     casts_that_change_nothing,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from autotest.frameworks.failures import Absent
+from autotest.frameworks.functional_modules import FunctionalModule
 from autotest.frameworks.tape import TapeTensor, parent_of
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.
@@ -92,9 +93,10 @@ class SetGradMode(GradMode):
         return self
 
 
-def set_requires_grad(framework: _Functional, tensor: Any, requires_grad: bool = True) -> Any:
-    tensor.requires_grad = requires_grad
-    return tensor
+def set_requires_grad(framework: _Functional, owner: Any, requires_grad: bool = True) -> Any:
+    for tensor in owner.parameters() if isinstance(owner, FunctionalModule) else [owner]:
+        tensor.requires_grad = requires_grad
+    return owner
 
 
 def retain_grad(framework: _Functional, tensor: TapeTensor) -> None:

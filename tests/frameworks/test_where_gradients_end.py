@@ -110,6 +110,12 @@ def a_module():
     return layer(x.detach()) * layer(x)
 
 
+def a_frozen_module():
+    layer = torch.nn.Linear(3, 2)
+    layer.requires_grad_(False)
+    return layer(tensor())
+
+
 BODIES = [
     detached,
     detached_and_not,
@@ -127,6 +133,7 @@ BODIES = [
     a_leaf_from_now_on,
     a_gradient_used_further,
     a_module,
+    a_frozen_module,
 ]
 
 

@@ -48,7 +48,8 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
         tensors.append(value)
         return _TENSOR
     if isinstance(value, (*PLAIN_TYPES, Missing)):
-        return value
+        neutral = value if type(value) in PLAIN_TYPES else framework.literal(value)
+        return neutral.path if isinstance(neutral, Root) else value  # an adapter's own dtype may be a text
     if isinstance(value, np.ndarray) or is_scalar(value):
         return TensorValue(np.asarray(value), str(value.dtype), "cpu", False, ARRAY)
     if type(value) is list:

@@ -100,6 +100,14 @@ def test_an_argument_by_position_that_a_module_does_not_know_is_absent_and_not_l
         framework().resolve("nn.Sigmoid")(True)
 
 
+def test_a_dtype_that_the_body_reads_is_that_of_torch():
+    def body():
+        x = random_tensor(shape=(2, 3))
+        return x.to(x.dtype) * 2, x.dtype
+
+    assert running.agrees(running.trial(body, framework()))
+
+
 def test_gradients_set_to_zero_are_zeros_and_no_longer_the_old_ones():
     def body():
         layer = torch.nn.Linear(3, 2)

@@ -242,6 +242,12 @@ def _array(framework: _Functional, tensor: TapeTensor) -> Any:
     return framework.numpy(framework.read(tensor))
 
 
+def _length(framework: _Functional, value: Any) -> int:
+    if isinstance(value, TapeTensor):
+        return int(framework.shape(value)[0])
+    return len(value.children_by_name if isinstance(value, FunctionalModule) else value)
+
+
 def _rows(framework: _Functional, value: Any) -> list[Any]:
     if not isinstance(value, TapeTensor):
         return list(value)
@@ -302,7 +308,7 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     },
 }
 _BUILTINS: Final[Mapping[str, Callable[..., Any]]] = {
-    "len": lambda framework, value: framework.shape(value)[0] if isinstance(value, TapeTensor) else len(value),
+    "len": _length,
     "list": _rows,
     **{
         kind.__name__: lambda framework, value, kind=kind: kind(

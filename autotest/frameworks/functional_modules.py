@@ -76,7 +76,9 @@ class FunctionalModule:
             tensor.array = self._framework.cast(tensor.array, dtype)
         return self
 
-    def __getitem__(self, index: int) -> FunctionalModule:
+    def __getitem__(self, index: int | slice) -> FunctionalModule:
+        if isinstance(index, slice):
+            return _sequential(self._framework, OrderedDict(list(self.children_by_name.items())[index]))
         return list(self.children_by_name.values())[index]
 
 

@@ -108,6 +108,15 @@ def test_a_dtype_that_the_body_reads_is_that_of_torch():
     assert running.agrees(running.trial(body, framework()))
 
 
+def test_a_sequence_of_modules_has_a_length_and_parts():
+    def body():
+        layers = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))
+        x = random_tensor(shape=(2, 3))
+        return layers[: len(layers) - 1](x), layers[1:](x), layers(x)
+
+    assert running.agrees(running.trial(body, framework()))
+
+
 def test_gradients_set_to_zero_are_zeros_and_no_longer_the_old_ones():
     def body():
         layer = torch.nn.Linear(3, 2)

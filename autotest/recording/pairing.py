@@ -212,6 +212,7 @@ class _Pairs:
     def _plain(self, call: Call, expected: Any, actual: Any) -> None:
         if call.target == "type":
             # The names contain the name of the framework: "torch.FloatTensor".
+            actual = of_candidate(call.slot, lambda: self.candidate.known(actual))
             expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))
         self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
 

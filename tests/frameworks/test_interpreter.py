@@ -384,6 +384,14 @@ def test_a_process_that_is_killed_meanwhile_costs_no_trial(other):
     assert all(outcome.gradients for outcome in outcomes)
 
 
+def test_a_type_that_the_body_reads_is_that_of_the_other_process(other):
+    def body():
+        x = random_tensor(shape=(2,))
+        return x * 2 if x.device.type == "cpu" else x, x.type()
+
+    assert running.agrees(running.trial(body, other))
+
+
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), pytest.fail.Exception("as of pytest-timeout's alarm")])
 def test_what_interrupts_a_question_ends_the_process_and_the_next_answer_is_the_next_questions(
     other, monkeypatch, interrupt

@@ -70,7 +70,8 @@ def _complete(outcome: Outcome, mismatches: list[Mismatch], settings: Settings, 
         if settings.check_grad in ("numeric", "forward"):
             _check_numerically(outcome, settings)
     # A tolerance set by the test decides, although it is coarser than a comparison of single steps.
-    if may_be_of_a_step(recorder, outcome.mismatches) and not settings.gives_tolerance:
+    numbers = settings.check_values and recorder.pair.reference.holds_values and recorder.pair.candidate.holds_values
+    if numbers and may_be_of_a_step(recorder, outcome.mismatches) and not settings.gives_tolerance:
         from autotest.replaying.updates import check_updates
 
         outcome.updates = check_updates(recorder)

@@ -18,6 +18,7 @@ from autotest.frameworks.preload import import_oneflow
 from autotest.replaying import graph_check
 from autotest.sweeping.judging import Judge
 from tests.support import running
+from tests.support.faulty import FaultyTorch
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,6 +71,29 @@ def test_another_layout_is_seen_where_there_are_no_numbers():
     outcome = running.trial(lambda: torch.relu(random_tensor(shape=(3, 4))), candidate)
     assert any(".stride()" in mismatch.name for mismatch in outcome.mismatches)
     assert running.agrees(running.trial(lambda: random_tensor(shape=(3, 4)).t() * 2, framework("torch:meta")))
+
+
+def test_a_step_of_an_optimizer_is_not_compared_where_there_are_no_numbers():
+    assert running.agrees(running.trial(_training, framework("torch:meta")))
+
+
+def test_a_step_of_an_optimizer_is_not_compared_if_the_test_compares_no_values():
+    class Wrong(real.optim.SGD):
+        def step(self, closure=None):
+            for parameter in self.param_groups[0]["params"]:
+                parameter.data.sub_(parameter.grad)
+
+    candidate = FaultyTorch({"optim.SGD": lambda plain: Wrong})
+    assert running.agrees(running.trial(_training, candidate, check_values=False))
+    assert running.trial(_training, candidate).mismatches
+
+
+def _training():
+    layer = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    layer(random_tensor(shape=(2, 3))).sum().backward()
+    optimizer.step()
+    return layer(random_tensor(shape=(2, 3)))
 
 
 def test_what_has_no_numbers_to_give_is_absent():

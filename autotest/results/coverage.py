@@ -24,6 +24,8 @@ OPERANDS = ("first tensor", "second tensor")
 #: Feature that counts calls whose tensors are all results of other calls. These are in the table, and never a gap: what
 #: such tensors contain is not what the test says about its inputs.
 COMPUTED = "computed operands"
+#: Feature that counts the calls among these of which a gradient was compared.
+COMPUTED_GRADIENT = "gradient beyond computed operands"
 #: Kind of the features that count calls by the name of each argument whose value is not plain, such as a tensor.
 GIVEN = "given"
 #: Kind of the features that count refused calls by the name of each argument that was given.
@@ -182,7 +184,7 @@ def _gaps(operator: str, features: Mapping[str, int]) -> Iterator[str]:
     yield from _constant_arguments(operator, features)
     accepted = {given.partition("=")[0] for given in values_of(features, "argument")}
     yield from (f"{name} never accepted" for name in values_of(features, REFUSED) if name not in accepted)
-    if features.get(HAS_GRADIENT) and not features.get(GRADIENT):
+    if features.get(HAS_GRADIENT) and not (features.get(GRADIENT) or features.get(COMPUTED_GRADIENT)):
         yield "never a gradient compared"
 
 

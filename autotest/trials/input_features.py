@@ -23,6 +23,7 @@ from autotest.recording.special_values import has_special_numbers
 from autotest.results.coverage import (
     BROADCAST,
     COMPUTED,
+    COMPUTED_GRADIENT,
     FLOATING,
     GRADIENT,
     HAS_GRADIENT,
@@ -68,6 +69,8 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
             features |= _of_gradient(outcome, settings, call)
         elif _computes_with_results(record, call):
             features = {COMPUTED}
+            if GRADIENT in _of_gradient(outcome, settings, call):
+                features.add(COMPUTED_GRADIENT)
         else:
             continue
         found.setdefault(_name_of(record, call), collections.Counter()).update(features)
@@ -184,8 +187,8 @@ def _of_gradient(outcome: Outcome, settings: Settings, call: Call) -> set[str]:
     # A test without `auto_backward`, or with a reason to skip gradients, has already said that it compares none. A
     # known divergence may have ended the trial before its backward pass.
     unasked = not settings.auto_backward or settings.skip_grad or outcome.leaves_out_gradients or outcome.mismatches
-    if unasked or listed(call.target) is not None:
-        return set()
+    if unasked or listed(call.target) is not None or call.kwargs.get("out") is not None:
+        return set()  # torch has no gradients of what is written into `out`
     operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]
     if not (_any_differentiable(record, results) and _any_differentiable(record, operands)):
         return set()

@@ -376,7 +376,8 @@ def _image():
 )
 def test_an_operator_of_results_alone_is_in_the_table_and_lacks_nothing(body, operator):
     coverage = covered(body)
-    assert coverage[operator] == {"computed operands": 20}
+    assert coverage[operator]["computed operands"] == 20
+    assert "trials" not in coverage[operator]
     assert operator not in gaps(coverage)
     assert any(line.startswith(operator) and line.endswith(" computed operands 20") for line in table(coverage))
 
@@ -443,9 +444,22 @@ def test_a_gradient_that_a_test_prevents_is_told(body, operators):
     assert [operator for operator, lines in found.items() if "never a gradient compared" in lines] == operators
 
 
+def test_a_gradient_beyond_results_of_other_calls_counts_as_compared():
+    in_place = covered(lambda: torch.relu_(random_tensor(ndim=2, requires_grad=False)))
+    assert gaps(in_place) == {"relu_": ["never a gradient compared"]}
+    of_results = covered(lambda: torch.relu_(random_tensor(ndim=2) * 2))
+    assert gaps(merged([in_place, of_results])).get("relu_") is None
+
+
+def _written_into_out():
+    x = random_tensor(ndim=2, requires_grad=False)
+    return torch.rsqrt(x, out=torch.empty_like(x))
+
+
 @pytest.mark.parametrize(
     "body",
     [
+        _written_into_out,
         lambda: torch.argmax(random_tensor(ndim=2)),
         lambda: torch.isnan(random_tensor(ndim=2)),
         lambda: torch.eq(random_tensor(ndim=2, requires_grad=False), random_tensor(ndim=2, requires_grad=False)),

@@ -30,6 +30,8 @@ from autotest.replaying.replay import replay
 _GREATEST, _LEAST = 1e4, 1e-4
 #: A difference that is smaller by this factor in double precision is rounding, which gets smaller by 5e8.
 _VANISHES = 100
+#: A difference that is greater than the effect of one roundoff in the inputs by this factor is no rounding.
+_AMPLIFIED = 100
 
 
 def mark_special(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
@@ -119,10 +121,11 @@ class _Judge:
         return not any(one.name == item.name and not one.special for one in self._differences(program))
 
     def _differences(self, program: Program) -> Sequence[Mismatch]:
-        """Return the mismatches of `program`, without those that nearly vanish in double precision.
+        """Return the mismatches of `program`, without those that are rounding.
 
-        Ordinary numbers that cancel each other differ by rounding, which is not the difference that is judged. All
-        mismatches are returned where a special one would be ignored, as a fault of single precision vanishes, too.
+        Ordinary numbers that cancel each other differ by rounding, which is not the difference that is judged. Rounding
+        nearly vanishes in double precision, as a fault of single precision does, too; but it is not much greater than
+        what one roundoff in the inputs changes. All mismatches are returned where a special one would be ignored.
         """
         pair, settings = self._record.pair, self._settings
         found = _differences(program, pair, settings)
@@ -134,12 +137,16 @@ class _Judge:
         if runs is None:  # a side has no double precision
             return found
         gaps = {(one.slot, one.place): _gap(one) for one in compare([observe(runs)], settings)[0]}
-        return [
+        left = [
             one
             for one in found
             if one.symptom not in NUMERIC_SYMPTOMS
             or gaps.get((places.get(one.slot, -1), one.place), 0.0) >= _gap(one) / _VANISHES
         ]
+        if len(left) == len(found):
+            return left
+        by_roundoff = _changes_by_roundoff(program, pair, settings)
+        return [one for one in found if one in left or _gap(one) > _AMPLIFIED * by_roundoff.get(_place(one), 0.0)]
 
 
 def _computes(call: Call) -> bool:
@@ -167,6 +174,42 @@ def _run(program: Program, pair: Pair) -> Record | None:
             side.seed(0)
         sides.append(replay(program, side))
     return None if any(side.error is not None for side in sides) else record_of(program, pair, *sides)
+
+
+def _changes_by_roundoff(program: Program, pair: Pair, settings: Settings) -> dict[tuple[int, str], float]:
+    """Return by how much the reference's results in `program` change at most with one roundoff in each input number.
+
+    Results are given by slot and place; those that change less than the tolerance are left out.
+    """
+    alone = Pair(pair.reference, pair.reference)
+    changes: dict[tuple[int, str], float] = {}
+    for turn in range(2):
+        nudged = with_arrays(program, [_nudged(array, turn) for array in program.arrays])
+        runs = []
+        for one in (program, nudged):
+            if program.undefined:
+                pair.reference.seed(0)
+            runs.append(replay(one, pair.reference))
+        if any(run.error is not None for run in runs):
+            continue
+        for item in compare([observe(record_of(program, alone, *runs))], settings)[0]:
+            changes[_place(item)] = max(changes.get(_place(item), 0.0), _gap(item))
+    return changes
+
+
+def _nudged(array: Array, turn: int) -> Array:
+    """Return `array` with each number changed by one roundoff, up or down."""
+    data = array.data
+    if data.dtype.kind != "f":
+        return array
+    roundoff = 2.0**-7 if array.dtype == "bfloat16" else float(np.finfo(data.dtype).eps)
+    signs = np.where(np.random.default_rng(turn).random(data.shape) < 0.5, -1, 1)
+    with np.errstate(all="ignore"):
+        return dataclasses.replace(array, data=(data * (1 + roundoff * signs)).astype(data.dtype))
+
+
+def _place(mismatch: Mismatch) -> tuple[int, str]:
+    return mismatch.slot, mismatch.place
 
 
 def _gap(mismatch: Mismatch) -> float:

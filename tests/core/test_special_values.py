@@ -239,6 +239,13 @@ def test_what_only_great_numbers_show_is_called_so_where_ordinary_numbers_cancel
     assert finding.first.heading == "special values"
 
 
+@pytest.mark.parametrize("amount", [1e-3, 1.0])
+def test_a_fault_of_single_precision_is_ordinary_beside_special_numbers(against, amount):
+    against(FaultyTorch({"atan": lambda atan: lambda x: atan(x) + amount * (x.dtype == real.float32)}))
+    finding = found(lambda: torch.atan(tensor(NAN, 1, 3)), n=1)
+    assert finding.first.heading == "value"
+
+
 def test_a_nan_where_the_reference_has_a_number_is_no_special_value(against):
     against(FaultyTorch({"relu": lambda relu: lambda x: relu(x) * float("nan")}))
     assert found(relu).first.heading == "value"

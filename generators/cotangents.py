@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.contents import Spec, array_from
 from generators.dtypes import Array, numpy_dtype
-from generators.layouts import Steps, base_of
+from generators.layouts import LEAST_RANK, Steps, base_of
 from generators.levels import BLOCK
 from generators.shapes import Shape
 from generators.source import current, trial_of
@@ -36,7 +36,7 @@ _KINDS = (
     _Kind("expanded", 0.0),
     _Kind("transposed", 4.0),
     _Kind("strided", 4.0),
-    _Kind("pitched", 4.0),  # as after a `cat`
+    _Kind("pitched", 4.0),  # as after a `cat`, which along the second of three dimensions or more leaves them sliced
 )
 #: By trial of a block, a kind other than the plain one: in trials whose rows of the plan have ordinary numbers and
 #: several sizes above 1, so that what the gradient is multiplied by shows where it was read.
@@ -54,7 +54,8 @@ def drawn_cotangent(shape: Shape, dtype: str, *, plain: bool = False) -> Cotange
     source = current()
     kind = _KINDS[source.planned(_OTHER.get(trial_of(source.seed) % BLOCK, 0), len(_KINDS))]
     seed = source.bits()
-    base, steps = base_of(shape, "contiguous" if plain else kind.layout)
+    layout = "sliced" if kind.layout == "pitched" and len(shape) >= LEAST_RANK["sliced"] else kind.layout
+    base, steps = base_of(shape, "contiguous" if plain else layout)
     if not kind.reach:
         return Cotangent(np.ones(base, numpy_dtype(dtype)), dtype, steps)
     # The base is drawn, not the view, because laying out an array takes as long as drawing it.

@@ -10,18 +10,20 @@ from generators.trial_features import TrialFeatures
 
 #: The turn of level ``expanded`` in which a first array of one dimension is not expanded.
 _SEVERAL_TURN = 2
-#: By level and turn of the layout, the layout that arrays have instead, and their least rank. In the last trial of
-#: those with channels last, the numbers are ordinary, and the first dimension is longer than 1. In the trial in which
-#: the first array is pitched the numbers are tiny, but those in the gaps are not. The last two are of second arrays
-#: alone, which have the shape of the first: one is transposed beside a contiguous one, and one is pitched.
+#: By level and turn of the layout, the layout that arrays have instead, and their least rank. In two of the trials with
+#: channels last the second array has them, too. In the last one of these and in that of ``strided``, the numbers are
+#: ordinary, and the first dimension is longer than 1. In the trial in which the first array is pitched the numbers are
+#: tiny, but those in the gaps are not. The last three are of second arrays alone, which have the shape of the first:
+#: one is transposed beside a contiguous one, one is sliced, and one is pitched.
 _INSTEAD = MappingProxyType(
     {
-        ("transposed", 1): ("channels_last", 4),
-        ("transposed", 3): ("channels_last", 4),
+        ("transposed", 0): ("channels_last", 4),
+        ("transposed", 2): ("channels_last", 4),
         ("strided", 2): ("channels_last", 3),
         ("contiguous", 3): ("pitched", 2),
         ("contiguous", 5): ("sliced", 3),
         ("offset", 4): ("transposed", 2),
+        ("offset", 6): ("sliced", 3),
         ("strided", 5): ("pitched", 2),
     }
 )

@@ -29,9 +29,10 @@ _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "first": (0, 3), "other": 
 #: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0, the second
 #: array is one. Many operators have a separate path for a single number, whatever its rank.
 _FIRST_SINGLE = 2
-#: Index of the third array of a trial, requested with the same arguments as the first two; and the turn of level
-#: ``same``, in which arrays are large, at which it alone has ones.
-_THIRD, _THIRD_ALONE = 2, 9
+#: Index of the third array of a trial, requested with the same arguments as the first two; and by turn of level
+#: ``same``, the one of its open dimensions in which it alone has a 1. In the second of these, arrays are large.
+_THIRD = 2
+_THIRD_ALONE = MappingProxyType({7: slice(-1, None), 9: slice(1)})
 #: By turn of level ``same``, the dimensions in which the second array has ones if there are more than two, all of them
 #: open: all but the last one, as a bias has, and those between the first and the last one, as a mask for each head has.
 _ONES_OF_MANY = MappingProxyType({5: slice(0, -1), 8: slice(1, -1)})
@@ -153,8 +154,8 @@ class OpenShapes:
     def _partner(self, key: Any, ndim: Any, dims: Sequence[Any], number: int) -> Shape:
         common, first = self._partners[key]
         level, turns = self._features.level("partner"), self._features.turn("partner")
-        if level == "same" and (number, turns) == (_THIRD, _THIRD_ALONE):
-            return with_ones_at(common, open_axes(common, dims)[:1])
+        if level == "same" and number == _THIRD and turns in _THIRD_ALONE:
+            return with_ones_at(common, open_axes(common, dims)[_THIRD_ALONE[turns]])
         if level == "same" and number == 1 and turns in _ONES_OF_MANY and self._are_many(common, dims):
             return with_ones_at(common, range(len(common))[_ONES_OF_MANY[turns]])
         if level == "same" and (number, turns) == (1, _VECTOR_SECOND) and all_open(ndim, dims):

@@ -52,7 +52,7 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
     faces = level in NOT_FINITE and (level != "nan" or numbers.turn % 2 == 1)
     if dtype in INTEGRAL:
         low, high = numbers.whole_bounds(dtype)
-    elif level not in RELATED and not faces:
+    elif level not in RELATED and not faces and level != "huge":
         return values
     bits, theirs = Bits(seed, _STREAM), _aligned(first, values.shape, seed)
     # Kinds 0 and 1 stay, kind 2 is in common, kind 3 is a neighbour. The order starts at kind 2, so that even a few
@@ -63,6 +63,8 @@ def related(values: Array, first: Array, dtype: str, numbers: LevelContents, see
         # Other levels have extremes, with neighbours only: a float rounds the neighbour of an extreme to the extreme.
         next_to = kind >= (2 if level not in RELATED else 3)
         mixed = np.where(next_to, _next(theirs, dtype), np.where(kind == 2, theirs, values))
+    elif level == "huge":  # the sum of two great numbers, or their difference, overflows
+        mixed = np.where(kind >= 2, np.where(kind == 2, theirs, -theirs), values)
     if dtype in INTEGRAL:
         mixed = _rounded_alike(mixed, theirs)
     elif faces:

@@ -15,13 +15,16 @@ _HUGE = frozenset(LEVELS[PLACES["sizes"]].index(level) for level in HUGE_SIZES)
 #: Levels of special numbers; ``zeros`` is one, because it has -0.0.
 _SPECIAL = frozenset((*SPECIAL, "zeros"))
 #: Levels of numbers that reveal their faults only if several arrays of a trial have them.
-_TOGETHER = RELATED | NOT_FINITE | {"zeros"}
+_TOGETHER = RELATED | NOT_FINITE | {"zeros", "huge"}
 #: The levels and turns of the layout in which the second array of a trial has the layout of the first. A matrix product
 #: may have a path of its own for two transposed operands, and a sum for two with the same strides and the same shape.
 _SAME_LAYOUT = frozenset(
     (LEVELS[PLACES["layout"]].index(level), turn)
     for level, turn in (("transposed", 0), ("transposed", 2), ("expanded", 0))
 )
+#: The place in the block of the trial whose second array alone is large: many indices, or a wide table, beside a first
+#: array that leaves sizes open, too.
+_LARGE_SECOND = (7, 1)
 #: The level and turn of sizes at which the second array of a trial has long sizes, too, as a matrix product is computed
 #: by another function if all of its sizes are long.
 _LONG_TOGETHER = ("seventeen", 1)
@@ -70,7 +73,7 @@ class TrialFeatures:
             kept = LEVELS[position][own] in _TOGETHER or LEVELS[position][other] in _SPECIAL
             return own if kept or (self.index + number) % 3 else other
         if factor == "sizes" and LEVELS[position][other] in HUGE_SIZES:
-            return 0
+            return other if (place, number) == _LARGE_SECOND else 0
         if factor == "sizes" and number == 1 and (LEVELS[position][own], self.turn(factor)) == _LONG_TOGETHER:
             return own
         if factor == "layout" and number == 1 and (own, self.turn(factor)) in _SAME_LAYOUT:

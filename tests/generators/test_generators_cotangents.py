@@ -31,6 +31,10 @@ def test_every_kind_comes_within_twenty_trials() -> None:
     assert sum(not one.steps for one in drawn) >= 12
 
 
+def test_of_three_dimensions_the_rows_of_each_matrix_are_whole_with_a_gap_between_matrices() -> None:
+    assert any(one.steps == (("slice", 1, 1, 5, 1),) for one in trials((3, 4, 5)))
+
+
 def test_the_first_trials_have_small_contiguous_ones() -> None:
     for one in trials((4, 5))[:8]:
         assert layout(one) == "contiguous"

@@ -136,6 +136,8 @@ def test_rows_lie_apart_in_the_first_array_and_in_the_second(rank: int, test: in
 def test_matrices_lie_apart(rank: int, test: int) -> None:
     drawn = trials(lambda: explored_array(rank), test)
     assert any(one.layout == "sliced" and min(one.data.shape[0], one.data[0].size) > 1 for one in drawn)
+    second = [two for _, two in trials(lambda: (explored_array(rank), explored_array(rank)), test)]
+    assert any(two.layout == "sliced" and min(two.data.shape[0], two.data[0].size) > 1 for two in second)
 
 
 @pytest.mark.parametrize("test", [1, 2, 3])
@@ -144,6 +146,24 @@ def test_channels_are_longer_than_blocks_and_so_are_images(test: int) -> None:
     for axis in (1, 2):
         assert any(shape[axis] > 16 and shape[axis] % 8 for shape in shapes)
     assert any(one.data.shape[1] > 32 for one in trials(lambda: explored_array(3), test))
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_great_numbers_of_two_arrays_overflow_together(test: int) -> None:
+    drawn = trials(lambda: (explored_array(2).data, explored_array(2).data), test)
+    with np.errstate(all="ignore"):
+        for combine in (np.add, np.subtract):
+            assert any((np.isinf(combine(x, y)) & np.isfinite(x) & np.isfinite(y)).any() for x, y in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_the_third_of_three_arrays_alone_is_a_column_or_a_row(test: int) -> None:
+    shapes = [
+        [one.data.shape for one in three] for three in trials(lambda: [explored_array(2) for _ in range(3)], test)
+    ]
+    alone = [(one, third) for one, two, third in shapes if one == two != third]
+    assert any(third == (one[0], 1) for one, third in alone)
+    assert any(third == (1, one[1]) for one, third in alone)
 
 
 @pytest.mark.parametrize("test", [1, 2, 3])

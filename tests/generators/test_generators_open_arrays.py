@@ -107,6 +107,16 @@ def test_two_arrays_of_ordinary_numbers_have_one_layout(layout: str) -> None:
     assert [layout, layout] in [layouts for index, layouts in enumerate(drawn) if has_ordinary_numbers(index)]
 
 
+def test_channels_of_two_arrays_of_ordinary_numbers_lie_last() -> None:
+    drawn = trials(lambda: [explored_array(4, dims=[None, size]).layout for size in (3, 4)])
+    assert ["channels_last"] * 2 in [layouts for index, layouts in enumerate(drawn) if has_ordinary_numbers(index)]
+
+
+def test_a_second_array_alone_is_large_beside_one_that_leaves_sizes_open() -> None:
+    drawn = trials(lambda: [explored_array(2, dims=[4]).data.size, explored_array(1, dtype="int64").data.size])
+    assert any(first < 1000 < second for first, second in drawn)
+
+
 def test_ranks_and_dtypes_where_they_are_open() -> None:
     drawn = trials(explored_array)
     assert {one.data.ndim for one in drawn} == {0, 1, 2, 3, 4}

@@ -48,6 +48,11 @@ def uniform_if_one_is_left(original: Any) -> Any:
     return wrong
 
 
+def conv2d() -> Any:
+    weight = {"ndim": 4, "dim1": 2, "dim2": 2, "dim3": 2}
+    return torch.nn.functional.conv2d(random_tensor(ndim=4, dim1=2, dim2=5, dim3=5), random_tensor(**weight))
+
+
 BETWEEN = [
     Wrong(
         "softmax over more than 16 channels",
@@ -77,9 +82,7 @@ BETWEEN = [
         "conv2d of a part of the channels",
         functional("conv2d"),
         without_gaps,
-        lambda: torch.nn.functional.conv2d(
-            random_tensor(ndim=4, dim1=2, dim2=5, dim3=5), random_tensor(ndim=4, dim1=2, dim2=2, dim3=2)
-        ),
+        conv2d,
     ),
     Wrong(
         "logical_xor of a single truth value and many as and",

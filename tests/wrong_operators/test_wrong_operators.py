@@ -6,6 +6,7 @@ import pytest
 
 from autotest import Divergence, autotest, skip_grad_check
 from tests.wrong_operators.backwards import BACKWARDS
+from tests.wrong_operators.beside import BESIDE
 from tests.wrong_operators.between import BETWEEN
 from tests.wrong_operators.broadcasts import BROADCASTS
 from tests.wrong_operators.formulas import FORMULAS
@@ -39,6 +40,7 @@ WRONG = [
     *SINGLE_PRECISION,
     *BROADCASTS,
     *BETWEEN,
+    *BESIDE,
 ]
 
 

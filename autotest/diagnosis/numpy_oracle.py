@@ -11,6 +11,7 @@ import numpy as np
 from autotest.diagnosis.numpy_algebra import ALGEBRA, LINALG
 from autotest.diagnosis.numpy_counterparts import COUNTERPARTS
 from autotest.diagnosis.numpy_indexing import INDEXING
+from autotest.diagnosis.numpy_initialisation import INITIALISATION
 from autotest.diagnosis.numpy_layers import LAYERS
 from autotest.diagnosis.numpy_losses import LOSSES
 from autotest.diagnosis.numpy_masked import MASKED
@@ -52,7 +53,7 @@ _ALIASES: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 #: Counterparts for sub-namespaces of ``torch`` in which a name may have another meaning than in ``torch``.
 _FOLDERS: Mapping[str, Mapping[str, Callable[..., Any]]] = MappingProxyType(
-    {"linalg": LINALG, "masked": MASKED, "signal.windows": TAPERS}
+    {"linalg": LINALG, "masked": MASKED, "signal.windows": TAPERS, "nn.init": INITIALISATION}
 )
 
 #: Operators in which an integer of Python takes the dtype of the array, so that the result wraps around in it.

@@ -159,6 +159,18 @@ def test_the_initialisation_of_a_weight_has_one_key_in_every_layer(layer: str, t
 
     finding = found(body, FaultyTorch({"nn.init.constant_": one_too_much}), tmp_path)
     assert (finding.operator, finding.identity.operator) == ("nn.init.constant_", "nn.init.constant_")
+    assert finding.blame == "candidate"
+
+
+@pytest.mark.parametrize("name", ["zeros_", "ones_", "eye_"])
+def test_numpy_is_an_oracle_of_an_initialisation_that_is_not_random(name: str, tmp_path: Path) -> None:
+    def body() -> Any:
+        weight = drawn(3, 4)
+        getattr(dual.nn.init, name)(weight)
+        return weight
+
+    finding = found(body, FaultyTorch({f"nn.init.{name}": one_too_much}), tmp_path)
+    assert finding.blame == "candidate"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])

@@ -76,8 +76,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair) -> tuple[OracleRes
         # A step does not change a number that is not finite, and a backward may have multiplied a cotangent of zero by
         # it. Then differences of zero prove nothing about a gradient of NaN.
         return None, False
-    if not (np.isfinite(one[at]) or _has_finite_results(wide, pushing, pair.reference)):
-        # A backward may have multiplied a cotangent of zero by the slope of a result that is not finite.
+    if _multiplies_zero(float(one[at]), wide, pushing, pair.reference):
         return None, False
     differences: list[_Difference] = []
     elements = [_Element(wide, leaf, at, side, pushing) for side in sides]
@@ -298,13 +297,29 @@ def _pushed(program: Program, side: Framework, pushing: int) -> tuple[float, flo
     return total, size
 
 
-def _has_finite_results(program: Program, pushing: int, framework: Framework) -> bool:
-    """Return whether all roots of the backward call in slot `pushing` are finite."""
+def _multiplies_zero(gradient: float, program: Program, pushing: int, framework: Framework) -> bool:
+    """Return whether a `gradient` of the backward call in slot `pushing` may be the product of zero and no number.
+
+    A backward may have multiplied a cotangent of zero by the slope of a result that is not finite, or by an infinite
+    slope, as of ``sqrt`` at zero.
+    """
+    if np.isfinite(gradient):
+        return False
     replayed = replay(program, framework, upto=pushing)
-    roots, _ = backward_arguments(program.calls[pushing])
-    refs = [root for root in (roots if isinstance(roots, (list, tuple)) else [roots]) if type(root) is Ref]
-    held = [] if replayed.error is not None else [listed(replayed.values[ref.slot]) for ref in refs]
-    return all(np.isfinite(value.data).all() for part in held for value in framework.values(part))
+    if replayed.error is not None:
+        return False
+    roots, cotangents = (
+        [
+            value.data
+            for ref in (given if isinstance(given, (list, tuple)) else [given])
+            if type(ref) is Ref
+            for value in framework.values(listed(replayed.values[ref.slot]))
+        ]
+        for given in backward_arguments(program.calls[pushing])
+    )
+    if not all(np.isfinite(root).all() for root in roots):
+        return True
+    return bool(np.isnan(gradient)) and any((cotangent == 0).any() for cotangent in cotangents)
 
 
 def _norm_of_terms(arrays: Sequence[np.ndarray[Any, Any]], weights: Sequence[np.ndarray[Any, Any]]) -> float:

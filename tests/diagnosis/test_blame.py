@@ -314,6 +314,23 @@ def test_a_wrong_gradient_near_a_pole_is_not_taken_for_a_kink(distance: float, f
     assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
 
 
+@pytest.mark.parametrize("cotangent", [0.0, 1.0])
+def test_zero_times_an_infinite_slope_accuses_nobody(cotangent: float) -> None:
+    def body() -> Any:
+        x = dual.tensor([0.0, 4.0], requires_grad=True)
+        dual.sqrt(x).backward(dual.tensor([cotangent, 1.0]))
+        return x.grad
+
+    def finite(sqrt: Any) -> Any:
+        def called(x: Any) -> Any:
+            x.register_hook(lambda gradient: gradient.nan_to_num(0.0, 0.0))
+            return sqrt(x)
+
+        return called
+
+    assert blamed(body, FaultyTorch({"sqrt": finite}), TorchFramework()) == "semantic difference"
+
+
 def test_an_operator_that_draws_is_nondeterministic() -> None:
     import torch
 

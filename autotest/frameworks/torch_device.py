@@ -96,6 +96,12 @@ class TorchDevice(TorchFramework):
     def _carried_out(self, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if what == "cpu":
             return args[0]
+        if what == "numpy" and self.holds_values:  # torch itself converts only what is on the CPU
+            return self.to_numpy(args[0])
+        if what == "type" and isinstance(args[0], self.root.device):
+            return "cpu" if args[0].type == self._device.partition(":")[0] else args[0].type
+        if what == "device" and isinstance(args[0], str) and args[0] in _CPU:
+            return self.root.empty(0, device=self._device).device
         args = tuple(
             self._device if at and isinstance(item, str) and item in _CPU else item for at, item in enumerate(args)
         )
@@ -105,8 +111,10 @@ class TorchDevice(TorchFramework):
             return function(*args, **kwargs)
         except NotImplementedError as error:
             raise Absent(self.name, f"{what} ({_first(error)})") from error
-        except RuntimeError as error:
-            if not self.holds_values and "meta" in str(error).lower():
+        except (RuntimeError, TypeError) as error:
+            if not self.holds_values and (
+                "meta" in str(error).lower() or type(error).__name__ == "DynamicOutputShapeException"
+            ):
                 raise Absent(self.name, f"{what} ({_first(error)})") from error
             raise
 

@@ -15,6 +15,7 @@ from autotest import Divergence, FrameworkMissing, UsageError, random_tensor, to
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair, framework
 from autotest.frameworks.preload import import_oneflow
+from autotest.program import Array
 from autotest.replaying import graph_check
 from autotest.sweeping.judging import Judge
 from tests.support import running
@@ -96,12 +97,34 @@ def _training():
     return layer(random_tensor(shape=(2, 3)))
 
 
-def test_what_has_no_numbers_to_give_is_absent():
-    outcome = running.trial(
-        lambda: random_tensor(shape=(3,)) * random_tensor(shape=(3,)).sum().item(), framework("torch:meta")
-    )
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (lambda x: x * x.sum().item(), "item"),
+        (lambda x: x.detach().numpy(), "numpy"),
+        (lambda x: x[torch.tensor([True, False, True])], "operator getitem"),
+    ],
+)
+def test_what_has_no_numbers_to_give_is_absent(body, name):
+    outcome = running.trial(lambda: body(random_tensor(shape=(3,))), framework("torch:meta"))
     assert outcome.rejection.type == "Absent"
-    assert "torch:meta has no item" in outcome.rejection.text
+    assert f"torch:meta has no {name}" in outcome.rejection.text
+
+
+def test_a_program_that_asks_for_the_device_is_told_that_it_is_the_cpu():
+    def body():
+        x = random_tensor(shape=(3,))
+        on_cpu = x.device.type == "cpu" and x.device == torch.device("cpu")
+        return x * 2 if on_cpu else x, torch.zeros(3, device=torch.device("cpu"))
+
+    assert running.agrees(running.trial(body, framework("torch:meta")))
+
+
+def test_an_array_is_made_of_a_tensor_on_another_device():
+    candidate = framework("torch:meta")
+    candidate.holds_values = True  # as a device that computes
+    there = candidate.tensor(Array(np.zeros(2, np.float32), "float32"))
+    assert candidate.invoke("method", "numpy", (there,), {}).tolist() == [0, 0]
 
 
 def test_a_sweep_of_what_has_no_numbers_looks_at_shapes_and_not_at_what_is_written_into_them():

@@ -213,8 +213,8 @@ class Framework(Operations, abc.ABC):
         return self.dtype_name(tensor.dtype)
 
     def forget_gradient(self, tensor: Any) -> None:
-        """Clear the gradient of `tensor` if it is a leaf, as if nothing had been backpropagated."""
-        if tensor.is_leaf:
+        """Clear the gradient of `tensor`, a leaf or one that retains it, as if nothing had been backpropagated."""
+        if tensor.is_leaf or self.holds_gradient(tensor):
             tensor.grad = None
 
     @abc.abstractmethod

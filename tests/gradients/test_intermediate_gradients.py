@@ -106,3 +106,13 @@ def test_a_gradient_of_a_gradient_that_is_wrong_on_the_way_alone_is_found() -> N
 
     pair = Pair(TorchFramework(), with_turned_gradient())
     assert run_trial(body, 3, Settings(check_grad="intermediate", grad_order=2), pair).mismatches
+
+
+def test_what_the_reference_accumulated_before_it_refused_the_backward_is_not_compared() -> None:
+    def refused() -> Any:
+        y = at.random_tensor(shape=(2, 3)) * 2
+        return y * 3, y // 2
+
+    outcome = run_trial(refused, 3, ASKED, Pair(TorchFramework(), FaultyTorch()))
+    assert outcome.mismatches == []
+    assert outcome.rejection is not None

@@ -243,11 +243,14 @@ class ProgramFunction:
         framework = self._framework
         tensor = isinstance(value, framework.tensor_types)
         carries = tensor and framework.can_backpropagate(value)
-        if carries and _makes_leaf(call) and not any(ref.slot in self._computed for ref in refs(call)):
-            if overlaps(framework, value) or self._is_detached(call):
+        # It shares the memory of the tensor that it is made of, which gets no gradient from it.
+        parameter = base_name(call) == "Parameter"
+        if carries and _makes_leaf(call) and (parameter or not any(ref.slot in self._computed for ref in refs(call))):
+            if overlaps(framework, value) or parameter or self._is_detached(call):
                 self.copied_leaves[call.slot] = self._frozen(value)
                 # Elements that share memory, with each other or with another leaf, cannot be varied one by one.
                 value = self._made(*self.copied_leaves[call.slot], requires_grad=True)
+                value = framework.invoke("function", call.target, (value,), {}) if parameter else value
             self._kept[call.slot] = value
         elif self._builds(call, value) or self._writes_into_kept(call):
             self._kept[call.slot] = value

@@ -250,3 +250,26 @@ def test_a_part_of_a_network_may_be_loaded():
         return net(of_single(3, 2))
 
     assert agrees(trial(body, TorchFramework(), check_grad="numeric"))
+
+
+def parameter_of_an_input():
+    x = doubles(3, 2)
+    return torch.nn.Parameter(x) * x
+
+
+def parameter_of_a_result():
+    return torch.nn.Parameter(doubles(3, 2) * 2) * 3
+
+
+def parameter_put_into_a_layer():
+    layer = torch.nn.Linear(2, 3)
+    layer.weight = torch.nn.Parameter(of_single(3, 2))
+    return layer(of_single(2, 2))
+
+
+@pytest.mark.parametrize("check", ["numeric", "forward"])
+@pytest.mark.parametrize("body", [parameter_of_an_input, parameter_of_a_result, parameter_put_into_a_layer])
+def test_a_parameter_is_a_leaf_of_its_own_whatever_it_is_made_of(body, check):
+    outcome = trial(body, TorchFramework(), check_grad=check)
+    assert agrees(outcome)
+    assert outcome.numeric_pairs

@@ -134,9 +134,10 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
         times = {*writers, min(writers) - 1} if writers else set()
     else:
         writers = {call.slot for call in program.calls[slot + 1 :] if call.kind in OPERATIONS and writes(call)}
-        if any(call.slot == slot for call in program.inputs()):
-            readers = _readers(program, slot)
-            writers |= readers if len(readers) > 1 else set()
+        readers = _readers(program, slot)
+        is_input = any(call.slot == slot for call in program.inputs())
+        # A call that only reads may write by mistake. Nothing else makes an input differ, so that one reader is enough.
+        writers |= readers if len(readers) > is_input else set()
         # The contents of a new tensor that are random or uninitialised differ, and no mismatch is about them.
         drawn = contents_of_result(program.calls[slot]) is not KnownContents.DEFINED
         times = {*writers} if drawn else {slot, *writers}

@@ -108,6 +108,20 @@ def test_a_value_that_was_wrong_before_it_was_written_into_is_its_own_calls(tmp_
     assert raised.value.finding.identity.operator == "exp"
 
 
+def test_a_result_that_a_later_call_wrote_into_by_mistake_has_the_name_of_that_call(tmp_path: Path) -> None:
+    def body() -> Any:
+        x = dual.exp(drawn(requires_grad=False))
+        return x, dual.sin(x)
+
+    def written_into(sin: Any) -> Any:
+        return lambda x: x.copy_(sin(x))
+
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch({"sin": written_into}), n=1)
+    assert raised.value.finding is not None
+    assert raised.value.finding.identity.operator == "sin"
+
+
 def test_a_cotangent_that_a_backward_wrote_into_has_the_name_of_the_operator_that_it_differentiates(
     tmp_path: Path,
 ) -> None:

@@ -10,6 +10,7 @@ import importlib.metadata
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,20 @@ def run(code: str, *flags: str) -> str:
     return done.stdout
 
 
+def modules_of_oneflow() -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == "oneflow"]
+
+
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder the only place for imports; modules that are imported already remain."""
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Make a folder the only place for imports; modules that are imported already remain, except for OneFlow's."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    for name in [name for name in sys.modules if name.partition(".")[0] == "oneflow"]:
+    for name in modules_of_oneflow():
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delenv("GLOG_minloglevel", raising=False)
-    return tmp_path
+    yield tmp_path
+    for name in modules_of_oneflow():  # those of `tmp_path`: a later test would take them for OneFlow
+        del sys.modules[name]
 
 
 def install(site: Path, body: str = "", *, core: bool = True, version: str = "0.9.0") -> None:

@@ -179,6 +179,11 @@ class TestNormalisation(unittest.TestCase):
         weight, bias = (random_tensor(shape=(5,), low=-2, high=2) for _ in range(2))
         return torch.nn.functional.layer_norm(x, (5,), weight, bias)
 
+    @autotest(n=5)
+    def test_functional_layer_norm_without_bias(self):
+        weight = random_tensor(shape=(5,), low=1, high=2, requires_grad=False)
+        return torch.nn.functional.layer_norm(random_tensor(shape=(2, 3, 5), low=-2, high=2), (5,), weight)
+
     @autotest()
     def test_normalize(self):
         x = random_tensor(ndim=3, dim0=None, low=0.5, high=2)

@@ -14,7 +14,7 @@ _PERTURB: Final = -6
 #: 0x00 makes zeros, 0xFF makes NaN, or -1 as an integer.
 FILLINGS: Final = (0x00, 0xFF)
 #: Another such byte, which makes ordinary numbers of every dtype.
-ORDINARY_FILLING: Final = 0x3F
+_ORDINARY: Final = 0x3F
 
 #: The byte of the innermost block that fills memory; None outside of all blocks.
 _filling: ContextVar[int | None] = ContextVar("autotest_filling", default=None)
@@ -45,9 +45,9 @@ def unwritten_memory(byte: int) -> Iterator[None]:
 
 
 def current_filling() -> int:
-    """Return the byte of the innermost block of `unwritten_memory`; outside of all blocks, `ORDINARY_FILLING`."""
+    """Return the byte of the innermost block of `unwritten_memory`; one of ordinary numbers outside of all blocks."""
     byte = _filling.get()
-    return ORDINARY_FILLING if byte is None else byte
+    return _ORDINARY if byte is None else byte
 
 
 def _setting(byte: int | None) -> int:

@@ -298,7 +298,7 @@ def _pushed(program: Program, side: Framework, pushing: int) -> tuple[float, flo
 
 
 def _multiplies_zero(gradient: float, program: Program, pushing: int, framework: Framework) -> bool:
-    """Return whether a `gradient` of the backward call in slot `pushing` may be the product of zero and no number.
+    """Return whether a `gradient` of the backward call in slot `pushing` may be zero times what is not finite.
 
     A backward may have multiplied a cotangent of zero by the slope of a result that is not finite, or by an infinite
     slope, as of ``sqrt`` at zero.

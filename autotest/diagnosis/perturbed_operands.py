@@ -37,8 +37,6 @@ def factors(program: Program, calls: Iterable[int], values: Mapping[Place, Any],
         for ref in refs(program.calls[slot])
         if type(value := _value(program, values, ref.slot)) is TensorValue and value.dtype == "float64"
     }
-    if not shapes:  # mostly: to seed random numbers for nothing would take a tenth of a verdict
-        return {}
     # All at once, as arrays that are perturbed one by one are perturbed in the same way.
     moved = perturbed([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
     return dict(zip(shapes, moved, strict=True))

@@ -20,7 +20,7 @@ from autotest.recording.precision import with_precision
 from autotest.recording.record import Record
 from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.replaying.recorded import record_of
-from autotest.replaying.replay import Place, Replayed, replay
+from autotest.replaying.replay import Place, Replayed, seeded_replay
 
 #: A callback that runs before each call of a replay, with the number of calls that have run and their live results.
 BetweenCalls: TypeAlias = Callable[[int, list[Any]], None]
@@ -63,10 +63,10 @@ def place_of(mismatch: Mismatch) -> Place:
 
 def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     """Run `program` on both sides and compare all results, as a trial does."""
-    expected = _run(program, pair.reference)
+    expected = seeded_replay(program, pair.reference)
     if expected.error is not None:
         return refused(program, pair, settings, expected)
-    actual = _run(program, pair.candidate)
+    actual = seeded_replay(program, pair.candidate)
     record = record_of(program, pair, expected, actual)
     if actual.error is not None:
         record.mismatches.append(raised(program, len(actual.values), pair, actual.error))
@@ -102,7 +102,7 @@ def results(
         between_calls: as in `replay`.
         slots: the slots whose results are wanted; None for all. A long program takes longer to read than to run.
     """
-    replayed = _run(program, framework, between_calls)
+    replayed = seeded_replay(program, framework, between_calls)
     if replayed.error is not None:
         return {}
     pairings = pair_up(record_of(program, Pair(framework, framework), replayed, replayed), slots).pairings
@@ -134,17 +134,11 @@ def with_counterparts(
 
 def _results_beside(program: Program, pair: Pair) -> dict[Place, Any]:
     """Return the candidate's results that have a counterpart on the reference; empty if a side raises."""
-    expected, actual = _run(program, pair.reference), _run(program, pair.candidate)
+    expected, actual = seeded_replay(program, pair.reference), seeded_replay(program, pair.candidate)
     if expected.error is not None or actual.error is not None:
         return {}
     read = Agreement(program, record_of(program, pair, expected, actual), []).read()
     return {place: both[1] for place, both in read.items()}
-
-
-def _run(program: Program, framework: Framework, between_calls: BetweenCalls | None = None) -> Replayed:
-    if program.undefined:
-        framework.seed(0)
-    return replay(program, framework, between_calls=between_calls)
 
 
 def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed) -> Agreement:
@@ -157,7 +151,7 @@ def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed
     empty = Record(pair)
     if not settings.check_errors or slot != len(program.calls) - 1:
         return Agreement(program, empty, [], reason)
-    actual = _run(program, pair.candidate)
+    actual = seeded_replay(program, pair.candidate)
     try:
         pair.candidate.synchronize()
     except Exception:  # noqa: BLE001 - an error that is raised late is a rejection, too

@@ -75,6 +75,15 @@ def replay(
     return result
 
 
+def seeded_replay(
+    program: Program, framework: Framework, between_calls: Callable[[int, list[Any]], None] | None = None
+) -> Replayed:
+    """Run `program` as `replay` does; if results of it are undefined, from the same random numbers each time."""
+    if program.undefined:
+        framework.seed(0)
+    return replay(program, framework, between_calls=between_calls)
+
+
 class Contexts:
     """Context manager that undoes the global effects of programs on `frameworks` at its end.
 

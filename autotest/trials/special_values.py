@@ -24,7 +24,7 @@ from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
 from autotest.recording.special_values import NUMERIC_SYMPTOMS, counted_mismatches, has_special_numbers
 from autotest.replaying.recorded import record_of
-from autotest.replaying.replay import replay
+from autotest.replaying.replay import replay, seeded_replay
 
 #: The greatest and the least magnitude of the numbers that ordinary trials draw.
 _GREATEST, _LEAST = 1e4, 1e-4
@@ -168,11 +168,7 @@ def _differences(program: Program, pair: Pair, settings: Settings) -> list[Misma
 
 def _run(program: Program, pair: Pair) -> Record | None:
     """Return the record of a run of `program` on both sides, or None if a side refuses a call."""
-    sides = []
-    for side in (pair.reference, pair.candidate):
-        if program.undefined:
-            side.seed(0)
-        sides.append(replay(program, side))
+    sides = [seeded_replay(program, side) for side in (pair.reference, pair.candidate)]
     return None if any(side.error is not None for side in sides) else record_of(program, pair, *sides)
 
 
@@ -181,18 +177,15 @@ def _changes_by_roundoff(program: Program, pair: Pair, settings: Settings) -> di
 
     Results are given by slot and place; those that change less than the tolerance are left out.
     """
-    alone = Pair(pair.reference, pair.reference)
+    reference = pair.reference
+    alone, once = Pair(reference, reference), seeded_replay(program, reference)
     changes: dict[tuple[int, str], float] = {}
     for turn in range(2):
         nudged = with_arrays(program, [_nudged(array, turn) for array in program.arrays])
-        runs = []
-        for one in (program, nudged):
-            if program.undefined:
-                pair.reference.seed(0)
-            runs.append(replay(one, pair.reference))
-        if any(run.error is not None for run in runs):
+        again = seeded_replay(nudged, reference)
+        if once.error is not None or again.error is not None:
             continue
-        for item in compare([observe(record_of(program, alone, *runs))], settings)[0]:
+        for item in compare([observe(record_of(program, alone, once, again))], settings)[0]:
             changes[_place(item)] = max(changes.get(_place(item), 0.0), _gap(item))
     return changes
 

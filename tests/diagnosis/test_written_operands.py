@@ -73,6 +73,11 @@ NEW: dict[str, Callable[[], Any]] = {
 OUT = {"ignored": ignores_out, "not filled": leaves_the_last_element}
 
 
+def sevens(original: Any) -> Any:
+    """Fill new memory, which may otherwise hold what another test left there: by chance the right result."""
+    return lambda *args, **named: original(*args, **named).fill_(7)
+
+
 def found(body: Callable[[], Any], faulty: FaultyTorch, folder: Path) -> Finding:
     with pytest.raises(Divergence) as raised:
         trials(body, folder, faulty, n=1, options={"shrink": 5.0})
@@ -85,7 +90,7 @@ def found(body: Callable[[], Any], faulty: FaultyTorch, folder: Path) -> Finding
 def test_an_output_operand_that_is_not_written_is_the_fault_of_the_call_that_gets_it(
     result: str, fault: str, tmp_path: Path
 ) -> None:
-    finding = found(sum_into(NEW[result]), FaultyTorch({"add": OUT[fault]}), tmp_path)
+    finding = found(sum_into(NEW[result]), FaultyTorch({"add": OUT[fault], "empty": sevens}), tmp_path)
     assert (finding.operator, finding.identity.operator) == ("add", "add")
     assert finding.blame == "candidate"
     assert finding.program is not None
@@ -127,8 +132,9 @@ def test_what_is_computed_from_memory_that_was_not_written_is_told_by_the_call_t
         dual.exp(x, out=into)
         return into.sum()
 
-    # Garbage is of any size, in the trial and in each replay.
-    finding = found(body, FaultyTorch({"exp": lambda exp: lambda x, out: out}), tmp_path)
+    # What is left in memory is of another size in the trial than in each replay.
+    faulty = FaultyTorch({"exp": lambda exp: lambda x, out: out}, tensors={"new_empty": sevens})
+    finding = found(body, faulty, tmp_path)
     assert finding.identity.operator == "exp"
     assert finding.blame == "candidate"
 

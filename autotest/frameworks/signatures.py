@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 import typing
@@ -105,7 +106,11 @@ def _is_bound(function: Any) -> bool:
     return not (owner is None or inspect.ismodule(owner) or inspect.isclass(owner))
 
 
-def _overloads(stub: str, name: str, positional: int, keywords: frozenset[str]) -> list[list[AnnotatedParameter]]:
+#: Cached because a stub file has half a million characters.
+@functools.lru_cache(maxsize=1024)
+def _overloads(
+    stub: str, name: str, positional: int, keywords: frozenset[str]
+) -> Sequence[Sequence[AnnotatedParameter]]:
     written = re.compile(rf"^ *def {re.escape(name)}\((?P<inside>.*?)\) *->", re.MULTILINE | re.DOTALL)
     overloads = [parameters for match in written.finditer(stub) if (parameters := _parse(match["inside"])) is not None]
     return [
@@ -119,7 +124,7 @@ def _overloads(stub: str, name: str, positional: int, keywords: frozenset[str]) 
     ]
 
 
-def _table(parameters: list[AnnotatedParameter], positional: int) -> dict[int | str, Any]:
+def _table(parameters: Sequence[AnnotatedParameter], positional: int) -> dict[int | str, Any]:
     table: dict[int | str, Any] = {}
     for position, (name, annotation, starred, named) in enumerate(parameters):
         if name in _DIMENSIONS and describe(annotation) == INT:
@@ -135,7 +140,7 @@ def _table(parameters: list[AnnotatedParameter], positional: int) -> dict[int | 
     return table
 
 
-def _python_parameters(function: Any) -> list[AnnotatedParameter] | None:
+def _python_parameters(function: Any) -> Sequence[AnnotatedParameter] | None:
     """Return the parameters of a Python function or class, or None for a built-in (its annotations are in stubs)."""
     target = function
     if is_class := inspect.isclass(function):

@@ -210,16 +210,7 @@ class TorchFramework(Namespace):
     def stubs(self) -> Mapping[str, str]:
         from autotest.frameworks import torch_schemas  # imports torch
 
-        folder = pathlib.Path(self.root.__file__).parent
-        files = {
-            "functions": ("_C/_VariableFunctions.pyi", "_C/_nn.pyi"),
-            "methods": ("_C/__init__.pyi",),
-        }
-        texts = {
-            kind: "\n".join((folder / name).read_text(encoding="utf-8") for name in names if (folder / name).exists())
-            for kind, names in files.items()
-        }
-        return {**texts, "functions": texts["functions"] + torch_schemas.missing_stubs(texts["functions"])}
+        return torch_schemas.stubs(pathlib.Path(self.root.__file__).parent)
 
 
 def framework() -> TorchFramework:

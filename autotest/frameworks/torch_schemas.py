@@ -6,6 +6,7 @@ import collections
 import contextlib
 import functools
 import inspect
+import pathlib
 import typing
 import warnings
 from collections.abc import Mapping, Sequence
@@ -75,7 +76,21 @@ def overloads(path: str) -> list[tuple[Parameter, ...]]:
     return found
 
 
-def missing_stubs(stub: str) -> str:
+@functools.cache
+def stubs(folder: pathlib.Path) -> Mapping[str, str]:
+    """Return the texts of the stub files of the torch in `folder`: of its functions, and of its tensors' methods."""
+    files = {
+        "functions": ("_C/_VariableFunctions.pyi", "_C/_nn.pyi"),
+        "methods": ("_C/__init__.pyi",),
+    }
+    texts = {
+        kind: "\n".join((folder / name).read_text(encoding="utf-8") for name in names if (folder / name).exists())
+        for kind, names in files.items()
+    }
+    return {**texts, "functions": texts["functions"] + _missing_stubs(texts["functions"])}
+
+
+def _missing_stubs(stub: str) -> str:
     """Return stubs, made from schemas, of the built-in functions of ``torch.nn.functional`` that `stub` leaves out."""
     lines = []
     for name, function in vars(torch.nn.functional).items():

@@ -13,7 +13,7 @@ import numpy as np
 
 from autotest.base.plural import several, were
 from autotest.comparison.elementwise import distance
-from autotest.gradients.evidence import Line, has_ties, magnitude_of, refuted
+from autotest.gradients.evidence import Line, has_ties, is_rough, magnitude_of, refuted
 from autotest.gradients.exemptions import LOWER, JacobianBlock
 from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, from_reals, real_shape, reals
 from autotest.gradients.rule import Rule
@@ -220,7 +220,10 @@ def _refuted_along(function: FunctionOfInputs, pair: tuple[int, int], along: Rea
         return np.zeros(analytic.shape, dtype=bool)
     extent = magnitude_of([*drawn, *function.values()])
     line = Line(lambda step: function.at(i, drawn[i] + step * along)[o], *extent, magnitude_of([drawn[i]])[0])
-    return refuted(analytic, line, rule)[0]
+    wrong: Real = refuted(analytic, line, rule)[0]
+    if wrong.any() and is_rough(lambda step: function.between(i, drawn[i] + step * along, o), rule, analytic[wrong]):
+        wrong[:] = False
+    return wrong
 
 
 # -- slow ---------------------------------------------------------------------------------------------------

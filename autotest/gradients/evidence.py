@@ -93,6 +93,35 @@ def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
     return known & off, quotient
 
 
+def is_rough(at: Callable[[float], Sequence[Real]], rule: Rule, derivative: Real) -> bool:
+    """Return whether the chain rule need not give the derivative at a point, because of an intermediate result there.
+
+    That is so if one has a kink, a step or a pole, also where the result is smooth: the gradient of
+    ``relu(x) - relu(-x)``, which is x, is 0 at 0. If one is not finite, a derivative that is not finite may come from
+    it, as in ``where(x > 0, log(x), x)`` at 0.
+
+    Args:
+        at: returns the intermediate results after a step along the direction of the derivative.
+        rule: the step and the tolerances.
+        derivative: the derivatives by autograd that are in doubt.
+    """
+    step = rule.eps / FINER
+    centre, *around = (np.concatenate([*at(length), []]) for length in (0.0, rule.eps, -rule.eps, step, -step))
+    if any(one.shape != centre.shape for one in around):
+        return True
+    above, below, upper, lower = around
+    with np.errstate(all="ignore"):
+        wide, quotient = slope(above, below, 2 * rule.eps), slope(upper, lower, 2 * step)
+        bend, jump = np.abs(above + below - 2 * centre) / rule.eps, np.abs(upper + lower - 2 * centre) / step
+        bound = rule.atol + rule.rtol * np.abs(quotient) + ROUNDING * magnitude_of([centre])[0] / step
+        # The slope of a smooth function changes in proportion to the distance.
+        smooth = converged(wide, quotient, bound) & (jump <= bound + bend / 4)
+        finite = np.isfinite(centre)
+        # What the step does not change is another element's.
+        unchanged = np.logical_and.reduce([(one == centre) | (np.isnan(one) & np.isnan(centre)) for one in around])
+    return not (bool((unchanged | (smooth & finite)).all()) and (bool(finite.all()) or np.isfinite(derivative).all()))
+
+
 def nudged(numbers: Real) -> list[Real]:
     """Return `numbers` changed by about as much as rounding changes them, and by two to `NUDGES` times as much.
 
@@ -142,4 +171,14 @@ def has_ties(numbers: Real, eps: float) -> bool:
     return bool((np.diff(ordered) <= 2 * eps).any())
 
 
-__all__ = ["Line", "converged", "has_neighbours", "has_ties", "is_unstable", "magnitude_of", "nudged", "refuted"]
+__all__ = [
+    "Line",
+    "converged",
+    "has_neighbours",
+    "has_ties",
+    "is_rough",
+    "is_unstable",
+    "magnitude_of",
+    "nudged",
+    "refuted",
+]

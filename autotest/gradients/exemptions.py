@@ -7,7 +7,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autotest.gradients.evidence import Line, converged, has_neighbours, is_unstable, magnitude_of, nudged, refuted
+from autotest.gradients.evidence import (
+    Line,
+    converged,
+    has_neighbours,
+    is_rough,
+    is_unstable,
+    magnitude_of,
+    nudged,
+    refuted,
+)
 from autotest.gradients.function import FunctionOfInputs, Real, reals, slope
 from autotest.gradients.rule import Rule
 from autotest.results.gradient_rows import failing
@@ -88,13 +97,16 @@ class JacobianBlock:
         for count, k in enumerate(np.flatnonzero(found.any(axis=1))[:MOST]):
             line = Line(self._line(numbers, int(k)), *extent, abs(numbers[k]), conditioning)
             wrong = refuted(analytic[k], line, rule)[0] & found[k]
+            otherwise = np.zeros_like(wrong)
             if has_neighbours(numbers, int(k), rule.eps):
                 wrong &= not self._right_on_both_sides(int(k), np.flatnonzero(wrong))
             elif wrong.any() or count < STEPPED:
                 coarse[k], otherwise = self._in_lower_precision(int(k), analytic[k])
                 coarse[k] &= found[k]
-                wrong = (wrong & ~coarse[k]) | (otherwise & found[k])
-            found[k] &= ~wrong
+                wrong &= ~coarse[k]
+            if wrong.any() and is_rough(self._between(numbers, int(k)), rule, analytic[k][wrong]):
+                wrong[:] = False
+            found[k] &= ~(wrong | otherwise)
         proven = looked & ~found & ~coarse
         if proven.any():
             found |= self._unstable(proven, np.abs(analytic - numeric), numbers)
@@ -135,6 +147,14 @@ class JacobianBlock:
             moved = numbers.copy()
             moved[k] += step
             return self.function.at(self.input, moved)[self.output]
+
+        return at
+
+    def _between(self, numbers: Real, k: int) -> Callable[[float], list[Real]]:
+        def at(step: float) -> list[Real]:
+            moved = numbers.copy()
+            moved[k] += step
+            return self.function.between(self.input, moved, self.output)
 
         return at
 

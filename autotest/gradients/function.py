@@ -26,11 +26,18 @@ class FunctionOfInputs:
         framework: the framework of the inputs.
         function: called with all of `inputs`; returns a tensor or a sequence of tensors.
         inputs: the arguments of the function.
+        between: returns the differentiable intermediate results of the function's last call, if they are known.
     """
 
-    def __init__(self, framework: Framework, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        framework: Framework,
+        function: Callable[..., Any],
+        inputs: Sequence[Any],
+        between: Callable[[], Sequence[Any]] = tuple,
+    ) -> None:
         self.framework = framework
-        self._function = function
+        self._function, self._between = function, between
         self.inputs = list(inputs)
         tensors = framework.tensor_types
         self.varied = [i for i, x in enumerate(inputs) if isinstance(x, tensors) and framework.can_backpropagate(x)]
@@ -91,6 +98,16 @@ class FunctionOfInputs:
         finally:  # once for all, because writing large inputs takes much of the time of a check
             self.put(which, reals(self.arrays[which].data))
         return found
+
+    def between(self, which: int, data: Real, output: int) -> list[Real]:
+        """Return the known intermediate results, without output number `output`; see `at`."""
+        try:
+            self.put(which, data)
+            judged = self.outputs()[output]
+            inner = [item for item in self._between() if item is not judged]
+            return [reals(value.data) for value in self.framework.values(inner)]
+        finally:
+            self.put(which, reals(self.arrays[which].data))
 
     def around(self, which: int, k: int, step: float, shift: float = 0.0) -> tuple[list[Real], list[Real]]:
         """Return `values` with element `k` of an input increased, and decreased, by `step`, after adding `shift`."""

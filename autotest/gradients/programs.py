@@ -93,7 +93,7 @@ def check_program(
             return GradcheckResult(), {}
         inputs = [leaf.tensor for leaf in varied]
         places = {shown[back[leaf.slot]] + leaf.suffix: (back[leaf.slot], leaf.suffix) for leaf in varied}
-        function = FunctionOfInputs(framework, runner, inputs)
+        function = FunctionOfInputs(framework, runner, inputs, runner.between)
         found = check(function, rule, (list(places), outputs))
         if forward:
             substituted = [position for position, leaf in enumerate(varied) if not runner.is_in_module(leaf)]
@@ -102,7 +102,7 @@ def check_program(
             cotangents = made_cotangents(framework, runner, inputs)
             places.update({f"cotangent of {shown[back[slot]]}": (back[slot], "") for slot in roots})
             twice = second_order(framework, runner, len(inputs))
-            again = FunctionOfInputs(framework, twice, [*inputs, *cotangents])
+            again = FunctionOfInputs(framework, twice, [*inputs, *cotangents], runner.between)
             second = [f"gradient {position}" for position in range(len(again.outputs()))]
             more = check(again, rule, (list(places), second))
             found.rows += more.rows
@@ -193,6 +193,10 @@ class ProgramFunction:
         if self._accepted is None:
             self._accepted = [value.as_array() for value in self._framework.values(found)]
         return found
+
+    def between(self) -> list[Any]:
+        """Return the tensors that the last run computed from leaves, for gradients to flow through."""
+        return [self._values[slot] for slot in sorted(self._computed)]
 
     def is_in_module(self, leaf: VariedLeaf) -> bool:
         """Return whether a module contains `leaf`. What the module computes does not use a tensor in place of it."""

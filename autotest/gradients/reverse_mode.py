@@ -20,6 +20,7 @@ from autotest.program import Array, Call, Program, Ref, leaves
 from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, filled, tensor_call, with_arrays
 from autotest.program.semantics import (
+    OPERATIONS,
     backward_arguments,
     first_operand,
     may_share_memory,
@@ -229,8 +230,11 @@ class _Pushed:
         def slope_at(numbers: Real) -> Real:
             return self._gradient(self._moved(leaf.index, numbers), leaf)
 
+        def between(numbers: Real) -> list[Real]:
+            return self._between(self._moved(leaf.index, numbers))
+
         with np.errstate(all="ignore"):
-            found = SumOfInput(drawn, total, slope_at, self._extent()).wrong_element(own, self._rule)
+            found = SumOfInput(drawn, total, slope_at, between, self._extent()).wrong_element(own, self._rule)
         if found is None:
             return None
         note = "no gradient" if gradient is None else ""
@@ -253,11 +257,28 @@ class _Pushed:
             return np.zeros(reals(program.arrays[leaf.index].data).size)
         return reals(self._framework.values([gradient])[0].data)
 
+    def _between(self, program: Program) -> list[Real]:
+        """Return the results through which gradients flow; the only result that is backpropagated is not among them."""
+        run = self._replayed(program, self._push.slot)
+        judged = run.values[self._roots[0]] if len({*self._roots}) == 1 else None
+        return flowing_through(program.calls[: self._push.slot], run, self._framework, judged)
+
     def _total(self, program: Program) -> float:
         """Return the number that is backpropagated: the sum of all results times their cotangents."""
         values = self._numbers(self._replayed(program, self._push.slot), self._roots)
         with np.errstate(all="ignore"):
             return sum(weighted(c, v) for c, v in zip(self._cotangents, values, strict=True))
+
+
+def flowing_through(calls: Sequence[Call], run: Replayed, framework: Framework, judged: Any) -> list[Real]:
+    """Return the results of `calls` in `run` through which gradients flow, without the tensor `judged`."""
+    computed = (run.values[call.slot] for call in calls if call.kind in OPERATIONS)
+    flowing = [
+        value
+        for value in computed
+        if isinstance(value, framework.tensor_types) and value is not judged and framework.can_backpropagate(value)
+    ]
+    return [reals(value.data) for value in framework.values(flowing)]
 
 
 def weighted(cotangent: Real, values: Real) -> float:
@@ -295,6 +316,7 @@ __all__ = [
     "WrongElement",
     "constant",
     "extent_of",
+    "flowing_through",
     "in_reverse_mode",
     "is_wide",
     "of_finite_results",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from autotest.gradients.evidence import Line, has_neighbours, is_unstable, magnitude_of, nudged, refuted
+from autotest.gradients.evidence import Line, has_neighbours, is_rough, is_unstable, magnitude_of, nudged, refuted
 from autotest.gradients.exemptions import NEIGHBOUR
 from autotest.gradients.function import FunctionOfInputs, Real, real_shape, reals, slope
 from autotest.gradients.rule import Rule
@@ -27,6 +27,8 @@ class SumOfInput:
     total: Callable[[Real], float]
     #: Returns its gradient by autograd for other contents.
     gradient: Callable[[Real], Real]
+    #: Returns the intermediate results for other contents, as far as they are known.
+    between: Callable[[Real], list[Real]]
     #: The greatest finite magnitude of inputs and outputs, and whether all of them are finite.
     extent: tuple[float, bool]
 
@@ -42,7 +44,8 @@ class SumOfInput:
             tied = wrong and has_neighbours(self.drawn, k, rule.eps)
             if wrong and not (tied and self._right_on_both_sides(k, rule)):
                 near = [self.gradient(numbers)[k] for numbers in nudged(self.drawn)]
-                if is_unstable(near, abs(analytic[k] - numeric)):
+                inner = lambda step, k=k: self.between(self._with(k, step))  # noqa: E731
+                if is_unstable(near, abs(analytic[k] - numeric)) or is_rough(inner, rule, analytic[k]):
                     continue
                 return k, float(numeric)
         return None
@@ -129,7 +132,7 @@ def _summed(function: FunctionOfInputs, pair: tuple[int, int], weight: Real, ext
         finally:
             function.put(i, drawn)
 
-    return SumOfInput(drawn, total, gradient, extent)
+    return SumOfInput(drawn, total, gradient, lambda numbers: function.between(i, numbers, o), extent)
 
 
 def _row(summed: SumOfInput, shape: tuple[int, ...], rule: Rule, names: tuple[str, str]) -> GradientRow:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from autotest.program.calls import LAYOUT, PROPERTY, Call, Ref, leaves, refs
 from autotest.program.numpy_scalars import is_whole
+from autotest.program.semantics import describes
 
 #: Kinds of calls that change or read their first operand, and for which a finding names the operator behind it.
 _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
@@ -109,13 +110,20 @@ def _makes_leaf(call: Call) -> bool:
 
 
 def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
-    """Yield the slots of the calls that compute with the value in `slot`, also after `requires_grad_` returned it."""
-    names = [Ref(slot)]
+    """Yield the slots of the calls that read the value in `slot`, also after `requires_grad_` returned it.
+
+    Calls that only describe it, such as ``x.numel()``, come last.
+    """
+    names, describing = [Ref(slot)], []
     for later in calls[slot + 1 :]:
         if later.target == "requires_grad_" and later.args[0] in names:
             names.append(Ref(later.slot))
         elif later.target != "backward" and any(_computes_of(later, name) for name in names):
-            yield later.slot
+            if describes(later):
+                describing.append(later.slot)
+            else:
+                yield later.slot
+    yield from describing
 
 
 def _computes_of(call: Call, operand: Ref) -> bool:

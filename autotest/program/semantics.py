@@ -82,6 +82,11 @@ _target: Final = operator.attrgetter("target")
 PRECISION_METHODS: Final = ("double", "float", "half", "bfloat16")
 #: Methods that change the state of a module or tensor and compute nothing.
 _SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "to", "load_state_dict", *PRECISION_METHODS))
+#: Functions and methods that only describe a tensor, or change how its gradient is kept.
+_DESCRIBING: Final = frozenset(
+    "data_ptr dim element_size get_device is_complex is_contiguous is_floating_point is_signed is_tensor ndimension "
+    "nelement numel register_hook requires_grad_ retain_grad size storage_offset stride".split()
+)
 #: Functions that make a module compute one of its parameters from others, or undo this.
 _REPARAMETRIZING: Final = frozenset(
     (
@@ -291,6 +296,11 @@ def makes_optimizer(call: Call) -> bool:
 def is_setting(call: Call) -> bool:
     """Whether `call` changes the state of a module or a tensor and computes nothing."""
     return call.kind in ("load_state", "setattr") or (call.kind == "method" and call.target in _SETTINGS)
+
+
+def describes(call: Call) -> bool:
+    """Whether `call` computes nothing from the contents of its operand: ``x.numel()``, ``x.retain_grad()``."""
+    return call.kind in OPERATIONS and base_name(call) in _DESCRIBING
 
 
 def loads_state(call: Call) -> bool:

@@ -17,6 +17,7 @@ from autotest.program.influence import shared_memory
 from autotest.program.rewriting import assembled, needed, widened
 from autotest.program.semantics import (
     clips_gradients,
+    describes,
     is_class,
     may_share_memory,
     overwritten_operand,
@@ -32,8 +33,6 @@ from autotest.replaying.replay import Place
 #: The tolerance in double precision, unless the test gives one. Rounding errors are far smaller there, so that a call
 #: whose gradients differ by more is wrong.
 _IN_DOUBLE = Tolerance(1e-4, 1e-9)
-#: Methods of a tensor that compute nothing. `requires_grad_` returns the tensor itself.
-_NO_OPERATORS = frozenset(("requires_grad_", "retain_grad", "register_hook", "size", "dim", "numel"))
 
 
 @dataclasses.dataclass(slots=True)
@@ -151,7 +150,7 @@ class _Readers:
         for at in range(slot, len(self.program.calls)):
             for reader in self.of_slot.get(at, ()) if at in reached else ():
                 reached.add(reader.slot)
-                if reader.note != LAYOUT and reader.target not in _NO_OPERATORS:
+                if reader.note != LAYOUT and not describes(reader):
                     names.add(operator_of(self.program.calls, reader.slot))
         return names
 

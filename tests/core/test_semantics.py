@@ -54,6 +54,13 @@ def test_in_place_is_what_torchs_schemas_say():
     assert wrong - ATTRIBUTES_ONLY == set()
 
 
+def test_a_finding_about_an_input_has_the_name_of_the_first_call_that_computes_with_it():
+    made = Call("tensor", "", (), {"requires_grad": True}, 0)
+    asked = [Call("method", name, (Ref(0),), {}, at) for at, name in enumerate(("numel", "dim", "retain_grad"), 1)]
+    assert operator_of([made, *asked, Call("function", "relu", (Ref(0),), {}, 4)], 0) == "relu"
+    assert operator_of([made, *asked], 0) == "numel"
+
+
 def test_a_view_is_what_torchs_schemas_say():
     views = {
         name

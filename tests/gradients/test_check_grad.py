@@ -84,6 +84,37 @@ def test_where_the_function_is_no_number_no_gradient_is_accused(check_grad):
     assert passes(body, check_grad=check_grad)
 
 
+BENT_INSIDE = {
+    "a difference of two kinks": lambda x: torch.relu(x) - torch.relu(-x),
+    "a kink times a step": lambda x: x.abs() * x.sign(),
+    "a tie": lambda x: torch.minimum(torch.relu(x), x),
+    "two kinks whose sum has one": lambda x: 2 * torch.relu(x) - torch.relu(-x),
+    "an infinity that is not chosen": lambda x: torch.where(x > 0, torch.log(x), x),
+    "results that are returned, too": lambda x: (torch.relu(x), torch.relu(x) - torch.relu(-x)),
+}
+
+
+@pytest.mark.parametrize("check_grad", ["numeric", "forward"])
+@pytest.mark.parametrize("formula", BENT_INSIDE.values(), ids=BENT_INSIDE)
+def test_where_only_an_intermediate_result_has_a_kink_the_chain_rule_is_not_accused(formula, check_grad, tmp_path):
+    def body():
+        return formula(random_tensor(shape=(3, 2), contents="ties"))
+
+    assert trials(body, tmp_path, check_grad=check_grad, n=10).accepted == 10
+
+
+@pytest.mark.parametrize("check_grad", ["numeric", "forward"])
+def test_kinks_inside_excuse_no_other_element(check_grad):
+    fault = FaultyTorch({"relu": with_gradient(lambda gradient: 1.5 * gradient)})
+
+    def body():
+        x = random_tensor(shape=(4, 4), contents="ties")
+        return torch.relu(x) - torch.relu(-x)
+
+    found = trial(body, fault, reference=fault, check_grad=check_grad).mismatches
+    assert "is not its derivative" in found[0].message
+
+
 def test_forward_mode_is_held_against_numbers_where_there_is_one():
     class Doubles(real.autograd.Function):
         @staticmethod

@@ -11,6 +11,7 @@ from autotest.gradients.evidence import (
     Line,
     has_neighbours,
     has_ties,
+    is_rough,
     is_unstable,
     magnitude_of,
     nudged,
@@ -61,6 +62,39 @@ NOTHING_SHOWN = {
 @pytest.mark.parametrize(("function", "at", "analytic"), NOTHING_SHOWN.values(), ids=NOTHING_SHOWN)
 def test_where_differences_show_nothing_nothing_is_accused(function, at, analytic):
     assert accused(function, at, analytic) == [False]
+
+
+ROUGH = {
+    "a kink": (np.abs, 0.0),
+    "a kink beside a steep slope": (lambda x: 1e3 * x + np.abs(x), 0.0),
+    "a step": (np.sign, 0.0),
+    "a step that is the same on both sides": (lambda x: np.where(x == 0, 0.0, 1.0), 0.0),
+    "a pole": (lambda x: 1 / x, 1e-30),
+    "an infinity": (lambda x: np.log(np.abs(x)), 0.0),
+}
+
+
+@pytest.mark.parametrize(("function", "at"), ROUGH.values(), ids=ROUGH)
+def test_an_intermediate_result_that_is_not_smooth_is_noticed(function, at):
+    with np.errstate(all="ignore"):
+        assert is_rough(lambda step: [np.zeros(2), np.atleast_1d(function(at + step))], RULE, np.ones(1))
+        assert not is_rough(lambda step: [np.atleast_1d(function(abs(at) + 0.3 + step))], RULE, np.ones(1))
+
+
+@pytest.mark.parametrize(("function", "at", "right"), SMOOTH.values(), ids=SMOOTH)
+def test_a_smooth_intermediate_result_excuses_nothing(function, at, right):
+    assert not is_rough(lambda step: [np.atleast_1d(function(at + step))], RULE, np.ones(1))
+
+
+def test_an_intermediate_result_whose_size_changes_is_not_smooth():
+    assert is_rough(lambda step: [np.ones(1 + (step > 0))], RULE, np.ones(1))
+    assert not is_rough(lambda step: [], RULE, np.ones(1))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_what_is_not_finite_everywhere_is_a_reason_only_for_derivatives_that_are_not_either(number):
+    assert not is_rough(lambda step: [np.array([step, number])], RULE, np.ones(1))
+    assert is_rough(lambda step: [np.array([step, number])], RULE, np.array([np.nan]))
 
 
 def test_a_gradient_far_from_both_sides_of_a_kink_is_accused():

@@ -34,7 +34,6 @@ EXCEPTIONS = {
         f"{TO_NOTHING}[rank={rank}]": "torch refuses in double what oneDNN leaves empty in single" for rank in (1, 2, 3)
     },
     "test_loss.py::test_binary_cross_entropy[weighted=True]": "the weight of a loss is no input to autograd",
-    "test_reduction.py::TestReduction.test_nansum": "where() of a branch that holds NaN has a gradient of NaN",
 }
 
 

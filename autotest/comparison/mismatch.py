@@ -61,6 +61,8 @@ class Mismatch:
     operand: str = ""
     #: The part of the value that differs: ``[1]`` of ``v3[1]``, ``.weight.grad`` of ``m0.weight.grad``; "" for all.
     place: str = ""
+    #: The operator that is wrong, if the check that found the difference also found that.
+    operator: str = ""
 
     @property
     def heading(self) -> str:

@@ -65,7 +65,8 @@ def message_of(first: Mismatch) -> str:
 
 def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
     call = program.calls[first.slot]
-    if first.stage != "backward" and call.kind != "tensor" and not writes_first_operand(call):
+    known = bool(first.operator)  # of the whole program: the call may be missing in this one
+    if not known and first.stage != "backward" and call.kind != "tensor" and not writes_first_operand(call):
         changed = any(later.kind in OPERATIONS and Ref(first.slot) in written(later) for later in program.calls)
         if not changed:
             return operator_behind(program.calls, first) == operator

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, Side
+from autotest.comparison import Mismatch
 from autotest.diagnosis.failure_signature import FailureSignature
 from autotest.diagnosis.fitting_cotangents import with_fitting_cotangents
 from autotest.diagnosis.shrinking import AgreementFunction, ProgramJudge
@@ -18,7 +18,7 @@ from autotest.emission.derivative import Derivative, derivative_script, forward_
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.forward_mode import in_forward_mode, parts_of, wrong_tangent
 from autotest.gradients.larger_inputs import with_larger_inputs
-from autotest.gradients.numeric_check import NOT_THE_DERIVATIVE, RULE, verdict
+from autotest.gradients.numeric_check import RULE, verdict
 from autotest.gradients.reverse_mode import WrongElement, in_reverse_mode, of_finite_results, wrong_gradient
 from autotest.program import Program, Ref, leaves
 from autotest.program.paths import gradient_of
@@ -70,7 +70,7 @@ def _starts(
     """
     assert finding.program is not None
     larger = with_larger_inputs(finding.program, pair.reference)
-    judge = _judge(framework, finding.first.side, finite)
+    judge = _judge(framework, finding.first, finite)
     drawn = [finding.program, *([larger.program] if larger is not None and str(larger) else [])]
     ordinary = [with_ordinary_numbers(program) for program in drawn]
     for program in (*drawn, *(one for one, like in zip(ordinary, drawn, strict=True) if one is not like)):
@@ -84,13 +84,13 @@ def _starts(
                 yield found, judge
 
 
-def _judge(framework: Framework, side: Side, finite: bool) -> AgreementFunction:
-    """Return the function that replaces `agree` if finite differences judge a program."""
+def _judge(framework: Framework, first: Mismatch, finite: bool) -> AgreementFunction:
+    """Return the function that replaces `agree` if finite differences judge a program; `first` is the trial's."""
 
     def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
         wrong = _wrong(program, framework, finite)
         if wrong is not None:
-            return Agreement(program, Record(pair), [_mismatch(wrong, framework, side)])
+            return Agreement(program, Record(pair), [_mismatch(wrong, framework, first)])
         if any(array.dtype in WIDER for array in program.arrays):
             return Agreement(program, Record(pair), [], "finite differences need double precision")
         error = replay(program, framework).error
@@ -106,20 +106,19 @@ def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wron
     return wrong_tangent(program, framework, RULE, finite=finite)
 
 
-def _mismatch(wrong: WrongElement, framework: Framework, side: Side) -> Mismatch:
+def _mismatch(wrong: WrongElement, framework: Framework, first: Mismatch) -> Mismatch:
     failure_text = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
     message = (
         f"{failure_text}\n(of the sum of the outputs that backward starts from, by central differences in float64)"
     )
     name, slot, place = gradient_of(wrong.name), wrong.leaf.slot, gradient_of(wrong.leaf.suffix)
-    return Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=place)
+    return dataclasses.replace(first, name=name, slot=slot, message=message, place=place)
 
 
 def _shrunk(finding: Finding, start: Agreement, judging: ProgramJudge, seconds: float) -> Finding:
     """Return `finding` about the smallest program found that fails in the same way."""
     first = start.mismatches[0]
-    # The wrong gradient of a leaf does not say which call between the result and the leaf is wrong.
-    failure = FailureSignature(first.symptom, first.stage, first.side, operator="", message="")
+    failure = FailureSignature(first.symptom, first.stage, first.side, first.operator, message="")
     finding, found = shrunk(finding, start, failure, judging, seconds)
     forward = parts_of(found.program)
     return dataclasses.replace(finding, divergent=None if forward is None else forward.first)

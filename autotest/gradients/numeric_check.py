@@ -10,6 +10,7 @@ from autotest.comparison import Mismatch, Side
 from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.checking import GradcheckResult
+from autotest.gradients.guilty_operator import guilty_operators
 from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, too_small, with_larger_inputs
 from autotest.gradients.programs import NotNumeric, SingularMatrix, check_program
 from autotest.gradients.rule import Rule
@@ -58,18 +59,21 @@ def check_numerically(program: Program, pair: Pair, settings: Settings) -> Numer
             result.unchecked = str(error)
             continue
         result.pairs += len(found.rows)
+        checked = program
         larger = larger or (with_larger_inputs(program, pair.reference) if found.rows and found.passed else None)
         small = [] if larger is None else too_small(larger.after)
         suffix = _smallness(small)
         if larger is not None and found.passed and str(larger):
             try:
                 found, places = _checked(larger.program, framework, settings)
+                checked = larger.program
                 suffix = f"\n(on larger inputs: {larger}){suffix}"
             except NotNumeric as error:
                 small = too_small(larger.before)
                 suffix = f"\n(only on the drawn inputs; on larger inputs {error})"
         result.small += [name for name in small if name not in result.small]
-        result.mismatches += mismatches_of(found, places, side, framework, suffix)
+        mismatches = mismatches_of(found, places, side, framework, suffix)
+        result.mismatches += _named(mismatches, found, checked, framework, settings)
     return result
 
 
@@ -111,6 +115,20 @@ def mismatches_of(
             Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=gradient_of(place))
         )
     return mismatches
+
+
+def _named(
+    mismatches: Sequence[Mismatch], found: GradcheckResult, program: Program, framework: Framework, settings: Settings
+) -> list[Mismatch]:
+    """Return `mismatches`, made of the failed rows of `found`, each with the operator that is wrong."""
+    inputs = [row.input for row in found.rows if not row.passed]
+    if not inputs:
+        return []
+    forward, order = settings.check_grad == "forward", settings.grad_order
+    guilty = guilty_operators(program, framework, RULE, {*inputs}, order=order, forward=forward)
+    return [
+        dataclasses.replace(one, operator=guilty.get(name, "")) for one, name in zip(mismatches, inputs, strict=True)
+    ]
 
 
 def verdict(mismatch: Mismatch, pair: Pair) -> str:

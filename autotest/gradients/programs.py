@@ -27,7 +27,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     written,
 )
-from autotest.replaying.replay import run_call
+from autotest.replaying.replay import Contexts, run_call
 
 #: Methods of modules that are called only once: the state after them is what is varied.
 _TELLING = frozenset(("double", "to", "load_state_dict"))
@@ -220,22 +220,27 @@ class ProgramFunction:
         values = self._values = []
         for slot, state in self._buffers.items() if not first else ():
             self._framework.load_state(self._kept[slot], state)
-        for call in self._calls:
-            if call.slot in self._kept:
-                kept = self._kept[call.slot]
-                values.append(instead.get(id(kept), kept))
-            elif call.slot in self._unread and not first:
-                values.append(None)
-            elif call.slot in self.constants:
-                values.append(self._made(*self.constants[call.slot]))
-            else:
-                try:
-                    value = run_call(call, self._framework, values, self._program.arrays)
-                except Exception as error:
-                    if first and type(error).__name__.endswith("LinAlgError"):  # of torch, NumPy and SciPy
-                        raise SingularMatrix(operator_of(self._calls, call.slot), error) from error
-                    raise
-                values.append(self._reusable_result(call, value) if first else value)
+        with Contexts(self._framework) as contexts:  # the program may end, or fail, inside of one
+            for call in self._calls:
+                values.append(self._result(call, instead, first=first))
+                contexts.note(self._framework, call, values)
+
+    def _result(self, call: Call, instead: Mapping[int, Any], *, first: bool) -> Any:
+        """Return the result of `call`, which is made again only if it has to be."""
+        if call.slot in self._kept:
+            kept = self._kept[call.slot]
+            return instead.get(id(kept), kept)
+        if call.slot in self._unread and not first:
+            return None
+        if call.slot in self.constants:
+            return self._made(*self.constants[call.slot])
+        try:
+            value = run_call(call, self._framework, self._values, self._program.arrays)
+        except Exception as error:
+            if first and type(error).__name__.endswith("LinAlgError"):  # of torch, NumPy and SciPy
+                raise SingularMatrix(operator_of(self._calls, call.slot), error) from error
+            raise
+        return self._reusable_result(call, value) if first else value
 
     def _reusable_result(self, call: Call, value: Any) -> Any:
         """Return the result of `call`, and decide whether later runs reuse it instead of running the call again.

@@ -67,6 +67,8 @@ class MismatchNames:
     def operator(self, mismatch: Mismatch) -> str:
         """Return the operator that names `mismatch`. Replays the program if several calls may be the cause."""
         program = self.program
+        if mismatch.operator:
+            return mismatch.operator
         if self.traces_gradients and mismatch.symptom in _OF_GRADIENTS and mismatch.slot < len(program.calls):
             guilty = self._guilty_operator(mismatch)
             if guilty:

@@ -99,7 +99,9 @@ class Finding:
         """The operator that diverged, or else the one that the first mismatch is attributed to."""
         program, known = self.program, self.shown.operator if self.shown is not None else ""
         slot = self.first.slot if self.divergent is None else self.divergent
-        if program is None:
+        if self.first.operator:
+            found = self.first.operator
+        elif program is None:
             found = known
         elif known and slot < len(program.calls) and pushes_gradients(program.calls[slot]):
             found = known  # what a backward does, such as to die, belongs to the operator that it differentiates

@@ -103,6 +103,26 @@ def test_where_only_an_intermediate_result_has_a_kink_the_chain_rule_is_not_accu
     assert trials(body, tmp_path, check_grad=check_grad, n=10).accepted == 10
 
 
+def test_a_program_that_fails_inside_of_a_context_leaves_it():
+    def body():
+        x = random_tensor(shape=(3, 2), requires_grad=True)
+        with torch.no_grad():
+            torch.exp(x.detach())
+        return torch.tanh(x)
+
+    def fails_in_double(original):
+        def refuses(x):
+            if x.dtype == real.float64:
+                raise RuntimeError("not in double precision")
+            return original(x)
+
+        return refuses
+
+    fault = FaultyTorch({"exp": fails_in_double})
+    trial(body, fault, reference=fault, check_grad="numeric")
+    assert real.is_grad_enabled()
+
+
 @pytest.mark.parametrize("check_grad", ["numeric", "forward"])
 def test_kinks_inside_excuse_no_other_element(check_grad):
     fault = FaultyTorch({"relu": with_gradient(lambda gradient: 1.5 * gradient)})

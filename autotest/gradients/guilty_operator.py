@@ -1,0 +1,67 @@
+"""Finds the operator that makes the gradient of a leaf another one than the derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from autotest.frameworks import Framework
+from autotest.gradients.checking import GradcheckResult
+from autotest.gradients.programs import NotNumeric, check_program
+from autotest.gradients.rule import Rule
+from autotest.program import LAYOUT, Call, Program, Ref, leaves, operator_of
+from autotest.program.influence import contributing
+from autotest.program.semantics import OPERATIONS, backward_arguments, describes, pushes_gradients
+
+#: Maximum number of calls that are looked at. Each is checked with all calls before it.
+MOST = 100
+
+
+def guilty_operators(
+    program: Program, framework: Framework, rule: Rule, inputs: Collection[str], *, order: int, forward: bool
+) -> dict[str, str]:
+    """Return, for each of `inputs`, the first operator whose result has another derivative by it than autograd says.
+
+    The results before it have the right one, so that this operator is wrong. An input has no entry if no result before
+    the program's first backward pass has a wrong derivative by it, or if the program has more than `MOST` calls.
+
+    Args:
+        program: a recorded program with a backward pass.
+        framework: the framework to run it on.
+        rule: the step, the tolerances and the kind of check.
+        inputs: names of inputs, as in the rows of `check_program`.
+        order: 2 to also check gradients of gradients.
+        forward: whether to also check forward mode.
+    """
+    found: dict[str, str] = {}
+    calls = list(_computing(program))
+    for call in calls if len(calls) <= MOST else ():
+        wrong = {row.input for row in _checked(program, call, framework, rule, order, forward).rows if not row.passed}
+        found.update(dict.fromkeys((wrong & {*inputs}) - found.keys(), operator_of(program.calls, call.slot)))
+        if len(found) == len(inputs):
+            break
+    return found
+
+
+def _computing(program: Program) -> Iterator[Call]:
+    """Yield the calls that may compute a tensor for the first backward pass of `program`."""
+    push = next(call for call in program.calls if pushes_gradients(call))
+    roots = [item.slot for item in leaves(backward_arguments(push)[0]) if type(item) is Ref]
+    needed = contributing(program, roots)
+    for call in program.calls[: push.slot]:
+        if call.slot in needed and call.kind in OPERATIONS and call.note != LAYOUT and not describes(call):
+            yield call
+
+
+def _checked(
+    program: Program, call: Call, framework: Framework, rule: Rule, order: int, forward: bool
+) -> GradcheckResult:
+    """Return the rows for the result of `call`; there are none if it is no tensor that requires grad."""
+    backward = Call("function", "autograd.backward", (Ref(call.slot), None), {}, call.slot + 1)
+    alone = Program((*program.calls[: call.slot + 1], backward), program.arrays, program.undefined)
+    try:
+        return check_program(alone, framework, rule, order=order, forward=forward)[0]
+    except NotNumeric:
+        return GradcheckResult()
+
+
+__all__ = ["guilty_operators"]

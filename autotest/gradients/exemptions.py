@@ -104,6 +104,7 @@ class JacobianBlock:
                 coarse[k], otherwise = self._in_lower_precision(int(k), analytic[k])
                 coarse[k] &= found[k]
                 wrong &= ~coarse[k]
+                otherwise &= line.finite | np.isfinite(analytic[k])  # as `refuted` does
             if wrong.any() and is_rough(self._between(numbers, int(k)), rule, analytic[k][wrong]):
                 wrong[:] = False
             found[k] &= ~(wrong | otherwise)

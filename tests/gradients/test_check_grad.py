@@ -103,6 +103,18 @@ def test_where_only_an_intermediate_result_has_a_kink_the_chain_rule_is_not_accu
     assert trials(body, tmp_path, check_grad=check_grad, n=10).accepted == 10
 
 
+@pytest.mark.parametrize("odd", [float("inf"), float("nan")])
+def test_a_wrong_gradient_beside_a_number_that_hides_it_in_a_sum_is_found(odd):
+    def body():
+        x = torch.tensor([0.5, odd, -0.25], requires_grad=True)
+        return torch.tanh(x) + x
+
+    fault = FaultyTorch({"tanh": with_gradient(lambda gradient: 1.25 * gradient)})
+    found = trial(body, fault, reference=fault, check_grad="numeric").mismatches
+    assert "is not its derivative" in found[0].message
+    assert passes(body, check_grad="numeric")
+
+
 def test_a_program_that_fails_inside_of_a_context_leaves_it():
     def body():
         x = random_tensor(shape=(3, 2), requires_grad=True)

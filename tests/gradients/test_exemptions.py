@@ -43,6 +43,12 @@ def test_a_wrong_gradient_of_such_a_function_is_wrong(factor):
     assert not checked(rough(lambda gradient: gradient * factor), leaf(5, 5), rule=CAUTIOUS).passed
 
 
+@pytest.mark.parametrize(("largest", "passed"), [(2.0, False), (float("inf"), True)])
+def test_a_gradient_that_is_no_number_is_wrong_there_unless_an_infinity_may_explain_it(largest, passed):
+    x = real.tensor([0.5, largest], dtype=real.float64, requires_grad=True)
+    assert checked(rough(lambda gradient: gradient * float("nan")), x, rule=CAUTIOUS).passed == passed
+
+
 def test_a_wrong_gradient_of_a_smooth_function_is_not_excused():
     wrong = with_backward(lambda x: x * x, lambda x, c: 2.001 * x * c)
     assert not checked(wrong, leaf(5, 5), rule=CAUTIOUS).passed

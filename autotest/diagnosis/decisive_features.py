@@ -103,7 +103,8 @@ class _Features:
             yield from (one for one in sizes if one != ONE_DIMENSION or self._trial.has_a_dimension_of_one())
         yield from numbers
         yield from self._cotangents(special_only=bool(memory))
-        yield from dtype_clauses(self._inputs, self._with, self._results)
+        # Frameworks convert a cotangent of another dtype, so that its own memory plays no part any more.
+        yield from dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results)
         yield from self._gradients()
         yield from self._negative_arguments()
 

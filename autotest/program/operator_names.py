@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from autotest.program.calls import LAYOUT, PROPERTY, Call, Ref, leaves, refs
 from autotest.program.numpy_scalars import is_whole
-from autotest.program.semantics import describes
+from autotest.program.semantics import backward_arguments, describes, pushes_gradients, written
 
 #: Kinds of calls that change or read their first operand, and for which a finding names the operator behind it.
 _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
@@ -35,7 +35,8 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
     call = calls[slot]
     if call.kind == "tensor" or call.note == LAYOUT or (gradient and _makes_leaf(call)):
         own = "tensor" if call.kind == "tensor" else call.target
-        known_by = next(_readers(calls, slot), _pushed_through(calls, slot))
+        pushed = _pushed_through(calls, slot)
+        known_by = next(_readers(calls, slot), None) if pushed is None else pushed
         return own if known_by is None else operator_of(calls, known_by)
     if call.note == PROPERTY and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
@@ -82,11 +83,18 @@ def first_use(calls: Sequence[Call], slot: int) -> tuple[int, str] | None:
 
 
 def _pushed_through(calls: Sequence[Call], slot: int) -> int | None:
-    """Return the slot of the call through which the cotangent in `slot` is propagated back; None if there is none."""
-    for later in calls[slot + 1 :]:
-        if later.target == "backward" and Ref(slot) in set(refs(later)) and type(later.args[0]) is Ref:
-            made = calls[later.args[0].slot]
-            return made.slot if made.kind != "tensor" and made.slot != slot else None
+    """Return the slot of the call through which the cotangent in `slot` is propagated back; None if there is none.
+
+    This is the call that made or last changed the differentiated value.
+    """
+    push = next((call for call in calls[slot + 1 :] if pushes_gradients(call) and Ref(slot) in set(refs(call))), None)
+    if push is None:
+        return None
+    for output, cotangent in zip(*map(list, map(leaves, backward_arguments(push))), strict=False):
+        if cotangent == Ref(slot) and type(output) is Ref:
+            made = calls[output.slot]
+            changing = (call.slot for call in reversed(calls[made.slot + 1 : push.slot]) if output in written(call))
+            return None if made.kind == "tensor" else next(changing, made.slot)
     return None
 
 

@@ -61,6 +61,16 @@ def test_a_finding_about_an_input_has_the_name_of_the_first_call_that_computes_w
     assert operator_of([made, *asked], 0) == "numel"
 
 
+def test_a_finding_about_a_cotangent_has_the_name_of_the_call_that_last_changed_what_it_is_pushed_through():
+    leaf, pushed, other = (Call("tensor", "", (), {"requires_grad": at == 0}, at) for at in (0, 3, 4))
+    made = Call("method", "clone", (Ref(0),), {}, 1)
+    outputs, cotangents = [Ref(0), Ref(1)], [Ref(4), Ref(3)]
+    backward = Call("function", "autograd.backward", (outputs, cotangents), {}, 5)
+    for changed, name in (("fill_", "fill_"), ("numel", "clone")):
+        calls = [leaf, made, Call("method", changed, (Ref(1),), {}, 2), pushed, other, backward]
+        assert operator_of(calls, 3) == name
+
+
 def test_a_view_is_what_torchs_schemas_say():
     views = {
         name

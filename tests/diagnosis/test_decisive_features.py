@@ -68,6 +68,19 @@ def happens(against: Callable[..., object], wrong: Wrong) -> str:
     return " ".join(told[0].split()).removeprefix("Happens: ")
 
 
+@pytest.mark.oneflow
+def test_cotangents_are_converted_with_the_inputs_before_a_dtype_is_named():
+    def body() -> Any:
+        x = random_tensor(0, dtype="float32", requires_grad=True)
+        y = x.clone()
+        return y.fill_(0.0), x
+
+    with pytest.raises(Divergence) as caught:  # OneFlow's backward of fill_ writes zeros into the cotangent
+        autotest(n=2)(body)()
+    assert caught.value.finding.operator == "fill_"
+    assert "only in float32" not in caught.value.finding.happens
+
+
 @pytest.mark.parametrize("name", NEEDS)
 @pytest.mark.filterwarnings("ignore")
 def test_the_feature_that_matters_is_named(against, name: str) -> None:

@@ -8,6 +8,7 @@ backward raises.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
 from autotest.program import LAYOUT, Program, Ref, operator_of, refs
-from autotest.program.influence import shared_memory
+from autotest.program.influence import contributing, shared_memory
 from autotest.program.randomness import KnownContents, contents_of_result
 from autotest.program.rewriting import upto
 from autotest.program.semantics import (
@@ -32,7 +33,7 @@ from autotest.program.semantics import (
 )
 from autotest.replaying.guilty_backward import GuiltyBackward
 from autotest.replaying.raising_backward import RaisingCall, raising_call
-from autotest.replaying.replay import replay
+from autotest.replaying.replay import Place, replay
 from autotest.results.identity import operator_behind
 
 #: Symptoms of a wrong gradient. ``autograd.grad`` returns it as a value.
@@ -59,6 +60,8 @@ class MismatchNames:
     traces_gradients: bool = True
     #: By the slot of an ``autograd.grad``, the search for gradients that it returns; None is for those of leaves.
     _guilty: dict[int | None, GuiltyBackward] = dataclasses.field(default_factory=dict)
+    #: By the place of a mismatch, the result of `_writer`.
+    _writers: dict[Place, int | None] = dataclasses.field(default_factory=dict)
     #: By the slot of a backward that raises, the call to blame.
     _raising: dict[int, RaisingCall | None] = dataclasses.field(default_factory=dict)
 
@@ -75,8 +78,33 @@ class MismatchNames:
                 return guilty
         if (raising := self.raising_call(mismatch)) is not None:
             return raising.operator
-        writer = _writer(program, mismatch, self.pair)
+        writer = self._writer(mismatch)
         return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
+
+    @warnings_ignored()
+    @np.errstate(all="ignore")
+    def first(self, mismatches: Sequence[Mismatch]) -> Mismatch:
+        """Return the one of `mismatches`, which are in the order of the program, that came about first.
+
+        It is one of a call that the candidate accepted, if there is one, since that explains later changes. A tensor
+        that differs only after a call wrote into it comes after the different results that this call used: of
+        ``x.masked_fill_(x > 0, 1)`` with a wrong comparison, that is the first.
+        """
+        calls = self.program.calls
+        found = next((one for one in mismatches if one.symptom == "accepted"), mismatches[0])
+        for later in mismatches[mismatches.index(found) + 1 :] if _is_value(found) else ():
+            if not (_is_value(later) and found.slot < later.slot < len(calls)) or calls[later.slot].kind == "tensor":
+                continue
+            writer = self._writer(found)
+            if writer is not None and later.slot in _used_by(self.program, writer):
+                found = later
+        return found
+
+    def _writer(self, mismatch: Mismatch) -> int | None:
+        place = mismatch.slot, mismatch.place
+        if place not in self._writers:
+            self._writers[place] = _writer(self.program, mismatch, self.pair)
+        return self._writers[place]
 
     @warnings_ignored()
     @np.errstate(all="ignore")
@@ -104,6 +132,15 @@ class MismatchNames:
         return search.operator(*place)
 
 
+def _used_by(program: Program, slot: int) -> frozenset[int]:
+    """Return the slots of the values that contribute to the operands of the call in `slot`."""
+    return contributing(upto(program, slot), [ref.slot for ref in refs(program.calls[slot])])
+
+
+def _is_value(mismatch: Mismatch) -> bool:
+    return (mismatch.stage, mismatch.symptom) == ("forward", "value")
+
+
 def _as_backward(program: Program, mismatch: Mismatch) -> tuple[Program, int, int] | None:
     """Return a program with a backward call in place of the ``autograd.grad`` that returned a wrong gradient.
 
@@ -128,7 +165,7 @@ def _as_backward(program: Program, mismatch: Mismatch) -> tuple[Program, int, in
 def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
     """Return the call after which a tensor first differs; None if it differs before any, or only one may write."""
     slot = mismatch.slot
-    if (mismatch.stage, mismatch.symptom) != ("forward", "value") or slot >= len(program.calls):
+    if not _is_value(mismatch) or slot >= len(program.calls):
         return None
     if makes_module(program.calls[slot]):
         writers = _writers_of_state(program, slot)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
 from autotest.replaying.operator_of_mismatch import MismatchNames
 from autotest.results.identity import Identity, identity_of
@@ -114,8 +113,9 @@ def judge(
 
 def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> LedgerEntry | None:
     """Return the ledger's entry for the mismatch that gives the trial its name, or None."""
-    first = naming_mismatch(outcome)
-    return ledger.expects(test.id, first, lambda: _names(outcome, test.settings).operator(first) or first.name)
+    names = _names(outcome, test.settings)
+    first = names.first(outcome.mismatches)
+    return ledger.expects(test.id, first, lambda: names.operator(first) or first.name)
 
 
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
@@ -125,14 +125,10 @@ def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
-def naming_mismatch(outcome: Outcome) -> Mismatch:
-    """Return the mismatch that gives a failure its name: an accepted call if any, since it explains later changes."""
-    return next((mismatch for mismatch in outcome.mismatches if mismatch.symptom == "accepted"), outcome.mismatches[0])
-
-
 def identity_of_trial(outcome: Outcome, settings: Settings) -> Identity:
     """Return the identity of the failure that a trial with mismatches shows, in a test with these `settings`."""
-    names, first = _names(outcome, settings), naming_mismatch(outcome)
+    names = _names(outcome, settings)
+    first = names.first(outcome.mismatches)
     return identity_of(first, names.operator(first) or first.name, names.program, names.pair.candidate.name)
 
 

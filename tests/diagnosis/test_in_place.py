@@ -122,6 +122,31 @@ def test_a_result_that_a_later_call_wrote_into_by_mistake_has_the_name_of_that_c
     assert raised.value.finding.identity.operator == "sin"
 
 
+def masked(x: Any) -> Any:
+    return x.masked_fill_(x > 2, 1.0)
+
+
+def put(x: Any) -> Any:
+    x[x > 2] = 1.0
+    return x
+
+
+def scaled_twice(x: Any) -> Any:
+    y = x * 1
+    y.mul_(x > 2)
+    return x.mul_(y)
+
+
+@pytest.mark.parametrize("body", [masked, put, scaled_twice])
+def test_what_is_written_by_means_of_a_wrong_result_has_the_name_of_that_result(body: Any, tmp_path: Path) -> None:
+    fault = FaultyTorch(tensors={"gt": lambda gt: lambda *args: ~gt(*args)})
+    with pytest.raises(Divergence) as raised:
+        trials(lambda: body(drawn(requires_grad=False).clone()), tmp_path, fault, n=1)
+    finding = raised.value.finding
+    assert finding is not None
+    assert (finding.operator, finding.identity.operator) == ("gt", "gt")
+
+
 def test_a_cotangent_that_a_backward_wrote_into_has_the_name_of_the_operator_that_it_differentiates(
     tmp_path: Path,
 ) -> None:

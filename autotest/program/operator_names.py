@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from autotest.program.calls import LAYOUT, PROPERTY, Call, Ref, leaves, refs
 from autotest.program.numpy_scalars import is_whole
@@ -14,7 +14,7 @@ _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "set
 _DIFFERENTIATING = frozenset(("autograd.grad", "autograd.backward"))
 
 
-def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> str:
+def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, preferred: Collection[int] = ()) -> str:
     """Return the name of the operator that a finding about the value in `slot`, or about its gradient, should have.
 
     - A module's call and an optimizer's step have the name of their class.
@@ -29,6 +29,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
         calls: the calls of the program.
         slot: the slot of the value.
         gradient: whether the finding is about the gradient of the value.
+        preferred: slots of calls that are preferred to others that compute with the value.
     """
     if slot >= len(calls):
         return ""
@@ -36,7 +37,8 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
     if call.kind == "tensor" or call.note == LAYOUT or (gradient and _makes_leaf(call)):
         own = "tensor" if call.kind == "tensor" else call.target
         pushed = _pushed_through(calls, slot)
-        known_by = next(_readers(calls, slot), None) if pushed is None else pushed
+        readers = [*_readers(calls, slot)] if pushed is None else [pushed]
+        known_by = next((one for one in readers if one in preferred), next(iter(readers), None))
         return own if known_by is None else operator_of(calls, known_by)
     if call.note == PROPERTY and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)

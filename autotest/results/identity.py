@@ -11,7 +11,9 @@ from typing import Final, NamedTuple
 from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import SPECIAL, Mismatch
 from autotest.comparison.normalisation import normalised
-from autotest.program import Call, Program, operator_of
+from autotest.program import Call, Program, Ref, leaves, operator_of
+from autotest.program.rewriting import needed
+from autotest.program.semantics import backward_arguments, pushes_gradients
 
 #: Symptoms whose trials must not be repeated in a process that has to survive.
 DEADLY: Final = ("crash", "hang", "out of memory")
@@ -43,7 +45,16 @@ _CHECK = re.compile(r"Check failed: (.*)")
 
 def operator_behind(calls: Sequence[Call], mismatch: Mismatch) -> str:
     """Return the operator that a mismatch of a program with these `calls` is attributed to."""
-    return operator_of(calls, mismatch.slot, gradient=mismatch.stage == "backward")
+    gradient = mismatch.stage == "backward"
+    through = _flowing(calls) if mismatch.symptom == "gradient" else frozenset[int]()
+    return operator_of(calls, mismatch.slot, gradient=gradient, preferred=through)
+
+
+def _flowing(calls: Sequence[Call]) -> frozenset[int]:
+    """Return the slots of the values that contribute to what `calls` differentiate."""
+    pushes = filter(pushes_gradients, calls)
+    roots = [item.slot for push in pushes for item in leaves(backward_arguments(push)[0]) if type(item) is Ref]
+    return frozenset(needed(Program(tuple(calls), ()), roots))
 
 
 def identity_of(mismatch: Mismatch, operator: str, program: Program, candidate: str = "") -> Identity:

@@ -7,10 +7,12 @@ import inspect
 import pytest
 import torch as real
 
+from autotest.comparison import Mismatch
 from autotest.program import Call, Ref, operator_of
 from autotest.program import semantics as of
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import always_shares_memory, in_place, may_share_memory, overwrites, writes, written
+from autotest.results.identity import operator_behind
 
 NORMALISING = ("batch_norm", "instance_norm")
 
@@ -59,6 +61,17 @@ def test_a_finding_about_an_input_has_the_name_of_the_first_call_that_computes_w
     asked = [Call("method", name, (Ref(0),), {}, at) for at, name in enumerate(("numel", "dim", "retain_grad"), 1)]
     assert operator_of([made, *asked, Call("function", "relu", (Ref(0),), {}, 4)], 0) == "relu"
     assert operator_of([made, *asked], 0) == "numel"
+
+
+def test_a_finding_about_a_gradient_has_the_name_of_a_call_that_the_gradient_flows_through():
+    made = Call("tensor", "", (), {"requires_grad": True}, 0)
+    calls = [made, Call("method", "permute", (Ref(0), 1, 0), {}, 1), Call("method", "clone", (Ref(0),), {}, 2)]
+    calls.append(Call("method", "backward", (Ref(2),), {}, 3))
+    named = {
+        symptom: operator_behind(calls, Mismatch("x0.grad", 0, symptom, "backward", "candidate", ""))
+        for symptom in ("gradient", "value")
+    }
+    assert named == {"gradient": "clone", "value": "permute"}
 
 
 def test_a_finding_about_a_cotangent_has_the_name_of_the_call_that_last_changed_what_it_is_pushed_through():

@@ -289,12 +289,16 @@ def _pushed(program: Program, side: Framework, pushing: int) -> tuple[float, flo
         held = [listed(replayed.values[item.slot]) for item in (root, cotangent) if type(item) is Ref]
         if any(item is None for part in held for item in part):
             return None  # an earlier call returned no gradient here
-        frozen = [[np.asarray(value.data, dtype=np.float64) for value in side.values(part)] for part in held]
+        frozen = [[_in_double_precision(value.data) for value in side.values(part)] for part in held]
         weights = frozen[1] if len(frozen) > 1 else [np.ones(())] * len(frozen[0])
         with np.errstate(all="ignore"):  # the caller discards a sum that is not finite
             total += sum(weighted(weight, array) for array, weight in zip(frozen[0], weights, strict=True))
             size = float(np.hypot(size, _norm_of_terms(frozen[0], weights)))
     return total, size
+
+
+def _in_double_precision(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return data.astype(np.complex128 if data.dtype.kind == "c" else np.float64)
 
 
 def _multiplies_zero(gradient: float, program: Program, pushing: int, framework: Framework) -> bool:

@@ -216,6 +216,16 @@ def test_what_rounds_away_in_complex_numbers_is_nobodys_fault() -> None:
 
 
 @pytest.mark.parametrize("flipped", [False, True])
+def test_both_parts_of_a_complex_result_are_pushed_back_in_the_differences(flipped: bool) -> None:
+    def body() -> Any:
+        return dual.fft.fft(at.random_tensor(shape=(4,), low=1, high=2, dtype="float32"))
+
+    right, wrong = TorchFramework(), FaultyTorch({"fft.fft": with_gradient(lambda gradient: gradient * 1.5)})
+    sides = (wrong, right) if flipped else (right, wrong)
+    assert blamed(body, sides[1], sides[0]) == ("reference" if flipped else "candidate")
+
+
+@pytest.mark.parametrize("flipped", [False, True])
 def test_a_module_that_does_more_than_its_function_is_asked_about_by_the_other_sides(flipped: bool) -> None:
     import torch
 

@@ -67,7 +67,7 @@ def _three_ways(found: Agreement, pair: Pair, settings: Settings) -> list[str]:
     wide = double.sides[0].get(double.wide_place(place_of(first)))
     if not isinstance(wide, TensorValue) or wide.data.ndim != len(numbers.abs_index):
         return []
-    truth = wide.data[numbers.abs_index]
+    truth = wide.data[numbers.abs_index].item()  # NumPy subtracts no booleans, and small integers wrap around
     allowed = numbers.atol + numbers.rtol * abs(truth)
     off = [float(abs(value - truth)) for value in (numbers.abs_expected, numbers.abs_actual)]
     modes = ("eager mode", pair.candidate.graph_mode)

@@ -174,6 +174,8 @@ def _cosine_embedding(
     x: Values, y: Values, target: Values, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Values:  # fmt: skip
+    if x.dtype.kind != "f" or y.dtype.kind != "f":
+        raise Unsupported  # products of small integers wrap around
     dim = x.ndim - 1
     sizes = np.sqrt(((x * x).sum(dim) + 1e-12) * ((y * y).sum(dim) + 1e-12))
     likeness = (x * y).sum(dim) / sizes

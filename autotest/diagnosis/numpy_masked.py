@@ -32,7 +32,7 @@ def _running(function: NumpyFunction, neutral: float) -> NumpyFunction:
     def running(x: Values, dim: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         if dtype is not None or x.dtype.kind not in "fc":
             raise Unsupported
-        return function(np.where(_shown(x, mask), x, neutral), axis=dim)
+        return function(np.atleast_1d(np.where(_shown(x, mask), x, neutral)), axis=dim).reshape(x.shape)
 
     return running
 

@@ -65,9 +65,9 @@ def _differences(x: Values, n: int = 1, dim: int = -1, prepend: Any = None, appe
 
 
 def _trapezes(y: Values, x: Any, dx: Any, dim: int) -> Values:
+    if y.dtype.kind not in "fc" or (x is not None and dx is not None):
+        raise Unsupported  # products of integers wrap around, in their own dtype, before they are divided
     rows = np.moveaxis(y, dim, -1)
-    if x is not None and dx is not None:
-        raise Unsupported
     if x is None:
         step = np.asarray(1.0 if dx is None else dx)
     elif x.ndim == 1:
@@ -93,6 +93,8 @@ def _covariance(x: Values, *, correction: int = 1, fweights: Any = None) -> Valu
 
 def _quantile(function: NumpyFunction) -> NumpyFunction:
     def quantile(x: Values, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Values:
+        if np.isinf(x).any():
+            raise Unsupported  # NumPy adds zero times infinity to an element beside one, also where none lies between
         return np.asarray(function(x, q, axis=dim, keepdims=keepdim, method=interpolation))
 
     return quantile

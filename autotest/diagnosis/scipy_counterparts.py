@@ -57,6 +57,8 @@ def _scipy(own: str, args: Sequence[Any]) -> Any:
         return None  # at its poles, SciPy takes another limit than torch
     if own == "gammaln" and np.isneginf(args[0]).any():
         return None  # C's lgamma returns infinity here, SciPy minus infinity
+    if own in ("gammaln", "multigammaln") and (np.abs(args[0]) < np.finfo(np.float64).tiny).any():
+        return None  # SciPy takes subnormal numbers for zero
     try:
         return np.asarray(getattr(importlib.import_module("scipy.special"), own)(*args))
     except (ImportError, AttributeError, TypeError):

@@ -106,6 +106,16 @@ def test_a_graph_that_cannot_be_built_fails_the_test(against):
     assert "no graph of that" in str(failing(relu, None))
 
 
+def test_truth_values_that_differ_in_a_graph_are_diagnosed(against):
+    def body():
+        return torch.gt(random_tensor(shape=(4,), low=0.1, high=1), 0)
+
+    against(GraphTorch({"gt": lambda gt: lambda *args: ~gt(*args)}))
+    finding = failing(body, None).finding
+    assert finding.verified.detail == "scripts for graph are not supported"
+    assert "eager mode is off by 0 and graph by 1 " in finding.verdict[-1]
+
+
 def test_one_wrong_program_among_many_is_the_one_that_is_told(against):
     def body():
         return torch.relu(random_tensor(shape=(random_size(),), low=1, high=2))

@@ -319,7 +319,8 @@ class indices(Filling):
             raise BadBounds(f"contents={self!r}: expected a bound that is a whole number, at least 1, got {bound!r}")
         bound = int(bound)
         low, high = -bound if self.negative else spec.low if self.bound is None else 0, bound
-        return uniform(bits, spec._replace(low=low, high=max(high, low + 1)))
+        # If there is nothing to index, there are no indices either, and the bounds do not matter.
+        return uniform(bits, spec._replace(low=low, high=high if low < high else low + 1))
 
 
 CONTENTS: Final = MappingProxyType(

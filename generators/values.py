@@ -157,12 +157,13 @@ def _bounded(bits: Bits, count: int, dtype: str, numbers: LevelContents) -> Arra
         near = low if abs(low) <= abs(high) else high
         steps = _magnitudes(bits, count, "float64") * (1 if near == low else -1)
         with np.errstate(over="ignore"):  # a sum beyond the dtype's greatest number is not within them
-            found = cast(near + steps, dtype)
+            found = cast(float(near) + steps, dtype)  # an integer of more than 64 bits would make Python objects
         return np.where((found >= least) & (found <= greatest), found, values)
     if level == "whole" and math.isfinite(2 * least) and math.isfinite(2 * greatest):
         first, last = math.ceil(2 * least), math.floor(2 * greatest)
         if last - first >= 1:
-            return cast((first + bits.below(min(last - first + 1, 1 << 20), count).astype(np.float64)) / 2, dtype)
+            steps = bits.below(min(last - first + 1, 1 << 20), count).astype(np.float64)
+            return cast((float(first) + steps) / 2, dtype)
         return values
     if level == "ties":
         tied = tied_numbers(bits, values, dtype)

@@ -228,6 +228,8 @@ def test_indices_are_valid() -> None:
     both = array_from(Spec((200,), "int64", contents=indices(3, negative=True)), 1)
     assert set(both.tolist()) == {-3, -2, -1, 0, 1, 2}
     assert array_from(Spec((0,), "int64", contents=indices(0)), 1).shape == (0,)
+    with pytest.raises(BadBounds, match="there is none"):  # 1 is no index of a single element
+        array_from(Spec((4,), "int64", 0.5, 1, "indices"), 1)
 
 
 def test_the_bound_of_indices_may_be_a_generator() -> None:

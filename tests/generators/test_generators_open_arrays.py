@@ -148,6 +148,8 @@ def test_whole_numbers_have_their_extremes(dtype: str) -> None:
         (3, None, "int8"),
         (None, -3, "int16"),
         (250, None, "uint8"),
+        (-1e30, 1e30, "bfloat16"),
+        (2**65, None, "bfloat16"),
     ],
 )
 def test_bounds_are_law(low: float | None, high: float | None, dtype: str | None) -> None:

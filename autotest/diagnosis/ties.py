@@ -56,9 +56,13 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
     data = source.data
     try:
         if dim is None and one.data.ndim == 0:
-            return _same(data.ravel()[one.data], data.ravel()[other.data])
+            return all(_names(item.data, data.size) for item in (one, other)) and _same(
+                data.ravel()[one.data], data.ravel()[other.data]
+            )
         axis = -1 if dim is None else dim
-        if operator in _REORDERING and not all(_is_once_each(item.data, data, axis) for item in (one, other)):
+        if not all(_names(item.data, data.shape[axis]) for item in (one, other)):
+            return False
+        if operator in _REORDERING and not all(_is_once_each(item.data, axis) for item in (one, other)):
             return False
         selected = [_selected(data, index.data, axis) for index in (one, other)]
     except (IndexError, ValueError):
@@ -91,11 +95,14 @@ def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
     return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
 
 
-def _is_once_each(index: np.ndarray[Any, Any], data: np.ndarray[Any, Any], axis: int) -> bool:
-    """Whether `index` names elements of `data`, none of them twice along `axis`."""
-    in_order = np.sort(index, axis=axis)
-    distinct = bool((np.diff(in_order, axis=axis) != 0).all())
-    return distinct and bool(((index >= 0) & (index < data.shape[axis])).all())
+def _names(index: np.ndarray[Any, Any], size: int) -> bool:
+    """Whether `index` names elements from the first on, of which there are `size`; NumPy also counts from the last."""
+    return bool(((index >= 0) & (index < size)).all())
+
+
+def _is_once_each(index: np.ndarray[Any, Any], axis: int) -> bool:
+    """Whether `index` names no element twice along `axis`."""
+    return bool((np.diff(np.sort(index, axis=axis), axis=axis) != 0).all())
 
 
 def _selected(data: np.ndarray[Any, Any], index: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:

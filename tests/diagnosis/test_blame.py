@@ -486,6 +486,23 @@ def test_an_index_that_comes_twice_is_no_tie(name: str, tmp_path: Path) -> None:
         trials(body, tmp_path, FaultyTorch({name: fault}))
 
 
+@pytest.mark.parametrize("name", ["median", "mode", "kthvalue"])
+def test_an_index_that_counts_from_the_end_is_no_tie(name: str, tmp_path: Path) -> None:
+    def body() -> Any:
+        x = at.random_tensor(1, 9, low=0, high=1, dtype=int)
+        return dual.kthvalue(x, 2) if name == "kthvalue" else getattr(dual, name)(x, 0)
+
+    def negative(original: Any) -> Any:
+        def changed(x: Any, number: int) -> Any:
+            found = original(x, number)
+            return type(found)((found[0], found[1] - x.shape[0]))
+
+        return changed
+
+    with pytest.raises(Divergence, match="not equal"):
+        trials(body, tmp_path, FaultyTorch({name: negative}))
+
+
 def test_indices_of_another_dtype_are_no_ties() -> None:
     def body() -> Any:
         return dual.argmax(at.random_tensor(1, 6), 0)

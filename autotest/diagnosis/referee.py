@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.comparison.elementwise import distance
+from autotest.comparison.elementwise import Statistics, differing, distance
 from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.error_noise import error_spreads
 from autotest.diagnosis.forward_oracles import opinions
@@ -208,11 +208,11 @@ def _is_small(mismatch: Mismatch) -> bool:
 def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[str, Any]:
     """Return the fields of `Evidence` about the noise of each side at `place`."""
     noise = []
+    numbers = first.statistics  # None of a dtype, a shape or a layout, which no noise in the values explains
     for side, at in ((pair.reference, 0), (pair.candidate, 1)):
         once = focus.read().get(place, (None, None))[at]
         again = results_of_side(focus.program, side, pair, place).get(place)
-        noise.append(_self_noise(once, again))
-    numbers = first.statistics
+        noise.append(0.0 if numbers is None else _self_noise(once, again, numbers))
     tolerated = 0.0 if numbers is None else numbers.atol + numbers.rtol * abs(_real(numbers.abs_expected))
     in_new_memory = first.symptom == "value" and returns_new_memory(focus.program.calls[place[0]])
     return {"noise": (noise[0], noise[1]), "tolerated": tolerated, "in_new_memory": in_new_memory}
@@ -223,10 +223,12 @@ def _real(value: Any) -> float:
     return number if np.isfinite(number) else 0.0
 
 
-def _self_noise(once: Any, again: Any) -> float:
+def _self_noise(once: Any, again: Any, numbers: Statistics) -> float:
+    """Return the greatest difference of two runs, among the elements whose own tolerance it exceeds."""
     if type(once) is not TensorValue or type(again) is not TensorValue or once.data.shape != again.data.shape:
         return 0.0
-    return float(distance(once.data, again.data).max(initial=0.0))
+    beyond = differing(once.data, again.data, numbers.rtol, numbers.atol)
+    return float(distance(once.data, again.data)[beyond].max(initial=0.0))
 
 
 __all__ = ["Opinion", "cleared", "examine", "explained", "may_be_rounding", "on_the_whole", "settled"]

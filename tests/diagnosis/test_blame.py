@@ -349,6 +349,29 @@ def test_an_operator_that_draws_is_nondeterministic() -> None:
     assert blamed(function("exp"), noisy, TorchFramework()) == "nondeterministic"
 
 
+def test_noise_that_is_tolerated_in_great_numbers_does_not_explain_an_error_in_small_ones() -> None:
+    import torch
+
+    noise = torch.Generator()
+
+    def wrong_below_ten(result: Any) -> Any:
+        varied = result * (1 + 5e-7 * torch.rand(result.shape, generator=noise))
+        return torch.where(result > 1000, varied, result + 0.02 * (result < 10))
+
+    def body() -> Any:
+        return dual.exp(dual.cat([at.random_tensor(1, 4, low=1, high=2), at.random_tensor(1, 4, low=11, high=12)]))
+
+    assert blamed(body, FaultyTorch({"exp": returning(wrong_below_ten)}), TorchFramework()) == "candidate"
+
+
+def test_noise_in_the_values_does_not_explain_another_dtype() -> None:
+    import torch
+
+    noise = torch.Generator()
+    wider = returning(lambda result: result.double() + 1e-9 * torch.rand(result.shape, generator=noise))
+    assert blamed(function("exp"), FaultyTorch({"exp": wider}), TorchFramework()) != "nondeterministic"
+
+
 @pytest.mark.parametrize(
     ("noise", "said"),
     [

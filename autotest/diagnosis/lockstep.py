@@ -94,8 +94,10 @@ class _Lockstep:
                 self._share_memory(call)
                 if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
                     self._modules.append(call.slot)
-                elif contents_of_result(call) is KnownContents.UNDEFINED:
-                    self._differs(call)  # this also copies the reference's result to the candidate
+                elif contents_of_result(call) is not KnownContents.DEFINED:
+                    # All but the contents is compared. This also copies the reference's result to the candidate.
+                    if self._differs(call, contents=False) and given_alike and not self._is_silent(call):
+                        return call.slot
                 elif self._is_judged(call) and self._differs(call) and given_alike:
                     return call.slot
         return None
@@ -110,12 +112,16 @@ class _Lockstep:
                 self._memory = [other if memory == own else memory for memory in self._memory]
 
     def _is_judged(self, call: Call) -> bool:
-        if self._only_steps:
-            return is_step(call)
-        silent = call.kind in _SILENT or is_backward(call) or is_class(call)
-        return not silent and call.slot not in self._program.undefined and call.slot not in self._given
+        drawn = call.slot in self._program.undefined or call.slot in self._given
+        return not drawn and not self._is_silent(call)
 
-    def _differs(self, call: Call) -> bool:
+    def _is_silent(self, call: Call) -> bool:
+        """Whether nothing that `call` gives is compared."""
+        if self._only_steps:
+            return not is_step(call)
+        return call.kind in _SILENT or is_backward(call) or is_class(call)
+
+    def _differs(self, call: Call, *, contents: bool = True) -> bool:
         """Whether the sides disagree on the call's result or on a value that it may have changed, if that counts.
 
         The candidate's values are replaced by the reference's.
@@ -126,7 +132,7 @@ class _Lockstep:
         if isinstance(expected[slot], PLAIN_TYPES) and expected[slot] is not None:
             # The result of `type` contains the name of the framework.
             counts = call.target != "type" and slot in self._counting
-            plain = counts and self._unlike(expected[slot], actual[slot], exactly=exactly)
+            plain = counts and self._unlike(expected[slot], actual[slot], exactly=exactly, contents=contents)
         else:
             plain = False
         # This must be a list, because it is iterated more than once.
@@ -135,18 +141,18 @@ class _Lockstep:
         other = freeze(self._pair.candidate, [live for _, _, live in found])
         differs = plain
         for (touched, _, _), mine, theirs in zip(found, one, other, strict=True):
-            unlike = touched in self._counting and self._unlike(mine, theirs, exactly=exactly and touched == slot)
-            differs = unlike or differs
+            counts = touched in self._counting
+            exact = exactly and touched == slot
+            differs = (counts and self._unlike(mine, theirs, exactly=exact, contents=contents)) or differs
         # Only now, because several of these values may share memory.
         for (_, _, live), mine, theirs in zip(found, one, other, strict=True):
             self._overwrite_candidate(live, mine, theirs)
         return differs
 
-    def _unlike(self, mine: Any, theirs: Any, *, exactly: bool = False) -> bool:
+    def _unlike(self, mine: Any, theirs: Any, *, exactly: bool, contents: bool) -> bool:
         settings = self._settings
-        how = Comparison(
-            "forward", EXACT if exactly else settings.tolerance, 0, settings.check_dtype, settings.check_values
-        )
+        tolerance, values = EXACT if exactly else settings.tolerance, settings.check_values and contents
+        how = Comparison("forward", tolerance, 0, settings.check_dtype, values)
         found = compare_values("", mine, theirs, how)
         return any(item.symptom != "requires_grad" or self._pair.candidate.has_gradients for item in found)
 

@@ -14,6 +14,7 @@ from autotest.base.plural import several
 from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance
 from autotest.comparison.values import PLAIN_FLOAT
 from autotest.emission.closeness import CLOSE
+from autotest.emission.quoting import string
 
 
 class Runs(NamedTuple):
@@ -83,9 +84,9 @@ def differences(name, expected, actual, dtype="{plain_float}"):
             yield f"{{name}}: {{many}}expected {{e[tuple(at)]}}, actual {{a[tuple(at)]}}"
 
 
-def run(framework):
+{undefined}def run(framework):
     try:
-        return {{name: observe(value) for name, value in program(framework).items()}}
+        return {{name: {observed} for name, value in program(framework).items()}}
     except Exception as error:
         return f"raises {{type(error).__name__}}: {{error}}"
 
@@ -229,6 +230,20 @@ _HANGS = (
 """
 )
 
+_UNDEFINED = '''\
+UNDEFINED = ({names},)  # their contents are random or uninitialised
+
+
+def outline(facts):
+    """Return `facts` without contents."""
+    if not isinstance(facts, dict):
+        return type(facts).__name__
+    inner = {{key: outline(item) for key, item in facts.items() if isinstance(item, dict) or not isinstance(key, str)}}
+    return {{key: inner.get(key, item) for key, item in facts.items() if key != "values"}}
+
+
+'''
+
 _KEYS = "{**expected, **actual}"
 
 
@@ -254,7 +269,13 @@ class Criterion:
 
 
 def values(
-    sides: dict[str, str], criterion: Criterion, *, modules: bool, containers: bool, devices: bool = True
+    sides: dict[str, str],
+    criterion: Criterion,
+    *,
+    modules: bool,
+    containers: bool,
+    devices: bool = True,
+    undefined: Sequence[str] = (),
 ) -> str:
     """Return the part that compares observed values.
 
@@ -264,6 +285,7 @@ def values(
         modules: whether an observed value may be a whole module.
         containers: whether an observed value may be a tuple, list or dict.
         devices: whether devices are compared.
+        undefined: the names of observed values with random or uninitialised contents; all but the contents is compared.
     """
     tolerance = criterion.tolerance
     if tolerance.for_all:
@@ -295,6 +317,8 @@ def values(
         module=_MODULE if modules else "",
         containers=_CONTAINERS if containers else "",
         dicts=_DICTS if containers else "",
+        undefined=_UNDEFINED.format(names=", ".join(map(string, undefined))) if undefined else "",
+        observed="outline(observe(value)) if name in UNDEFINED else observe(value)" if undefined else "observe(value)",
         **sides,
     )
 

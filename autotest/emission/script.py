@@ -67,7 +67,12 @@ def reproducer(about: ScriptSubject, criterion: Criterion, runs: Runs | None = N
     else:
         has_modules, has_containers = _kinds(program, [expression for _, expression in pairs])
         check = checker.values(
-            sides, criterion, modules=has_modules, containers=has_containers, devices=candidate.on_cpu
+            sides,
+            criterion,
+            modules=has_modules,
+            containers=has_containers,
+            devices=candidate.on_cpu,
+            undefined=_undefined(program, pairs),
         )
 
     notes = list(about.notes)
@@ -127,24 +132,18 @@ def program_text(program: Program, marked: int | None = None, named: Sequence[st
 
 
 def _observed(program: Program, wanted: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Return ``(key, expression)`` of the values that the program returns; undefined contents are left out."""
+    """Return ``(name, expression)`` of the values that the program returns."""
+    if wanted is None:
+        return naming.observables(program)
+    observable = naming.ObservedNames(program)
+    return [(name, observable.expression(name)) for name in dict.fromkeys(wanted)]
+
+
+def _undefined(program: Program, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the names of the observed values in `pairs` that are, or are part of, results with undefined contents."""
     own = naming.names(program)
     undefined = {own[slot] for slot in program.undefined}
-    if wanted is None:
-        chosen = naming.observables(program)
-    else:
-        observable = naming.ObservedNames(program)
-        chosen = [(name, observable.expression(name)) for name in dict.fromkeys(wanted)]
-    found: list[tuple[str, str]] = []
-    for name, expression in chosen:
-        if expression in undefined:
-            # Its contents are undefined, so only its other properties can be compared.
-            found.append((f"{name}.shape", f"tuple({expression}.shape)"))
-            found.append((f"{name}.dtype", f'str({expression}.dtype).split(".")[-1]'))
-            found.append((f"{name}.requires_grad", f"{expression}.requires_grad"))
-        else:
-            found.append((name, expression))
-    return found
+    return [name for name, text in pairs if naming.root(text) in undefined and not is_gradient(text)]
 
 
 def _returned(pairs: Sequence[tuple[str, str]], depth: int) -> list[str]:

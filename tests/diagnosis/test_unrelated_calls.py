@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 import autotest as at
+from autotest import Divergence
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
@@ -16,7 +20,8 @@ from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
-from tests.support.faulty import FaultyTorch, plus
+from tests.support.faulty import FaultyTorch, plus, returning
+from tests.support.running import trials
 
 
 def of_ties_last(original: Any) -> Any:
@@ -56,3 +61,18 @@ def test_gradients_that_are_clipped_otherwise_beside_ties_are_told_of_as_that() 
     doubled = {"nn.utils.clip_grad_norm_": lambda clip: lambda parameters, norm: clip(parameters, 2 * norm)}
     finding = found(body, doubled)
     assert finding.operator == "nn.utils.clip_grad_norm_"
+
+
+@pytest.mark.parametrize("name", ["rand", "empty"])
+@pytest.mark.parametrize(
+    ("symptom", "change"), [("dtype", lambda drawn: drawn.double()), ("shape", lambda drawn: drawn[None])]
+)
+def test_a_call_with_random_numbers_of_another_dtype_or_shape_does_not_name_the_finding(
+    name: str, symptom: str, change: Any, tmp_path: Path
+) -> None:
+    def body() -> Any:
+        return getattr(dual, name)(3) + 1
+
+    told = rf"torch: {name}, {symptom} [\s\S]*torch\.{name}\(3\)  # <-- first divergent"
+    with pytest.raises(Divergence, match=told):
+        trials(body, tmp_path, FaultyTorch({name: returning(change)}))

@@ -169,17 +169,6 @@ def test_long_calls_are_broken(build):
     ]
 
 
-def test_undefined_contents_are_compared_by_everything_else(build):
-    drawn = build.function("empty", 2)
-    assert body(build.program(undefined=(drawn,)), "v0") == (
-        "v0 = torch.empty(2)\n"
-        "return {\n"
-        '    "v0.shape": tuple(v0.shape), "v0.dtype": str(v0.dtype).split(".")[-1],\n'
-        '    "v0.requires_grad": v0.requires_grad,\n'
-        "}"
-    )
-
-
 def test_the_report_shows_shapes_and_points_at_the_call(relu_gradient):
     assert program_text(relu_gradient, 1) == (
         'x0 = tensor((2, 2), "float32", requires_grad=True)\n'

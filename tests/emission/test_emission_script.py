@@ -71,6 +71,39 @@ def test_true_is_not_one(tmp_path, build):
     assert run(tmp_path, text) == (1, "DIFFERS: v1: expected True, actual 1\n")
 
 
+@pytest.mark.parametrize(
+    ("target", "fault", "status", "output"),
+    [
+        ("relu", "value", 0, "same"),
+        ("relu", "nan", 0, "same"),
+        ("relu", "shape", 1, "v1 shape: expected (2, 2), actual (1, 2, 2)"),
+        ("relu", "dtype", 1, "v1 dtype: expected float32, actual float64"),
+        ("relu", "boxed", 1, "v1 type: expected tensor, actual tuple"),
+        ("split", "healthy", 0, "same"),
+        ("split", "short", 1, "v1 length: expected 2, actual 1"),
+        ("numel", "counts", 0, "same"),
+        ("flag", "counts", 1, "v1: expected bool, actual int"),
+    ],
+)
+def test_of_random_contents_all_else_is_compared(tmp_path, build, target, fault, status, output):
+    drawn = build.function(target, build.tensor([[1, -2], [3, 0]]))
+    program = build.program(undefined=(drawn,))
+    found = run(tmp_path, script(program, toys(tmp_path, "toy", fault), observed=["v1"]))
+    assert found[0] == status, found[1]
+    assert one_line(found[1], output)
+
+
+def test_a_dtype_of_random_numbers_that_the_test_does_not_compare_is_not_compared(tmp_path, build):
+    program = build.program(undefined=(build.function("relu", build.tensor([1.0])),))
+    text = script(program, toys(tmp_path, "toy", "dtype"), observed=["v1"], check_dtype=False)
+    assert run(tmp_path, text) == (0, "same\n")
+
+
+def test_an_item_of_a_random_result_is_compared_by_all_but_its_contents(tmp_path, build):
+    program = build.program(undefined=(build.function("boxed", build.tensor([1.0, 2.0])),))
+    assert run(tmp_path, script(program, toys(tmp_path, "toy", "value"), observed=["v1[0]"])) == (0, "same\n")
+
+
 def test_a_tolerance_given_by_the_test_is_used(tmp_path, program):
     sides = toys(tmp_path, "toy", "near")
     text = script(program, sides, observed=["v1"], tolerance=Tolerance(0.0, 1e-9))

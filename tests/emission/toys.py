@@ -56,6 +56,8 @@ def turned(x):  # a complex tensor, rotated by a right angle
 def either(x):  # the first element, or the second one
     return Tensor(x.data[1:] if FAULT == "second" else x.data[:1])
 
+def boxed(x): return (relu(x),)
+
 class Sorting:
     def __call__(self, x): return sort(x)
 

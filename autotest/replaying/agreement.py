@@ -74,11 +74,29 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
         # A live trial would share the state of the new module next, or end here if the states do not match.
         unlike = unlike_state(record, len(program.calls) - 1)
         record.mismatches += [unlike] if unlike is not None else []
-    found = compare_trial(record, settings)
+    try:
+        found = compare_trial(record, settings)
+    except Exception:
+        reason = _unreadable(record)
+        if not reason:
+            raise
+        return Agreement(program, record, [], reason)
     if settings.set_aside:
         names = MismatchNames(program, pair, settings)
         found = [item for item in found if not _is_set_aside(item, names)]
     return Agreement(program, record, found)
+
+
+def _unreadable(record: Record) -> str:
+    """Return why the reference's results cannot be read; "" if they can.
+
+    A reference may accept what it should not, such as a size of -1 of ``torch.as_strided``: no array holds the result.
+    """
+    try:
+        freeze(record.pair.reference, [item.expected for item in pair_up(record).pairings])
+    except Exception as error:  # noqa: BLE001 - a framework may raise any exception
+        return f"its result cannot be read: {type(error).__name__}: {error}"
+    return ""
 
 
 def _is_set_aside(item: Mismatch, names: MismatchNames) -> bool:

@@ -6,12 +6,14 @@ import dataclasses
 import math
 import re
 import statistics
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import autotest as at
+from autotest import Divergence
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
@@ -32,8 +34,8 @@ from autotest.trials.outcome import Outcome
 from autotest.trials.trial import run_trial
 from generators.source import TRIAL_BITS
 from tests.diagnosis.planted import BUGS, Bug, function, more, raising_when, when, x
-from tests.support.faulty import FaultyTorch, with_gradient
-from tests.support.running import trial
+from tests.support.faulty import FaultyTorch, returning, with_gradient
+from tests.support.running import trial, trials
 
 SETTINGS = Settings()
 
@@ -280,6 +282,19 @@ def test_a_module_that_raises_does_not_shrink_to_one_without_elements() -> None:
     assert "Matters:    the second 2 of nn.Linear\n" in told
     assert "Irrelevant: the values of x0\n" in told
     assert "+ m0 = torch.nn.Linear(2, 1)" in told
+
+
+def test_a_smaller_program_whose_result_nothing_can_hold_ends_no_shrinking(tmp_path: Path) -> None:
+    def body() -> Any:
+        return dual.as_strided(at.random_tensor(1, 10), (2, 2), (1, 2))
+
+    faulty = FaultyTorch({"as_strided": returning(lambda result: result.reshape(-1, 1, 1))})
+    with pytest.raises(Divergence) as raised:  # torch 2.0 accepts a size of -1, and NumPy does not
+        trials(body, tmp_path, faulty, options={"shrink": 5.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.blame, finding.verdict
+    assert finding.shrinking
 
 
 def test_a_program_without_results_to_compare_does_not_explain_a_failure() -> None:

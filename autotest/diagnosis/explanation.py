@@ -8,7 +8,7 @@ import difflib
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,9 @@ _MOST = 8
 #: The largest number of elements that are printed one by one.
 _SHOWN = 8
 
+#: The slot of a call and the number of one of its leaves, or None and the number of an array.
+VariedPart: TypeAlias = tuple[int | None, int]
+
 
 def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, run: Run) -> list[str]:
     """Return lines that say what matters, what passes nearby, and which tolerance would let the program pass.
@@ -40,7 +43,8 @@ def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, r
         settings: the settings of the test.
         run: returns how another program ends; may raise `OutOfTime`.
     """
-    return [*_what_matters(shrunk.program, run), *nearest(shrunk.program, passing), *_tolerance(shrunk, settings)]
+    program = shrunk.program
+    return [*_what_matters(program, passing, run), *nearest(program, passing), *_tolerance(shrunk, settings)]
 
 
 def shrunk_line(before: Program, after: Program, executions: int, complete: bool) -> str:
@@ -56,20 +60,24 @@ def shrunk_line(before: Program, after: Program, executions: int, complete: bool
 # -- what matters -------------------------------------------------------------------------------------------
 
 
-def _what_matters(program: Program, run: Run) -> list[str]:
+def _what_matters(program: Program, passing: Sequence[Program], run: Run) -> list[str]:
     """Return lines that list the features without which `program` passes, and those with which it fails in any case.
 
-    A feature of which no other variant runs, such as the only dtype that a module takes, is in neither list.
+    A feature of which no other variant runs, such as the only dtype that a module takes, is in neither list. Nor is one
+    that is all in which a program of `passing` differs: a product with zero passes whatever is wrong.
     """
+    pushed = _cotangents(program)
+    # With zeros as cotangent any gradient passes.
+    unlike = {_only_change(program, other) for other in passing if _cotangents(other) == pushed} - {None}
     matter: list[str] = []
     free: list[str] = []
     held = _held_cotangents(program)
     with contextlib.suppress(OutOfTime):
-        for text, variants in [*_contents(program), *_literals(program)][: 2 * _MOST]:
+        for text, place, variants in [*_contents(program), *_literals(program)][: 2 * _MOST]:
             ending = _ending(variants, run)
             if ending == "passes":
                 matter.append(f"{text} ({held[text]})" if text in held else text)
-            elif ending == "fails":
+            elif ending == "fails" and place not in unlike:
                 free.append(text)
     lines = []
     if matter:
@@ -100,7 +108,28 @@ def _ending(variants: Sequence[Program], run: Run) -> ProgramOutcome:
     return "fails" if fails else "neither"
 
 
-def _contents(program: Program) -> Iterator[tuple[str, list[Program]]]:
+def _only_change(program: Program, other: Program) -> VariedPart | None:
+    """Return the place of the one number, text or array in which `other` differs from `program`; None if it is more."""
+    if len(program.calls) != len(other.calls) or len(program.arrays) != len(other.arrays):
+        return None
+    found: list[VariedPart] = []
+    for at, (array, one) in enumerate(zip(program.arrays, other.arrays, strict=True)):
+        if (array.dtype, array.data.shape) != (one.dtype, one.data.shape):
+            return None
+        if array.data.tobytes() != one.data.tobytes():
+            found.append((None, at))
+    for call, changed in zip(program.calls, other.calls, strict=True):
+        if call == changed:
+            continue
+        own, theirs = [*leaves((call.args, call.kwargs))], [*leaves((changed.args, changed.kwargs))]
+        places = [at for at, (item, one) in enumerate(zip(own, theirs, strict=False)) if repr(item) != repr(one)]
+        if len(own) != len(theirs) or with_leaves(call, {at: theirs[at] for at in places}) != changed:
+            return None
+        found += [(call.slot, at) for at in places]
+    return found[0] if len(found) == 1 else None
+
+
+def _contents(program: Program) -> Iterator[tuple[str, VariedPart | None, list[Program]]]:
     own, pushed = names(program), cotangents(program)
     for call in program.inputs()[:_MOST]:
         index = call.args[0].index
@@ -110,13 +139,13 @@ def _contents(program: Program) -> Iterator[tuple[str, list[Program]]]:
         name = own[call.slot]
         what = cotangent_of(program, call.slot) if call.slot in pushed else f"the values of {name}"
         others = (np.full(array.data.shape, 0.5), np.full(array.data.shape, -3.0), _uneven(array.data.shape))
-        yield what, [_with(program, index, other) for other in others]
+        yield what, (None, index), [_with(program, index, other) for other in others]
         if array.dtype == "float32" and call.slot not in pushed:
             arrays = [
                 Array(one.data.astype(np.float64), "float64") if one.dtype == "float32" else one
                 for one in program.arrays
             ]
-            yield f"the dtype of {name}", [with_arrays(program, arrays)]
+            yield f"the dtype of {name}", None, [with_arrays(program, arrays)]
 
 
 def _uneven(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -129,7 +158,7 @@ def _with(program: Program, index: int, data: np.ndarray[Any, Any]) -> Program:
     return with_arrays(program, [new if at == index else array for at, array in enumerate(program.arrays)])
 
 
-def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
+def _literals(program: Program) -> Iterator[tuple[str, VariedPart, list[Program]]]:
     for call in program.calls:
         if call.kind not in OPERATIONS or call.note == LAYOUT or is_backward(call):
             continue
@@ -148,7 +177,7 @@ def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
             changed = [with_leaves(call, {position: other}) for other in others]
             if key is not None:
                 changed.append(call._replace(kwargs={name: one for name, one in call.kwargs.items() if name != key}))
-            yield text, [with_call(program, one) for one in changed]
+            yield text, (call.slot, position), [with_call(program, one) for one in changed]
 
 
 def _rounded_up(number: float) -> str:

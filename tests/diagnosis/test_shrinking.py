@@ -333,6 +333,16 @@ def test_an_argument_that_the_candidate_ignores_matters_as_the_program_without_i
     assert "eps=" in told.partition("Matters:")[2].partition("Irrelevant:")[0]
 
 
+def test_an_argument_is_not_irrelevant_where_another_value_of_it_passes() -> None:
+    def body() -> Any:
+        return dual.clamp(x(), min=at.oneof(0.5, 2.0), max=at.oneof(3.0, 4.0))
+
+    wrong = {"clamp": when(lambda t, **bounds: bounds.get("min", 0.0) > 0, more)}
+    told = "\n".join(diagnosed(body, Pair(TorchFramework(), FaultyTorch(wrong))).shrinking)
+    assert "+ torch.clamp(x0, min=0.0)" in told
+    assert "min=" not in told.partition("Irrelevant:")[2].partition("\n")[0]
+
+
 def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_would_pass() -> None:
     softmax = {"softmax": when(lambda t, dim: dim < 0, lambda result: result * 1.5)}
     finding = diagnosed(function("softmax", -1), Pair(TorchFramework(), FaultyTorch(softmax)))

@@ -71,7 +71,7 @@ def opinions(
         return ()
     if place[0] not in (slot, asked.written):
         return ()  # the value was changed by a call that is not known to write there
-    if slot == place[0] and slot in written_later(program.calls):
+    if slot in written_later(program.calls):
         return ()  # the final value is not the result of the call
     given = given or [results(program, side) for side in (pair.reference, pair.candidate)]
     one, other = (side.get(place) for side in given)

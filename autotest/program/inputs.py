@@ -88,7 +88,7 @@ def viewed(data: np.ndarray[Any, Any], view: Call) -> np.ndarray[Any, Any]:
         part: np.ndarray[Any, Any] = data[view.args[1]]
         return part
     if view.target == "transpose":
-        return data.swapaxes(*view.args[1:])
+        return data.swapaxes(*view.args[1:]) if data.ndim else data  # torch also swaps dimension 0 of a scalar
     return np.broadcast_to(data, view.args[1]) if view.target == "expand" else data
 
 

@@ -139,4 +139,6 @@ def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
 def _computes_of(call: Call, operand: Ref) -> bool:
     if call.kind in _ABOUT_THEIR_OWNER and call.args[0] == operand:
         return False
+    if call.kind == "function" and call.target in _DIFFERENTIATING:  # a leaf among what is differentiated is only read
+        return operand in set(refs(call._replace(args=call.args[1:])))
     return operand in set(refs(call))

@@ -8,7 +8,7 @@ import pytest
 import torch as real
 
 from autotest.comparison import Mismatch
-from autotest.program import Call, Ref, operator_of
+from autotest.program import LAYOUT, Call, Ref, operator_of
 from autotest.program import semantics as of
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import always_shares_memory, in_place, may_share_memory, overwrites, writes, written
@@ -255,6 +255,17 @@ def test_a_leaf_that_is_differentiated_by_itself_has_no_operator():
     x = Call("tensor", "float32", (), {}, 0)
     calls = (x, Call("function", "autograd.grad", (Ref(0), Ref(0)), {}, 1))
     assert operator_of(calls, 1) == "autograd.grad"
+
+
+def test_a_leaf_that_is_only_pushed_back_from_is_known_by_its_own_call():
+    x = Call("tensor", "float32", (), {}, 0)
+    leaf = Call("method", "requires_grad_", (Ref(0),), {}, 1, LAYOUT)
+    cotangent = Call("tensor", "float32", (), {}, 2)
+    alone = (x, leaf, cotangent, Call("function", "autograd.backward", ([Ref(1)], [Ref(2)]), {}, 3))
+    assert [operator_of(alone, slot) for slot in range(2)] == ["tensor", "requires_grad_"]
+    both = Call("function", "autograd.backward", ([Ref(1), Ref(3)], [Ref(2), Ref(2)]), {}, 4)
+    calls = (x, leaf, cotangent, Call("function", "exp", (Ref(1),), {}, 3), both)
+    assert {operator_of(calls, slot) for slot in (0, 1, 3)} == {"exp"}
 
 
 def test_a_cotangent_is_known_by_what_it_is_pushed_back_through():

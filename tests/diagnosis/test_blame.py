@@ -25,7 +25,7 @@ from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.outcome import Outcome
 from autotest.trials.trial import run_trial
-from tests.diagnosis.planted import BUGS, Bug, function, gradient_when, when
+from tests.diagnosis.planted import BUGS, Bug, function, gradient_when, more, when
 from tests.support.faulty import FaultyTorch, returning, with_gradient
 from tests.support.running import trials
 
@@ -71,6 +71,14 @@ def tripled_through_a_view() -> Any:
 def test_what_is_written_later_through_a_view_is_not_what_the_first_call_gave() -> None:
     copying = FaultyTorch({"narrow": returning(lambda view: view.clone())})
     assert blamed(tripled_through_a_view, copying, TorchFramework()) == "semantic difference"
+
+
+def test_what_is_written_again_is_not_what_the_first_call_in_place_gave() -> None:
+    def body() -> Any:
+        return (at.random_tensor(shape=(4, 3), low=1, high=2, requires_grad=False) * 1).mul_(2).add_(1)
+
+    copying = FaultyTorch(tensors={"mul_": returning(more)})
+    assert blamed(body, copying, TorchFramework()) != "reference"
 
 
 def test_the_gradient_of_padding_is_none_although_the_forward_has_a_derivative_there() -> None:

@@ -297,6 +297,17 @@ def test_a_smaller_program_whose_result_nothing_can_hold_ends_no_shrinking(tmp_p
     assert finding.shrinking
 
 
+def test_a_memory_layout_may_shrink_to_that_of_a_scalar(tmp_path: Path) -> None:
+    def body() -> Any:
+        return dual.relu(at.random_tensor(2, 3, 4, layout="transposed", requires_grad=False))
+
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch(tensors={"transpose": returning(more)}), options={"shrink": 5.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.blame, finding.verdict
+
+
 def test_a_program_without_results_to_compare_does_not_explain_a_failure() -> None:
     def biased(original: Any) -> Any:
         class Linear(original):  # type: ignore[misc]

@@ -20,7 +20,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     - A module's call and an optimizer's step have the name of their class.
     - An input, a view that gives it its memory layout, and the gradient of a leaf made by a function have the name of
       the first call that computes with it.
-    - A property of a random result has the name of the call that drew it.
+    - A property of a random result has the name of the call that drew it, if that is in the program.
     - An attribute of an input has the name of the attribute.
     - The result of `autograd.grad`, or of a backward pass through it, has the name of the differentiated operator.
     - Any other value has the name of its own call.
@@ -34,14 +34,17 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     if slot >= len(calls):
         return ""
     call = calls[slot]
-    if call.kind == "tensor" or call.note == LAYOUT or (gradient and _makes_leaf(call)):
+    if _is_input(call) or (gradient and _makes_leaf(call)):
         own = "tensor" if call.kind == "tensor" else call.target
         pushed = _pushed_through(calls, slot)
         readers = [*_readers(calls, slot)] if pushed is None else [pushed]
         known_by = next((one for one in readers if one in preferred), next(iter(readers), None))
         return own if known_by is None else operator_of(calls, known_by)
     if call.note == PROPERTY and type(call.args[0]) is Ref:
-        return operator_of(calls, call.args[0].slot)
+        owner = calls[call.args[0].slot]
+        # An input is named after its first reader, which may be this very call.
+        is_first = _is_input(owner) and next(_readers(calls, owner.slot), None) == slot
+        return call.target if is_first else operator_of(calls, owner.slot)
     if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
     if call.kind == "function" and call.target in _DIFFERENTIATING:
@@ -61,9 +64,7 @@ def first_use(calls: Sequence[Call], slot: int) -> tuple[int, str] | None:
     The operand is ``"1"`` for the second argument, ``"0[1]"`` for the second item of a list that is the first argument,
     ``"weight"`` for a keyword argument. Return None if `slot` has no leaf, or if no call computes with it.
     """
-    if slot >= len(calls) or not (
-        calls[slot].kind == "tensor" or calls[slot].note == LAYOUT or _makes_leaf(calls[slot])
-    ):
+    if slot >= len(calls) or not (_is_input(calls[slot]) or _makes_leaf(calls[slot])):
         return None
     reader = next(_readers(calls, slot), None)
     if reader is None:
@@ -111,6 +112,11 @@ def _differentiated(calls: Sequence[Call], call: Call) -> Iterator[int]:
             made = calls[made.args[0].slot]
         if made.kind != "tensor" and made is not call:
             yield made.slot
+
+
+def _is_input(call: Call) -> bool:
+    """Whether the result of `call` is an input, or a view that gives it its memory layout: named after its reader."""
+    return call.kind == "tensor" or call.note == LAYOUT
 
 
 def _makes_leaf(call: Call) -> bool:

@@ -10,6 +10,7 @@ import torch as real
 from autotest.comparison import Mismatch
 from autotest.program import LAYOUT, Call, Ref, operator_of
 from autotest.program import semantics as of
+from autotest.program.calls import PROPERTY
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import always_shares_memory, in_place, may_share_memory, overwrites, writes, written
 from autotest.results.identity import operator_behind
@@ -266,6 +267,12 @@ def test_a_leaf_that_is_only_pushed_back_from_is_known_by_its_own_call():
     both = Call("function", "autograd.backward", ([Ref(1), Ref(3)], [Ref(2), Ref(2)]), {}, 4)
     calls = (x, leaf, cotangent, Call("function", "exp", (Ref(1),), {}, 3), both)
     assert {operator_of(calls, slot) for slot in (0, 1, 3)} == {"exp"}
+
+
+def test_a_property_without_the_call_that_drew_is_known_by_its_own_call():
+    x = Call("tensor", "float32", (), {}, 0)
+    greatest = Call("method", "max", (Ref(0),), {}, 1, PROPERTY)
+    assert [operator_of((x, greatest), slot) for slot in range(2)] == ["max", "max"]
 
 
 def test_a_cotangent_is_known_by_what_it_is_pushed_back_through():

@@ -76,3 +76,14 @@ def test_a_call_with_random_numbers_of_another_dtype_or_shape_does_not_name_the_
     told = rf"torch: {name}, {symptom} [\s\S]*torch\.{name}\(3\)  # <-- first divergent"
     with pytest.raises(Divergence, match=told):
         trials(body, tmp_path, FaultyTorch({name: returning(change)}))
+
+
+def test_a_fault_in_what_reads_a_property_of_random_numbers_has_a_verdict(tmp_path: Path) -> None:
+    def body() -> Any:
+        return dual.nn.functional.dropout(at.random_tensor(2, 3, 4, requires_grad=False))
+
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch(tensors={"max": plus(1)}))
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.blame, finding.verdict

@@ -9,7 +9,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Pair
 from autotest.program import Program, Ref, operator_of
 from autotest.program.rewriting import widened
-from autotest.program.semantics import OPERATIONS, writes_first_operand, written
+from autotest.program.semantics import OPERATIONS, is_class, writes_first_operand, written
 from autotest.replaying.agreement import Agreement, agree
 from autotest.results.identity import operator_behind
 
@@ -67,7 +67,11 @@ def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
     call = program.calls[first.slot]
     known = bool(first.operator)  # of the whole program: the call may be missing in this one
     if not known and first.stage != "backward" and call.kind != "tensor" and not writes_first_operand(call):
-        changed = any(later.kind in OPERATIONS and Ref(first.slot) in written(later) for later in program.calls)
+        # The state of a module, such as the mean of a normalisation, is what its calls wrote there.
+        is_state = first.stage == "forward" and is_class(call)
+        changed = is_state or any(
+            later.kind in OPERATIONS and Ref(first.slot) in written(later) for later in program.calls
+        )
         if not changed:
             return operator_behind(program.calls, first) == operator
     return any(operator_of(program.calls, one.slot) == operator for one in program.calls)

@@ -10,7 +10,7 @@ import pytest
 
 from autotest import Divergence, random_tensor
 from autotest import torch as dual
-from tests.support.faulty import FaultyTorch
+from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import trials
 
 
@@ -30,3 +30,15 @@ def test_what_passes_now_and_then_is_nondeterministic_and_not_explained(period: 
     assert finding is not None
     assert (finding.blame, finding.happens) == ("nondeterministic", ())
     assert not [line for line in finding.shrinking if line.startswith(("Matters", "Irrelevant", "Nearest"))]
+
+
+def test_a_wrong_operand_of_a_normalisation_that_keeps_its_mean_is_no_nondeterminism(tmp_path: Path) -> None:
+    def body() -> Any:
+        norm = dual.nn.BatchNorm1d(4)
+        return norm(random_tensor(2, 3, 4, low=-1, high=1).float())
+
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch(tensors={"float": plus(1)}), n=1, options={"shrink": 5.0, "verify": False})
+    finding = raised.value.finding
+    assert finding is not None
+    assert (finding.operator, finding.blame) == ("float", "candidate")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.comparison import Mismatch
+from autotest.comparison import Mismatch, TensorValue
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref, leaves, refs
@@ -147,7 +147,7 @@ class _OptimizerReplay:
                 (program, pair.candidate),
             )
         )
-        if own is None or other is None:
+        if own is None or other is None or not _alike_in_shape(own, other):
             return Updates(checked=False)
         single, allowed, rows = self._judged(own, rounded or own, decays or own, other)
         errors = [(step, at, float(errors.max(initial=0.0))) for step, at, errors in rows]
@@ -293,12 +293,24 @@ class _OptimizerReplay:
 
 
 def _values(program: Program, framework: Framework, slots: Sequence[Sequence[int]]) -> Any:
-    """Return the values in `slots` as arrays, or None if the framework refuses the program."""
+    """Return the values in `slots` as arrays, or None if the framework refuses the program, or gives no tensors."""
     replayed = replay(program, framework)
     if replayed.error is not None:
         return None
-    flat = iter(freeze(framework, [replayed.values[slot] for row in slots for slot in row]))
+    held = freeze(framework, [replayed.values[slot] for row in slots for slot in row])
+    if not all(type(one) is TensorValue for one in held):
+        return None
+    flat = iter(held)
     return [[next(flat).data for _ in row] for row in slots]
+
+
+def _alike_in_shape(own: Sequence[Sequence[Any]], other: Sequence[Sequence[Any]]) -> bool:
+    """Whether the updates of both sides have the same shapes. A wrong one is that of the subtraction."""
+    return all(
+        one.shape == theirs.shape
+        for ours, others in zip(own, other, strict=True)
+        for one, theirs in zip(ours, others, strict=True)
+    )
 
 
 def _without_gradients(program: Program) -> Program:

@@ -28,7 +28,7 @@ from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.networks.bodies import inputs
 from tests.networks.models import MODELS, discriminator, generator
-from tests.support.faulty import FaultyTorch, Replacement, with_gradient
+from tests.support.faulty import FaultyTorch, Replacement, returning, with_gradient
 from tests.support.faulty_oneflow import FaultyOneFlow
 from tests.support.running import agrees, pair_with, trial
 
@@ -117,6 +117,20 @@ def test_an_update_of_only_one_side_is_a_wrong_update(rate: float, wrong: float)
 
     other = FaultyTorch({"optim.SGD": lambda original: lambda tensors, **rest: original(tensors, lr=wrong)})
     assert trial(body, other).update is not None
+
+
+@pytest.mark.parametrize("wrong", [lambda copy: copy[None], lambda copy: copy.expand(4, 4), lambda copy: [copy]])
+def test_what_the_update_is_measured_with_may_itself_be_wrong(wrong: Any) -> None:
+    def body() -> Any:
+        scale = torch.nn.Parameter(torch.ones(4))
+        optimizer = torch.optim.SGD([scale], lr=0.1)
+        (scale * random_tensor(shape=(4,), low=-1, high=1)).sum().backward()
+        optimizer.step()
+        return scale
+
+    outcome = trial(body, FaultyTorch(tensors={"sub": returning(wrong)}))
+    assert outcome.updates is not None
+    assert not outcome.updates.checked
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed"])

@@ -45,9 +45,9 @@ _CHECK = re.compile(r"Check failed: (.*)")
 
 def operator_behind(calls: Sequence[Call], mismatch: Mismatch) -> str:
     """Return the operator that a mismatch of a program with these `calls` is attributed to."""
-    gradient = mismatch.stage == "backward"
-    through = _flowing(calls) if mismatch.symptom == "gradient" else frozenset[int]()
-    return operator_of(calls, mismatch.slot, gradient=gradient, preferred=through)
+    of_leaf = mismatch.symptom == "gradient"
+    through = _flowing(calls) if of_leaf else frozenset[int]()
+    return operator_of(calls, mismatch.slot, gradient=of_leaf or mismatch.stage == "backward", preferred=through)
 
 
 def _flowing(calls: Sequence[Call]) -> frozenset[int]:

@@ -9,6 +9,7 @@ import torch as real
 
 from autotest import Divergence, GradientNotCompared, TooFewAccepted, UsageError, autotest, random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
+from autotest.results.identity import operator_behind
 from tests.gradients.test_gradcheck import PLANTED, Cubes, needs_oneflow
 from tests.support import block_framework
 from tests.support.faulty import FaultyTorch, returning, with_gradient
@@ -37,6 +38,13 @@ def test_a_fault_that_both_sides_share_is_seen_by_numbers_alone(name):
     found = trial(exp, fault, reference=wrong(PLANTED[name]), check_grad="numeric").mismatches
     assert {mismatch.symptom for mismatch in found} == {"gradient"}
     assert "by central differences in float64" in found[0].message
+
+
+@pytest.mark.parametrize("made", [lambda: random_tensor(shape=(2,)), lambda: torch.ones(2, requires_grad=True)])
+def test_such_a_fault_has_the_name_of_the_operator_however_the_leaf_was_made(made):
+    fault = PLANTED[next(iter(PLANTED))]
+    outcome = trial(lambda: torch.exp(made()), wrong(fault), reference=wrong(fault), check_grad="numeric")
+    assert {operator_behind(outcome.program.calls, found) for found in outcome.mismatches} == {"exp"}
 
 
 def test_right_gradients_are_counted():

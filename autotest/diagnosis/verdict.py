@@ -175,14 +175,16 @@ def judge(evidence: Evidence) -> Verdict:
     if evidence.ties:
         return Verdict("ties", "ties: several values are equal, and each side selects a different one", ())
     found, numbers = evidence.measured, _numbers(evidence)
+    # Numbers that differ as well say nothing about a wrong dtype: that is no rounding.
+    of_numbers = symptom in ("value", "gradient")
     noise = evidence.error_spreads[0]
-    if noise is not None and amplified_by_reference(found, evidence.error_spreads):
+    if of_numbers and noise is not None and amplified_by_reference(found, evidence.error_spreads):
         what = f"rounding: the algorithm of {reference} amplifies it, and {candidate} is right"
         return Verdict("rounding", f"{what}. {_VARIES.format(noise.noise, noise.result)}", numbers)
     accused = _accused(evidence)
     if accused is not None:
         return accused
-    if found is not None and found.wide_agrees:
+    if of_numbers and found is not None and found.wide_agrees:
         return _by_precision(evidence, found, numbers)
     if evidence.kink:
         what = "semantic difference: the function has a kink here, and more than one gradient is right"
@@ -194,7 +196,7 @@ def judge(evidence: Evidence) -> Verdict:
     if any(any(oracle.accuses) for oracle in evidence.oracles):
         what = "inconclusive: the independent oracles contradict each other, or contradict both sides"
         return Verdict("inconclusive", what, numbers)
-    if found is not None and found.double_decides:
+    if of_numbers and found is not None and found.double_decides:
         return _by_precision(evidence, found, numbers)
     # No oracle has an opinion, and it is not rounding: the candidate has to do what the reference does.
     where = symptom if found is None else f"{symptom}, also in float64"

@@ -135,6 +135,17 @@ def test_a_dtype_is_had_or_not_and_never_off_by_infinity() -> None:
     assert verdict.numbers == ("NumPy: dtype float32. torch has the same, faulty has another one",)
 
 
+def test_a_wrong_dtype_is_no_rounding_however_imprecise_the_numbers_are() -> None:
+    import torch
+
+    def body() -> Any:
+        weights = at.random_tensor(shape=(4,), low=0.1, high=1, requires_grad=False)
+        return dual.cov(at.random_tensor(shape=(2, 4), low=-3, high=2, dtype="complex128"), aweights=weights)
+
+    narrow = FaultyTorch({"cov": returning(lambda result: result.to(torch.complex64))})
+    assert blamed(body, narrow, TorchFramework()) == "semantic difference"
+
+
 @pytest.mark.parametrize("flipped", [False, True])
 def test_a_fault_of_single_precision_alone_is_seen_against_double(flipped: bool) -> None:
     wrong = when(lambda t: str(t.dtype) == "torch.float32", lambda result: result * 1.01)

@@ -58,8 +58,8 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair) -> tuple[OracleRes
     if redefined(ProgramRun(wide.calls, replay(wide, pair.reference).values, pair.reference)):
         return None, False
     wide, place = _with_contents_of_its_own(wide, place, pair.reference)
-    leaf = _leaf(wide, place)
     pushing = place[0] if returns_gradients(wide.calls[place[0]]) else _only_push(wide)
+    leaf = None if pushing is None else _leaf(wide, place, pushing, pair.reference)
     if leaf is None or pushing is None:
         return None, False
     sides = (pair.reference, pair.candidate)
@@ -152,8 +152,11 @@ def _with_contents_of_its_own(program: Program, place: Place, framework: Framewo
     return made, (places[slot], suffix)
 
 
-def _leaf(program: Program, place: Place) -> int | None:
-    """Return the index of the captured array that the gradient at `place` belongs to; None if there is none."""
+def _leaf(program: Program, place: Place, pushing: int, framework: Framework) -> int | None:
+    """Return the index of the captured array that the gradient at `place` belongs to; None if there is none.
+
+    Of several arrays that a parameter is filled from, it is the last one before the backward call in slot `pushing`.
+    """
     slot, suffix = place
     call = program.calls[slot]
     name = member_of(owner_of_gradient(suffix))
@@ -169,12 +172,20 @@ def _leaf(program: Program, place: Place) -> int | None:
     if call.kind == "tensor":
         index: int = call.args[0].index
         return index
-    for later in program.calls:
+    found: int | None = None
+    values: Sequence[Any] = ()
+    for later in program.calls[:pushing]:
         if later.kind == "overwrite" and later.args[0] == Ref(slot):
-            return int(later.args[1].index)
-        if later.kind == "load_state" and later.args[0] == Ref(slot) and name in later.args[1]:
-            return int(later.args[1][name].index)
-    return None
+            found = int(later.args[1].index)
+        elif later.kind == "load_state" and later.args[0] == Ref(slot) and name in later.args[1]:
+            found = int(later.args[1][name].index)
+        elif later.kind == "load_state" and found is not None:
+            # The state of a module that contains this one.
+            values = values or replay(program, framework, upto=pushing).values
+            owner, inner = (framework.state(values[at]) for at in (later.args[0].slot, slot))
+            keys = [key for key in later.args[1] if name in inner and owner.get(key) is inner[name]]
+            found = int(later.args[1][keys[0]].index) if keys else found
+    return found
 
 
 class _Difference(NamedTuple):

@@ -322,6 +322,42 @@ def test_a_place_is_exact_however_large_the_operands_are(flipped: bool) -> None:
     assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
 
 
+def with_gradients_times(factor: float) -> Any:
+    """Return a replacement of a module's class that multiplies the gradients of all that its modules compute from."""
+
+    def replacement(original: Any) -> Any:
+        class Wrong(original):  # type: ignore[misc]
+            def forward(self, *args: Any) -> Any:
+                return with_gradient(lambda gradient: gradient * factor)(lambda result: result)(super().forward(*args))
+
+        Wrong.__name__ = Wrong.__qualname__ = original.__name__
+        return Wrong
+
+    return replacement
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("factor", [0.0, 2.0])
+def test_a_parameter_that_was_trained_is_varied_where_it_is_now(factor: float, flipped: bool) -> None:
+    def body() -> Any:
+        first = dual.nn.Linear(4, 5)
+        model = dual.nn.Sequential(first, dual.nn.Tanh(), dual.nn.Linear(5, 3))
+        optimizer = dual.optim.SGD(model.parameters(), lr=0.1)
+        given = at.random_tensor(2, 2, 4, requires_grad=False)
+        first(given).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        model(given).sum().backward()
+        return model
+
+    faulty = FaultyTorch({"nn.Sequential": with_gradients_times(factor)})
+    pair = Pair(faulty, TorchFramework()) if flipped else Pair(TorchFramework(), faulty)
+    settings = Settings(auto_backward="auto")
+    outcome = run_trial(body, 0, settings, pair)
+    verdict = examine(agree(outcome.program, pair, settings), pair, settings).verdict
+    assert verdict.blame == ("reference" if flipped else "candidate"), verdict.line
+
+
 def test_two_gradients_at_a_kink_are_a_semantic_difference() -> None:
     def body() -> Any:
         zeros = at.random_tensor(1, 3, low=0, high=1, contents="integers")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import inspect
 import os
 import sys
 import types
-import unittest
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -38,6 +36,7 @@ from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.decorated import Test
 from autotest.trials.driver import driver
 from autotest.trials.given_pair import for_candidates, found, maker_of, with_graph_mode
+from autotest.trials.plain_subtests import plain_subtests
 from autotest.trials.unchanged_generators import UnchangedGenerators
 
 # Hide the frames of this module in the tracebacks of pytest and unittest.
@@ -208,7 +207,7 @@ def decorate(
 
     @functools.wraps(written)
     def run(*args: Any, **kwargs: Any) -> None:
-        with _plain_subtests(args):
+        with plain_subtests(args, kwargs):
             environment = asked()
             # skip_grad_check may have added to the settings
             asks = environment.for_test(run.__autotest__)  # type: ignore[attr-defined]
@@ -355,22 +354,3 @@ def _run(test: Test, context: RunContext) -> None:
 
 
 _ledger = functools.lru_cache(maxsize=256)(ledger_of)
-
-
-def _plain_subtests(args: tuple[Any, ...]) -> contextlib.AbstractContextManager[None]:
-    """Return a context in which exceptions propagate out of `self.subTest` blocks of the test body.
-
-    Otherwise unittest would record them as failures of the subtest and continue, although a rejected trial is none.
-    """
-    case = args[0] if args and isinstance(args[0], unittest.TestCase) else None
-    outcome = getattr(case, "_outcome", None)
-    return contextlib.nullcontext() if outcome is None else _without_outcome(case, outcome)
-
-
-@contextlib.contextmanager
-def _without_outcome(case: Any, outcome: Any) -> Iterator[None]:
-    case._outcome = None
-    try:
-        yield
-    finally:
-        case._outcome = outcome

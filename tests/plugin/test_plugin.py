@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import xml.etree.ElementTree as ET
@@ -78,6 +79,31 @@ def test_sometimes_refused():
     assert int(match[1]) == 7 + int(match[2])
     assert int(match[2]) == 0 or re.search(rf" {match[2]} x matmul: RuntimeError", text)
     result.stdout.fnmatch_lines(["1 finding:", "  relu, value (forward): python *repro.py"])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("_pytest.subtests") is None, reason="pytest 9 has the fixture subtests")
+def test_what_ends_a_trial_leaves_a_subtest_of_pytest(suite, run):
+    suite(
+        """
+@autotest(n=2)
+def test_sometimes_refused(subtests):
+    with subtests.test(size=2):
+        return torch.ones(random(2, 4).to(int)) @ torch.ones(2)
+
+@autotest(n=2)
+def test_differs(subtests):
+    with subtests.test("negative"):
+        return torch.relu(random_tensor())
+
+def test_plain(subtests):
+    with subtests.test("after them"):
+        raise ValueError
+"""
+    )
+    shown = run().stdout.str()
+    found = re.findall(r"^((?:SUB)?FAILED\S*) (?:.*::)?(\w+)", shown, re.MULTILINE)
+    assert found == [("FAILED", "test_differs"), ("SUBFAILED[after", "test_plain"), ("FAILED", "test_plain")]
+    assert " 1 passed" in shown
 
 
 def test_a_run_without_autotests_says_nothing_of_them(suite, run, monkeypatch):

@@ -109,6 +109,7 @@ class Session:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        from autotest.pytest_plugin import unittest_items
         from autotest.running.run_hooks import run_hook
 
         tallies: list[RanTest] = []
@@ -125,6 +126,7 @@ class Session:
             self._shown(),
             self._working_folder(item),
         ):
+            unittest_items.prepare(item, is_decorated=_settings(item) is not None)
             yield
         if tallies:
             from autotest.pytest_plugin import summaries

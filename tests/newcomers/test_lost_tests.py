@@ -240,6 +240,36 @@ def test_pytest_fails_a_test_whose_decorator_was_forgotten(pytester, monkeypatch
     )
 
 
+def test_pytest_fails_a_method_of_unittest_whose_decorator_was_forgotten(pytester, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    pytester.makepyfile(
+        test_bare="""
+        import unittest
+        from autotest import autotest, random_tensor, torch
+
+        class TestBare(unittest.TestCase):
+            def test_relu(self):
+                return torch.relu(random_tensor(2))
+
+            def test_none(self):
+                self.assertIsNone(None)
+
+            @unittest.expectedFailure
+            def test_expected(self):
+                self.fail("always")
+
+            @autotest(n=2)
+            def test_decorated(self):
+                return torch.relu(random_tensor(2))
+        """
+    )
+    result = pytester.runpytest_inprocess("-W", "ignore")
+    result.assert_outcomes(failed=1, passed=2, xfailed=1)
+    result.stdout.fnmatch_lines(
+        ["test_bare.py:5: test_relu returned a dual object, but nothing compares it: decorate it with @*"]
+    )
+
+
 GIVEN = """
 import numpy
 import pytest

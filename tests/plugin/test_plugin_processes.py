@@ -235,6 +235,34 @@ def test_it():
 """
 
 
+def test_methods_of_an_asynchronous_test_case_are_isolated_and_counted(suite, run, monkeypatch):
+    ran = []
+
+    class Watched(InProcess):
+        def start(self, task):
+            ran.append(task.where.test)
+            super().start(task)
+
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: Watched(conditions))
+    suite(
+        """
+import unittest
+
+class Several(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        self.shift = 1
+
+    @autotest(n=3)
+    def test_exp(self):
+        return torch.exp(random_tensor()) + self.shift
+"""
+    )
+    result = run("--autotest-isolate")
+    result.assert_outcomes(passed=1)
+    assert set(ran) == {"test_inner.py::Several.test_exp"}
+    result.stdout.fnmatch_lines(["1 test ran 3 trials: 3 accepted, *"])
+
+
 def test_what_the_reference_refuses_is_tried_again_in_isolated_trials(suite, run, against, monkeypatch):
     against(FaultyTorch()).names = ("torch", "torch")
     monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))

@@ -172,7 +172,7 @@ class _Trials:
 
         They do not count as trials of the test, but a ledger entry that only one of them matches is not stale.
         """
-        stored = Store(self.context.options.directory).for_test(self.test.id)
+        stored = Store(self.context.options.directory).for_test(self.test.id, self.file)
         trials = [*self.test.settings.pinned, *((one.finding.base_seed, one.index) for one in stored)]
         tally = Tally()
         for base, index in dict.fromkeys(trials):

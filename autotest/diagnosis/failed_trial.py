@@ -228,6 +228,7 @@ class FailedTrial:
             settings=dataclasses.asdict(self._settings),
             choices=list(outcome.choices),
             shown=identity_of_trial(outcome, self._settings),
+            file=self.test.file,
         )
         try:
             program = outcome.program

@@ -26,6 +26,7 @@ from autotest.pytest_plugin.examples import given_test
 if TYPE_CHECKING:
     from autotest.base.settings import Settings
     from autotest.campaigns.isolated_runner import IsolatedRunner
+    from autotest.processes.breadcrumb import Position
     from autotest.pytest_plugin.summaries import RanTest
     from autotest.report.session import FindingSummary, TestSummary
     from autotest.running.tally import Tally
@@ -261,7 +262,7 @@ class Session:
 
         asked = options.from_environment()
         for path, position in breadcrumb.dead(breadcrumb.folder(asked.directory)):
-            if _plain_name(position.test) != _plain_name(crashitem):
+            if not _is_item(crashitem, self._config.rootpath, position):
                 continue
             try:
                 recovered = deaths.recover(path, position, RunContext(chosen_pair(), asked))
@@ -322,12 +323,16 @@ def _variables() -> Iterator[tuple[str, str]]:
         yield name, f"AUTOTEST_{name.upper()}"
 
 
-def _plain_name(test: str) -> str:
-    """Return the function's name in a node id or a test's own id, which spell classes and arguments differently.
+def _is_item(node: str, root: Path, position: Position) -> bool:
+    """Return whether a process died in the test of the item `node`, or in one that differs in its arguments only.
 
-    pytest-xdist appends the group of a test to its node id: ``test_x.py::test_it@group``.
+    Node ids and ids of tests spell arguments differently. pytest-xdist appends the group of a test to its node id:
+    ``test_x.py::test_it@group``.
     """
-    return re.split(r"::|\.", re.split(r"[\[@]", test)[0])[-1]
+    file, _, name = node.partition("::")
+    plain = re.split(r"[\[@]", name)[0].replace("::", ".")
+    own = re.split(r"[\[#]", position.test.partition("::")[2])[0]
+    return plain == own and (root / file).resolve() == position.file.resolve()
 
 
 def _add_section(report: pytest.TestReport, found: Sequence[FindingSummary], config: pytest.Config) -> None:

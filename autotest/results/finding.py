@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from autotest.comparison import Mismatch
@@ -39,6 +40,7 @@ class Finding:
             finding's key.
         script: the text of the standalone reproducer; None if there is none, and `verified` contains the reason.
         verified: whether the script reproduced the finding in a fresh interpreter.
+        file: the file of the test; None if no file contains it, or no test found it.
     """
 
     test: str
@@ -60,6 +62,7 @@ class Finding:
     shown: Identity | None = None
     script: str | None = None
     verified: Verification = dataclasses.field(default_factory=Verification)
+    file: Path | None = None
 
     @property
     def origin(self) -> str:

@@ -188,6 +188,7 @@ def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:
         settings={**dataclasses.asdict(settings), "check_errors": conditions.check_errors},
         verified=Verification(State.WAITING),
         shown=identity,
+        file=task.where.file,
     )
 
 

@@ -12,12 +12,14 @@ from autotest.processes import breadcrumb
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY
 from autotest.results.verification import Verification
+from autotest.sources.test_names import is_same_test
 from autotest.storage.keeping import shortened
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
+from autotest.trials.decorated import Test
 
 
-def earlier_deaths(test: str, context: RunContext, store: Store) -> Iterator[tuple[Finding, str]]:
+def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tuple[Finding, str]]:
     """Yield the deaths of earlier processes in `test`, each with its place: new breadcrumb files, then `store`.
 
     Deaths that do not happen any more are left out. Each check starts one or two processes, which takes some seconds.
@@ -27,7 +29,7 @@ def earlier_deaths(test: str, context: RunContext, store: Store) -> Iterator[tup
     """
     traced: set[str] = set()
     for path, position in breadcrumb.dead(breadcrumb.folder(context.options.directory)):
-        if position.test == test:
+        if is_same_test(test.id, test.file, position.test, position.file):
             _must_have_names(context.pair, path, position)
             from autotest.running.deaths import recover  # imports diagnosis code, rarely needed
 
@@ -35,7 +37,7 @@ def earlier_deaths(test: str, context: RunContext, store: Store) -> Iterator[tup
             if not isinstance(found, Verification):
                 traced.add(found[1].key)
                 yield found[0], found[1].place
-    for record in store.for_test(test):
+    for record in store.for_test(test.id, test.file):
         finding = record.finding
         if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
             from autotest.diagnosis.verification import verify

@@ -107,7 +107,7 @@ def _report_earlier_deaths(test: Test, context: RunContext, tally: Tally, store:
         Divergence: the ledger does not expect one of the deaths.
     """
     lethal: set[int] = set()
-    for finding, place in earlier_deaths(test.id, context, store):
+    for finding, place in earlier_deaths(test, context, store):
         entry = context.ledger.expects(test.id, finding.first, finding.identity.operator)
         if entry is None:
             raise Divergence(text.divergence(finding, place, ""), finding, place)
@@ -186,6 +186,6 @@ def _additional(test: Test, options: Options, store: Store) -> Iterator[PlannedT
     """Yield the pinned trials of `test`, and those of its stored failures."""
     for pinned, index in test.settings.pinned:
         yield PlannedTrial(pinned, index, trial_seed(pinned, test.id, index), additional=True)
-    for record in store.for_test(test.id) if options.replays_failures else ():
+    for record in store.for_test(test.id, test.file) if options.replays_failures else ():
         if record.finding.first.symptom not in DEADLY:
             yield PlannedTrial(record.finding.base_seed, record.index, record.seed, additional=True)

@@ -228,13 +228,28 @@ def labels(found: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
     return given
 
 
+def without_folders(test: str) -> str:
+    """Return the id of a test without the folders of its file, which depend on the tests that were collected."""
+    file, colons, name = test.partition("::")
+    return f"{file.rpartition('/')[2]}{colons}{name}"
+
+
+def is_same_test(test: str, file: Path | None, other: str, others_file: Path | None) -> bool:
+    """Return whether two ids, of tests in these files, are of the same test.
+
+    Tests of two files may have the same id if they are collected in different runs, and one test may have two, see
+    `labels`. Therefore the files decide, unless one is unknown or has gone: it was moved, or is of another machine.
+    """
+    if file is None or others_file is None or not others_file.is_file():
+        return test == other
+    return without_folders(test) == without_folders(other) and others_file.resolve() == file.resolve()
+
+
 def trial_seed(base: int, test: str, index: int) -> int:
     """Return the seed of one trial, which is the same on every machine and in every process.
 
     The upper bits are `index`; `generators` uses them to choose the features of the trial. The folders in the id of a
     test have no influence, because they depend on which other tests were collected, see `labels`.
     """
-    file, colons, name = test.partition("::")
-    own = f"{file.rpartition('/')[2]}{colons}{name}"
-    digest = hashlib.blake2b(f"{base}\0{own}\0{index}".encode(), digest_size=TRIAL_BITS // 8).digest()
+    digest = hashlib.blake2b(f"{base}\0{without_folders(test)}\0{index}".encode(), digest_size=TRIAL_BITS // 8).digest()
     return index << TRIAL_BITS | int.from_bytes(digest, "big")

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from autotest.base.errors import StoreDamaged, StoreUnwritable, UsageError
 from autotest.results.finding import Finding
+from autotest.sources.test_names import is_same_test, without_folders
 from autotest.storage.store_format import FILES, Stored, from_files, to_files
 
 __all__ = ["Damaged", "Store", "StoreUnwritable", "Stored"]
@@ -181,25 +182,26 @@ class Store:
             raise StoreDamaged(f"the failure {key} in {self.failures} is damaged: {entry.why}; delete its folder")
         return entry
 
-    def for_test(self, test: str) -> Sequence[Stored]:
-        """Return the readable failures of the test with this id, sorted by key."""
+    def for_test(self, test: str, file: Path | None = None) -> Sequence[Stored]:
+        """Return the readable failures of the test with this id in `file`, sorted by key; see `is_same_test`."""
         try:
             changed = self.failures.stat().st_mtime_ns
         except OSError:
             return []
         # Every test calls this, and after a sweep the store contains hundreds of failures that belong to no test.
         settled = time.time_ns() - changed > _SETTLED
-        keys = (_settled_keys(self.root, changed) if settled else self._keys_by_test()).get(test, ())
-        entries = [self._entry(key) for key in keys]
-        return [entry for entry in entries if isinstance(entry, Stored)]
+        known = _settled_keys(self.root, changed) if settled else self._keys_by_test()
+        entries = [self._entry(key) for key in known.get(without_folders(test), ())]
+        found = [entry for entry in entries if isinstance(entry, Stored)]
+        return [one for one in found if is_same_test(test, file, one.finding.test, one.finding.file)]
 
     def _keys_by_test(self) -> Mapping[str, Sequence[str]]:
-        """Return the keys of the failures of each test; this reads no arrays, which may be large."""
+        """Return the keys of the failures by test, without its folders; this reads no arrays, which may be large."""
         found: dict[str, list[str]] = {}
         for key in self._keys():
             with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
                 test = json.loads((self.failures / key / "failure.json").read_bytes()).get("test")
-                found.setdefault(test, []).append(key)
+                found.setdefault(without_folders(test), []).append(key)
         return found
 
     def _keys(self) -> Sequence[str]:

@@ -67,6 +67,7 @@ def to_files(finding: Finding, report: str | None) -> dict[str, bytes]:
         "format": "autotest failure",
         "version": VERSION,
         "test": finding.test,
+        "file": "" if finding.file is None else str(finding.file.absolute()),
         "operator": finding.operator,
         "identity": None if finding.shown is None else list(finding.shown),
         "base_seed": finding.base_seed,
@@ -136,6 +137,7 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
         shown=Identity(*facts["identity"]) if facts["identity"] else None,
         script=files["repro.py"].decode("utf-8") if facts["has_script"] else None,
         verified=Verification.from_data(facts["verified"]),
+        file=Path(facts["file"]) if facts.get("file") else None,  # earlier versions did not write it
     )
     return Stored(key, path, finding, files["report.txt"].decode("utf-8"), facts["date"])
 

@@ -12,7 +12,8 @@ import pytest
 
 from autotest.campaigns import isolated_runner
 from autotest.campaigns.in_process import InProcess
-from autotest.pytest_plugin.plugin import _plain_name
+from autotest.processes.breadcrumb import Position
+from autotest.pytest_plugin.plugin import _is_item
 from tests.plugin.conftest import INSTALLED, PLUGIN
 from tests.plugin.test_plugin import AGREES, DIVERGES
 from tests.support import faults
@@ -112,11 +113,22 @@ def test_workers_of_xdist_draw_the_same_seed_and_tell_the_controller(suite, run_
 
 
 @pytest.mark.parametrize(
-    "node",
-    ["test_x.py::test_it", "a/test_x.py::TestIt::test_it", "test_x.py::test_it[a.b]", "test_x.py::test_it@group"],
+    ("node", "test"),
+    [
+        ("a@b/test_x.py::test_it", "test_x.py::test_it"),
+        ("a@b/test_x.py::TestIt::test_it", "a@b/test_x.py::TestIt.test_it#2"),
+        ("a@b/test_x.py::TestIt::test_it[a.b]", "test_x.py::TestIt.test_it[x=1.5]"),
+        ("a@b/test_x.py::test_it[a.b]@group", "test_x.py::test_it[x=1.5]"),
+        ("a@b/test_x.py::test_it@group", "test_x.py::test_it"),
+    ],
 )
-def test_a_crashed_item_is_known_by_its_functions_name(node):
-    assert _plain_name(node) == _plain_name("test_x.py::TestIt.test_it[x=1.5]") == "test_it"
+def test_a_crashed_item_is_known_by_its_file_and_name(tmp_path, node, test):
+    def died_in(file, test):
+        return Position(tmp_path / file, test, 0, 0, 0, "sinh", "forward", 1, {})
+
+    assert _is_item(node, tmp_path, died_in("a@b/test_x.py", test))
+    assert not _is_item(node, tmp_path, died_in("test_x.py", test))
+    assert not _is_item(node, tmp_path, died_in("a@b/test_x.py", test.replace("test_it", "Other.test_it")))
 
 
 @pytest.mark.slow

@@ -22,7 +22,12 @@ from autotest.results.verification import State, Verification
 from autotest.storage.store import Damaged, Store, Stored, StoreUnwritable
 
 
-def finding(test: str = "tests/test_relu.py::test_relu", seed: int = 17, message: str = "x0.grad: 3 differ") -> Finding:
+def finding(
+    test: str = "tests/test_relu.py::test_relu",
+    seed: int = 17,
+    message: str = "x0.grad: 3 differ",
+    file: Path | None = None,
+) -> Finding:
     program = Program(
         (
             Call("tensor", "float32", (Captured(0),), {"requires_grad": True}, 0),
@@ -44,6 +49,7 @@ def finding(test: str = "tests/test_relu.py::test_relu", seed: int = 17, message
         verdict=("candidate is wrong",),
         script="print('é')\n",
         verified=Verification(State.VERIFIED),
+        file=file,
     )
 
 
@@ -64,7 +70,7 @@ def test_a_relative_place_is_below_the_working_directory_of_the_moment(tmp_path,
 
 
 def test_a_finding_comes_back_as_it_was(store):
-    one = finding()
+    one = finding(file=Path(__file__))
     path = store.save(one, "the report\n")
     again = store.load(path.name)
     assert (again.seed, again.index, again.report) == (17, 3, "the report\n")
@@ -128,6 +134,28 @@ def test_the_failures_of_one_test_are_found(store):
     store.save(finding(test="b", seed=2, message="x0.grad: missing"))
     assert [entry.seed for entry in store.for_test("b")] == [2]
     assert list(store.for_test("c")) == []
+
+
+def test_a_failure_belongs_to_the_file_of_its_test_and_not_to_another_with_the_same_id(store, tmp_path):
+    one, other, gone = (tmp_path / folder / "test_it.py" for folder in ("one", "other", "gone"))
+    for file in (one, other):
+        file.parent.mkdir()
+        file.touch()
+    store.save(finding(test="test_it.py::test_a", seed=1, file=one))
+    store.save(finding(test="test_it.py::test_a", seed=2, message="x0.grad: missing", file=gone))
+    store.save(finding(test="test_it.py::test_a", seed=3, message="x0.grad: of another dtype"))
+    found = [sorted(entry.seed for entry in store.for_test("test_it.py::test_a", file)) for file in (one, other)]
+    assert found == [[1, 2, 3], [2, 3]]
+
+
+def test_a_failure_is_found_whichever_other_tests_are_collected(store, tmp_path):
+    file = tmp_path / "other" / "test_it.py"
+    file.parent.mkdir()
+    file.touch()
+    store.save(finding(test="other/test_it.py::test_a", seed=1, file=file))
+    _long_unchanged(store)
+    assert [entry.seed for entry in store.for_test("test_it.py::test_a", file)] == [1]
+    assert list(store.for_test("test_it.py::test_b", file)) == []
 
 
 def _long_unchanged(store: Store) -> None:

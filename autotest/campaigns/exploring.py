@@ -230,4 +230,4 @@ def _call(where: Where, drive: Driver) -> str:
 
 
 #: Packages whose frames, between a worker process and the test's own lines, are left out of tracebacks.
-_RUNNERS = ("multiprocessing", "unittest", "numpy", *DEFAULT_PAIR)
+_RUNNERS = ("multiprocessing", "unittest", "pytest", "_pytest", "pluggy", "numpy", *DEFAULT_PAIR)

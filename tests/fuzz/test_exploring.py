@@ -88,6 +88,16 @@ def test_while_a_trial_is_judged_its_trail_says_so(tmp_path, monkeypatch, agains
     crumb.close()
 
 
+def test_the_traceback_of_a_broken_test_with_fixtures_has_its_own_lines_only(tmp_path, against):
+    file = tmp_path / "test_broken.py"
+    file.write_text(SUITE.replace("def test_relu():", "def test_relu(tmp_path):\n    assert tmp_path.suffix"))
+    against(TorchFramework("other"))
+    task = Explore(Where(file, "test_broken.py::test_relu", 0), range(3), seconds=60.0)
+    broken = exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server()).broken
+    assert "AssertionError" in broken
+    assert [line for line in broken.splitlines() if "File " in line and str(file) not in line] == []
+
+
 LARGE = """
 from autotest import autotest, random_tensor, torch
 

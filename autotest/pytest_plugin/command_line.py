@@ -88,26 +88,35 @@ def apply(config: pytest.Config) -> None:
 def _project(config: pytest.Config) -> tuple[Path, Mapping[str, str]]:
     """Return the project's file and the variables that its table sets; report unknown keys as pytest reports its own.
 
-    The file is the one that AUTOTEST_PROJECT names, or else the ``pyproject.toml`` in pytest's root folder.
+    The file is the one that AUTOTEST_PROJECT names, or else the ``pyproject.toml`` in pytest's root folder, if it has
+    the table, or else the nearest one, as without pytest.
     """
-    named = os.environ.get("AUTOTEST_PROJECT")
-    file = Path(named).absolute() if named else config.rootpath / "pyproject.toml"
-    if not named and not (file.is_file() and "autotest" in file.read_text(encoding="utf-8")):
-        return file, {}
+    named, start = os.environ.get("AUTOTEST_PROJECT"), config.invocation_params.dir
+    nearest = next((one for one in (start, *start.parents) if (one / "pyproject.toml").is_file()), start)
+    files = [Path(named).absolute()] if named else [one / "pyproject.toml" for one in (config.rootpath, nearest)]
+    if not named and not any(map(_names_us, files)):
+        return files[0], {}
     from autotest.base import options, project
     from autotest.base.errors import UsageError
 
     try:
-        found = options.active_project() if named else project.read(file)
+        read = [options.active_project()] if named else [project.read(file) for file in files if file.is_file()]
+        found = next((one for one in read if one.variables or one.unknown), read[0])
         options.from_project(found)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+    file = found.file or files[0]
     for key in found.unknown:
         said = project.unknown_key(key, file)
         if config.getoption("strict_config", False) or config.getoption("strict", False):
             raise pytest.UsageError(said)
         config.issue_config_time_warning(pytest.PytestConfigWarning(said), stacklevel=2)
     return file, found.variables
+
+
+def _names_us(file: Path) -> bool:
+    """Return whether `file` may have the table; to parse a file without it would import the library for nothing."""
+    return file.is_file() and "autotest" in file.read_text(encoding="utf-8")
 
 
 def _check_variables(config: pytest.Config, environment: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ import pytest
 from autotest.base.options import PROFILES, Options
 from autotest.pytest_plugin import plugin
 from autotest.report import session
+from tests.plugin.conftest import HEAD
 
 AGREES = """
 @autotest(n=4)
@@ -427,6 +428,26 @@ def test_a_bad_option_is_a_usage_error_that_names_it(argument, said, suite, run)
     result = run(argument)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([said])
+
+
+@pytest.mark.parametrize("own", [None, "", "[project]\nname = 'autotest-of-mine'\n"])
+def test_the_table_of_the_nearest_project_holds_for_the_session_if_the_root_folder_has_none(pytester, run, own):
+    pytester.makepyprojecttoml("[tool.autotest]\nseed = 'random'\nn = 2\nspeed = 1\n")
+    inner = pytester.mkdir("inner")
+    (inner / "pytest.ini").write_text("[pytest]\n")
+    if own is not None:
+        inner.joinpath("root").mkdir()
+        inner.joinpath("root", "pyproject.toml").write_text(own)
+    for number in range(2):
+        (inner / f"test_{number}.py").write_text(HEAD + DRAWS.replace('"drawn.txt"', f"'{pytester.path}/drawn.txt'"))
+    os.chdir(inner)
+    result = run(*([] if own is None else ["--rootdir=root"]), "-c", "pytest.ini")
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(["*Unknown config option in [[]tool.autotest] of *: speed*"])
+    seeds = re.findall(r"base seed (\S+)", result.stdout.str())
+    assert len(drawn(pytester)) == 4
+    assert len({seed.rstrip(";") for seed in seeds}) == 1, seeds
+    assert seeds[0].isdecimal()
 
 
 @pytest.mark.parametrize("setting", ["*AUTOTEST_{}=", "*[[]tool.autotest] of *pyproject.toml: {}="])

@@ -37,7 +37,8 @@ def observing(
     if crumb is None:
         yield
         return
-    crumb.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
+    asked = {"check_errors": conditions.check_errors, "frameworks": [conditions.frameworks]}
+    crumb.test(where.file, where.test, where.base_seed, **asked)
     with notifying(Guard(crumb, set_aside, watched_calls) if set_aside or watched_calls else crumb):
         yield
     crumb.idle()

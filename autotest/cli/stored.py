@@ -26,7 +26,6 @@ from autotest.results.verification import State, Verification
 from autotest.running import deaths
 from autotest.storage.reproduction import reproduce
 from autotest.storage.store import Damaged, Store, Stored
-from autotest.trials.context import RunContext
 
 #: Help of an argument that names a failure.
 KEY = "the key of a stored failure, or its beginning"
@@ -244,7 +243,7 @@ def recover(arguments: argparse.Namespace) -> int:
         where = f"{position.test}, trial {position.index} of base seed {position.base_seed}"
         print(f"process {position.pid} died in {where}: running that trial again in a new process", flush=True)
         try:
-            found = deaths.recover(path, position, RunContext(chosen_pair(), asked))
+            found = deaths.recover_any(path, position, asked, chosen_pair)
         except UsageError as error:
             print(f"  {error}")
             continue

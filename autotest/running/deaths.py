@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autotest.base.errors import NotReplayable
+from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import graph_death
@@ -292,13 +293,28 @@ def _shrunk(
     return "Shrunk:     no: the recorded program alone does not crash or hang" if smaller is None else smaller
 
 
-def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, FindingRecord] | Verification:
+def recover_any(
+    path: Path, position: Position, options: Options, usual: Callable[[], Pair]
+) -> tuple[Finding, FindingRecord] | Verification:
+    """Do the same as `recover`, on the frameworks of the dead process; on those of `usual` if they are unknown."""
+    pairs = [registry.pair(*names) for names in position.settings.get("frameworks", ())] or [usual()]
+    for pair in pairs:
+        found = recover(path, position, RunContext(pair, options), is_last=pair is pairs[-1])
+        if not isinstance(found, Verification):
+            break
+    return found
+
+
+def recover(
+    path: Path, position: Position, context: RunContext, *, is_last: bool = True
+) -> tuple[Finding, FindingRecord] | Verification:
     """Diagnose the death of the process that left the breadcrumb file at `path`, and store the finding.
 
     Args:
-        path: the breadcrumb file. It is deleted in any case.
+        path: the breadcrumb file. It is deleted, unless the user interrupts the diagnosis.
         position: the contents of the file.
         context: the context of this run.
+        is_last: whether no other candidate can have died. Otherwise the file is kept if this one does not die again.
 
     Returns:
         The finding and where it is stored, or the reason why there is none.
@@ -307,21 +323,28 @@ def recover(path: Path, position: Position, context: RunContext) -> tuple[Findin
         UsageError: the test does not exist any more.
     """
     try:
-        task = task_of(position, context.pair)
-        conditions = conditions_of(position, context)
-        ahead = not conditions.own_import
-        with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=ahead)) as server:
-            found = _died_again(task, conditions, server)
-            if not isinstance(found, Verification):
-                finding = _with_script(found, conditions, server)
-        if isinstance(found, Verification):
-            # The dead process had imported the frameworks itself. In a fork, the fatal call may only raise an
-            # exception.
-            with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=False)) as server:
-                found = _died_again(task, conditions, server, [next(attempts(task))])
-                if isinstance(found, Verification):
-                    return found
-                finding = _with_script(found, conditions, server, forks=False)
-        return finding, keep(finding, task.where, context.options.directory)
-    finally:
+        found = _recovered(position, context)
+    except Exception:
         path.unlink(missing_ok=True)
+        raise
+    if is_last or not isinstance(found, Verification):
+        path.unlink(missing_ok=True)
+    return found
+
+
+def _recovered(position: Position, context: RunContext) -> tuple[Finding, FindingRecord] | Verification:
+    task = task_of(position, context.pair)
+    conditions = conditions_of(position, context)
+    ahead = not conditions.own_import
+    with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=ahead)) as server:
+        found = _died_again(task, conditions, server)
+        if not isinstance(found, Verification):
+            finding = _with_script(found, conditions, server)
+    if isinstance(found, Verification):
+        # The dead process had imported the frameworks itself. In a fork, the fatal call may only raise an exception.
+        with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=False)) as server:
+            found = _died_again(task, conditions, server, [next(attempts(task))])
+            if isinstance(found, Verification):
+                return found
+            finding = _with_script(found, conditions, server, forks=False)
+    return finding, keep(finding, task.where, context.options.directory)

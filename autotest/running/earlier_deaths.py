@@ -22,6 +22,8 @@ from autotest.trials.decorated import Test
 def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tuple[Finding, str]]:
     """Yield the deaths of earlier processes in `test`, each with its place: new breadcrumb files, then `store`.
 
+    Only those on the frameworks of `context` count.
+
     Deaths that do not happen any more are left out. Each check starts one or two processes, which takes some seconds.
 
     Raises:
@@ -29,16 +31,20 @@ def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tu
     """
     traced: set[str] = set()
     for path, position in breadcrumb.dead(breadcrumb.folder(context.options.directory)):
-        if is_same_test(test.id, test.file, position.test, position.file):
+        ran = [*map(tuple, position.settings.get("frameworks", ()))]
+        if is_same_test(test.id, test.file, position.test, position.file) and (not ran or context.pair.names in ran):
             _must_have_names(context.pair, path, position)
             from autotest.running.deaths import recover  # imports diagnosis code, rarely needed
 
-            found = recover(path, position, context)
+            # In a run against several candidates, the others look at the file after this one.
+            found = recover(path, position, context, is_last=not ran or context.pair.names == ran[-1])
             if not isinstance(found, Verification):
                 traced.add(found[1].key)
                 yield found[0], found[1].place
     for record in store.for_test(test.id, test.file):
         finding = record.finding
+        if finding.sides != context.pair.sides:
+            continue
         if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
             from autotest.diagnosis.verification import verify
 

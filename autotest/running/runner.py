@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from autotest.base.errors import AutotestError, annotate
 from autotest.base.options import Options
 from autotest.base.settings import ATTEMPTS_PER_TRIAL
+from autotest.frameworks import Pair
 from autotest.processes import breadcrumb
 from autotest.recording.call_observer import notifying
 from autotest.report import text
@@ -119,7 +120,8 @@ def _report_earlier_deaths(test: Test, context: RunContext, tally: Tally, store:
 def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | None) -> None:
     test, context = judged.test, judged.context
     schedule = schedule_of(judged)
-    for planned in not_lethal(crumb, test, plan(test, context.options, judged.store, schedule), lethal):
+    trials = plan(test, context.options, judged.store, schedule)
+    for planned in not_lethal(crumb, test, trials, lethal, [context.pair]):
         outcome = run_planned(test, planned, context, judged.judge_waiting)
         if not planned.additional:
             schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
@@ -139,16 +141,21 @@ def schedule_of(judged: JudgedTrials) -> Schedule:
 
 
 def not_lethal(
-    crumb: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[PlannedTrial], lethal: Set[int]
+    crumb: breadcrumb.Breadcrumb | None,
+    test: Test,
+    trials: Iterable[PlannedTrial],
+    lethal: Set[int],
+    pairs: Iterable[Pair],
 ) -> Iterator[PlannedTrial]:
-    """Yield the trials whose seeds are not in `lethal`, and write each to the breadcrumb file before it runs."""
+    """Yield the trials whose seeds are not in `lethal`; write each to the breadcrumb file before it runs on `pairs`."""
     base: int | None = None
+    frameworks = [pair.names for pair in pairs if pair.names is not None]
     for planned in trials:
         if planned.seed in lethal:
             continue
         if crumb is not None:
             if planned.base != base:
-                crumb.test(test.file, test.id, planned.base)
+                crumb.test(test.file, test.id, planned.base, frameworks=frameworks)
                 base = planned.base
             crumb.trial(planned.trial)
         yield planned

@@ -78,7 +78,8 @@ def run_against_several(test: Test, context: RunContext) -> None:
         with runner.leaving_breadcrumb(context.options) as crumb:
             schedule = runner.schedule_of(candidates[0].judged)
             trials = runner.plan(test, context.options, Store(context.options.directory), schedule)
-            for planned in runner.not_lethal(crumb, test, trials, lethal):
+            pairs = [each.pair for each in context.each]
+            for planned in runner.not_lethal(crumb, test, trials, lethal, pairs):
                 _one_trial(test, planned, candidates, schedule)
                 for candidate in candidates:
                     candidate.judged.free_memory()

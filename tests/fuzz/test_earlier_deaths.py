@@ -1,0 +1,94 @@
+"""A death of an earlier process counts in runs of its test on the same frameworks, and is not lost in others."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch
+from autotest.diagnosis import verification
+from autotest.frameworks import Pair, registry
+from autotest.frameworks.torch import TorchFramework
+from autotest.processes import breadcrumb
+from autotest.results.finding import Finding
+from autotest.results.verification import State, Verification
+from autotest.running import deaths
+from autotest.running.earlier_deaths import earlier_deaths
+from autotest.storage.store import Store
+from autotest.trials import decorated
+from autotest.trials.context import RunContext
+
+NAMES = [("torch", "tests.support.deadly:six"), ("torch", "tests.support.faults:wrong_relu")]
+
+
+def the_test(file: Path) -> decorated.Test:
+    return decorated.Test("test_it.py::test_a", lambda: None, Settings(), file)
+
+
+@pytest.fixture
+def trail(tmp_path: Path) -> Path:
+    """Return the trail file of a process that died in a trial of the test, which ran against two candidates."""
+    folder = breadcrumb.folder(tmp_path)
+    crumb = breadcrumb.Breadcrumb(folder / "1.trail")
+    crumb.test(tmp_path / "test_it.py", "test_it.py::test_a", 0, frameworks=NAMES)
+    crumb.trial(3)
+    shutil.copy(crumb.path, folder / "2.trail")
+    crumb.close()
+    return folder / "2.trail"
+
+
+def test_a_stored_death_counts_for_its_own_frameworks(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    first = Mismatch("sinh", 0, "crash", "forward", "candidate", "sinh: mine dies (SIGSEGV)")
+    store.save(Finding("test_it.py::test_a", 0, 0, 17, (first,), ("torch", "mine"), None, {}, {}, script="..."))
+    monkeypatch.setattr(verification, "verify", lambda script: Verification(State.VERIFIED))
+    for name, count in (("mine", 1), ("other", 0)):
+        pair = Pair(TorchFramework("torch"), TorchFramework(name))
+        context = RunContext(pair, Options(directory=tmp_path))
+        assert len([*earlier_deaths(the_test(tmp_path / "test_it.py"), context, store)]) == count
+
+
+def test_a_trail_is_examined_with_the_candidates_that_ran_and_left_to_the_next_of_them(tmp_path, monkeypatch, trail):
+    seen = []
+
+    def recovered(position, context):
+        seen.append(context.pair.names)
+        return Verification(State.SURVIVED)
+
+    monkeypatch.setattr(deaths, "_recovered", recovered)
+    others = ("torch", "torch")
+    for names in (others, *NAMES):
+        assert trail.exists()
+        context = RunContext(registry.pair(*names), Options(directory=tmp_path))
+        assert [*earlier_deaths(the_test(tmp_path / "test_it.py"), context, Store(tmp_path / "kept"))] == []
+    assert seen == NAMES
+    assert not trail.exists()
+
+
+def test_a_trail_names_the_frameworks_to_recover_it_with(tmp_path, monkeypatch, trail):
+    seen = []
+
+    def recovered(position, context):
+        seen.append(context.pair.names)
+        return Verification(State.SURVIVED)
+
+    monkeypatch.setattr(deaths, "_recovered", recovered)
+    ((path, position),) = breadcrumb.dead(trail.parent)
+    deaths.recover_any(path, position, Options(), lambda: pytest.fail("the frameworks are known"))
+    assert seen == NAMES
+    assert not trail.exists()
+
+
+def test_a_trail_whose_diagnosis_is_interrupted_is_kept(monkeypatch, trail):
+    def interrupted(position, context):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(deaths, "_recovered", interrupted)
+    ((path, position),) = breadcrumb.dead(trail.parent)
+    with pytest.raises(KeyboardInterrupt):
+        deaths.recover(path, position, RunContext(registry.pair(*NAMES[0])))
+    assert trail.exists()

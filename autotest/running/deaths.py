@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -291,6 +292,18 @@ def _shrunk(
     except (OSError, NotReplayable) as error:
         return f"Shrunk:     no ({error})"
     return "Shrunk:     no: the recorded program alone does not crash or hang" if smaller is None else smaller
+
+
+def dies_again(position: Position, identity: Identity, context: RunContext) -> bool:
+    """Return whether the trial at `position`, in which a process once died with this `identity`, kills one again."""
+    task = dataclasses.replace(task_of(position, context.pair), identity=identity)
+    conditions = conditions_of(position, context)
+    for ahead in (True, False)[conditions.own_import :]:
+        with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=ahead)) as server:
+            planned = itertools.islice(attempts(task), 2 if ahead else 1)
+            if not isinstance(_died_again(task, conditions, server, planned), Verification):
+                return True
+    return False
 
 
 def recover_any(

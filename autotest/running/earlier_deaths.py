@@ -49,8 +49,26 @@ def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tu
             from autotest.diagnosis.verification import verify
 
             state = verify(finding.script)
-            if state.holds:
+            if state.holds and _is_still_of_test(finding, test, context):
                 yield dataclasses.replace(finding, verified=state), shortened(record.path)
+
+
+def _is_still_of_test(finding: Finding, test: Test, context: RunContext) -> bool:
+    """Return whether the trial of a stored death still dies. The test may have been changed, which its script is not.
+
+    True if that is unknown: no other process can run the trial, or it dies only after other trials.
+    """
+    only_after = any(said.startswith("only after ") for said in finding.happens)
+    if test.file is None or context.pair.names is None or only_after:
+        return True
+    from autotest.running.deaths import dies_again
+
+    settings = {"check_errors": finding.settings.get("check_errors", False)}
+    at = test.file, test.id, finding.base_seed, finding.index, 0, finding.operator, finding.first.stage, 0, settings
+    try:
+        return dies_again(breadcrumb.Position(*at), finding.identity, context)
+    except (UsageError, OSError):  # no file contains the test, or no process can be started
+        return True
 
 
 def _must_have_names(pair: Pair, path: Path, position: breadcrumb.Position) -> None:

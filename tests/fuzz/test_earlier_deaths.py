@@ -22,6 +22,15 @@ from autotest.storage.store import Store
 from autotest.trials import decorated
 from autotest.trials.context import RunContext
 
+SUITE = """
+import unittest
+from autotest import autotest, random_tensor, torch
+
+class TestDie(unittest.TestCase):
+    @autotest(n=3)
+    def test_sinh(self):
+        return torch.sinh(random_tensor(2))
+"""
 NAMES = [("torch", "tests.support.deadly:six"), ("torch", "tests.support.faults:wrong_relu")]
 
 
@@ -92,3 +101,15 @@ def test_a_trail_whose_diagnosis_is_interrupted_is_kept(monkeypatch, trail):
     with pytest.raises(KeyboardInterrupt):
         deaths.recover(path, position, RunContext(registry.pair(*NAMES[0])))
     assert trail.exists()
+
+
+def test_a_stored_death_counts_as_long_as_the_test_still_dies(told_by, tmp_path):
+    file = tmp_path / "test_die.py"
+    file.write_text(SUITE)
+    assert told_by("unittest", file.name, AUTOTEST_QUICK="1").status < 0
+    for _ in range(2):
+        run = told_by("unittest", file.name, AUTOTEST_QUICK="1")
+        assert (run.status, "sinh: faulty dies (SIGSEGV)" in run.output) == (1, True), run.output
+    file.write_text(SUITE.replace("torch.sinh", "torch.relu"))
+    run = told_by("unittest", file.name, AUTOTEST_QUICK="1")
+    assert run.status == 0, run.output

@@ -6,7 +6,7 @@ import functools
 import io
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -181,6 +181,8 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
                 "sides, with `from autotest import torch` and torch.nn.Linear(...)"
             )
     plain = plain_container(value)
+    if plain is None:
+        plain = _plain_scalar(value)
     if plain is not None:
         return lower(recorder, plain, lambda: None)
     if isinstance(value, io.BytesIO):
@@ -188,6 +190,23 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
         return value, _twin_buffer(recorder, value), None
     recorder.opaque = f"an argument of type {type(value).__name__} ({value!r:.60}) is neither plain data nor dual"
     return value, value, None
+
+
+def _plain_scalar(value: Any) -> Any:
+    """Return the number or text of an instance of a subclass, such as a member of an `IntEnum`; None if it has none."""
+    for kind, plain in _SCALARS:
+        if isinstance(value, kind):
+            return plain(value)
+    return None
+
+
+#: Types of plain values, with the function that returns one for an instance of a subclass, whatever that overrides.
+_SCALARS: Final[tuple[tuple[type, Callable[[Any], Any]], ...]] = (
+    (int, int.__pos__),
+    (float, float.__pos__),
+    (complex, complex.__pos__),
+    (str, str.__str__),
+)
 
 
 def _twin_buffer(recorder: LiveRecord, buffer: io.BytesIO) -> io.BytesIO:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
 import io
 import itertools
 from typing import NamedTuple
@@ -189,3 +190,34 @@ def test_an_argument_that_is_no_data_is_named_where_a_program_is_wanted():
         NotReplayable, match=r"an argument of type Both \(Both\(one=1\)\) is neither plain data nor dual"
     ):
         outcome.program  # noqa: B018
+
+
+class Dimension(enum.IntEnum):
+    ROWS = 0
+
+
+class Reduction(str, enum.Enum):
+    SUM = "sum"
+
+
+class Factor(float):
+    def __repr__(self):
+        return "a factor"
+
+
+def test_members_of_enumerations_and_other_plain_values_of_a_subclass_are_data():
+    def body():
+        x = rows()
+        return (
+            x.sum(dim=Dimension.ROWS),
+            x[Dimension.ROWS] * Factor(0.1),
+            torch.nn.functional.mse_loss(x, x + 1, reduction=Reduction.SUM),
+        )
+
+    outcome = trial(body, FaultyTorch({}))
+    assert agrees(outcome)
+    again = from_json(to_json(outcome.program), unpack_arrays(pack_arrays(outcome.program)))
+    assert not agree(again, outcome.recorder.pair, Settings()).mismatches
+    given = [item for call in again.calls if call.kind != "tensor" for item in (*call.args, *call.kwargs.values())]
+    assert [item for item in given if type(item) in (int, float, str)][:4] == [0, 0, 0.1, 1]
+    assert "sum" in given

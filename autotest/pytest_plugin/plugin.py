@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from autotest.campaigns.isolated_runner import IsolatedRunner
     from autotest.processes.breadcrumb import Position
     from autotest.pytest_plugin.summaries import RanTest
+    from autotest.recording.outside_trials import OutsideDraws
     from autotest.report.session import FindingSummary, TestSummary
     from autotest.running.tally import Tally
     from autotest.sources.test_names import CollectedName
@@ -66,6 +67,7 @@ class Session:
         self._isolated: IsolatedRunner | None = None
         self._running: pytest.StashKey[TestSummary] = pytest.StashKey()
         self._names: Mapping[str, CollectedName] = {}
+        self._draws: pytest.StashKey[OutsideDraws | None] = pytest.StashKey()
 
     # -- before the tests -------------------------------------------------------------------------------
 
@@ -109,6 +111,22 @@ class Session:
     # -- around a test ----------------------------------------------------------------------------------
 
     @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        item.stash[self._draws] = None  # a repeated test begins anew
+        with self._drawing(item):
+            yield
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+        if not self._names:
+            yield
+            return
+        from autotest.sources.outside_draws import drawing_of_fixture
+
+        with drawing_of_fixture(fixturedef, request):
+            yield
+
+    @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         from autotest.pytest_plugin import unittest_items
         from autotest.running.run_hooks import run_hook
@@ -126,6 +144,7 @@ class Session:
             self._collected_name(item),
             self._shown(),
             self._working_folder(item),
+            self._drawing(item),
         ):
             unittest_items.prepare(item, is_decorated=_settings(item) is not None)
             yield
@@ -164,6 +183,21 @@ class Session:
         from autotest.sources.test_names import collected_as
 
         with collected_as(called):
+            yield
+
+    @contextlib.contextmanager
+    def _drawing(self, item: pytest.Item) -> Iterator[None]:
+        """Let the set-up of an autotest, and the autotest between its trials, draw numbers of its own."""
+        called = self._names.get(item.nodeid)
+        if called is None:
+            yield
+            return
+        from autotest.sources.outside_draws import draws_of_test
+        from autotest.sources.pytest_items import arguments_of
+
+        draws = item.stash.get(self._draws, None) or draws_of_test(called.id((), arguments_of(item)))
+        item.stash[self._draws] = draws
+        with draws.drawing():
             yield
 
     @contextlib.contextmanager

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+import generators
 from autotest.base.errors import is_test_mistake
 from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, compare_values
@@ -16,7 +22,40 @@ __tracebackhide__ = is_test_mistake  # as in recorder.py
 def pair_outside_trials() -> Pair:
     """Return the pair that the environment selects, the first of several; code outside of trials is given no pair."""
     note_computed()
-    return chosen_pairs()[0]
+    pair, draws = chosen_pairs()[0], _draws.get()
+    if draws is not None:
+        draws.seed(pair)
+    return pair
+
+
+class OutsideDraws:
+    """What the fixtures and the set-up of a test draw: the same numbers whichever other tests ran before."""
+
+    def __init__(self, key: str) -> None:
+        """Begin a series of draws; `key` identifies it."""
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=generators.TRIAL_BITS // 8).digest()
+        self._seed = int.from_bytes(digest, "big")
+        self._source = generators.Source(self._seed)
+        self._is_seeded = False
+
+    @contextlib.contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Draw from this series inside the block, outside of trials; a second block continues it."""
+        token = _draws.set(self)
+        try:
+            with generators.using(self._source):
+                yield
+        finally:
+            _draws.reset(token)
+
+    def seed(self, pair: Pair) -> None:
+        """Seed the reference when it is used for the first time, for parameters of modules and the like."""
+        if not self._is_seeded:
+            self._is_seeded = True
+            pair.reference.seed(self._seed & 0xFFFFFFFF)
+
+
+_draws: ContextVar[OutsideDraws | None] = ContextVar("autotest_outside_draws", default=None)
 
 
 def compare_plain_results(recorder: Recorder, slot: int) -> None:

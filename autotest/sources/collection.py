@@ -18,6 +18,7 @@ from autotest.base.errors import SkipsItself, UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
 from autotest.sources.importing import load
+from autotest.sources.outside_draws import draws_of_test
 from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark, xfail_mark
 from autotest.sources.pytest_session import sessions_kept
 from autotest.sources.set_up import class_needs_pytest, class_set_up, has_unittest_set_up, module_needs_pytest
@@ -47,7 +48,7 @@ class Collected:
             SkipsItself: The test skips itself.
         """
         try:
-            with collected_as(self.called):
+            with collected_as(self.called), draws_of_test(self.id).drawing():
                 self.body()
         except BaseException as error:
             why = own_skip(error)
@@ -277,7 +278,7 @@ def _expanded(
         elif place is None:
             call = _calling(function, kwargs)
         elif issubclass(place[0], unittest.TestCase):
-            call = _debugging(*place)
+            call = _debugging(*place, file)
         else:
             call = _between(*place, kwargs)
         yield Collected(known.id((), kwargs), file, settings, call, known, failing or expected)
@@ -287,11 +288,11 @@ def _calling(function: Any, kwargs: dict[str, Any]) -> Callable[[], None]:
     return lambda: function(**kwargs)
 
 
-def _debugging(owner: type[unittest.TestCase], name: str) -> Callable[[], None]:
+def _debugging(owner: type[unittest.TestCase], name: str, file: Path) -> Callable[[], None]:
     """Return a function that calls a TestCase method, with all set-up and tear-down of unittest around each call."""
 
     def call() -> None:
-        with class_set_up(owner):
+        with class_set_up(owner, file):
             case = owner(name)
             try:
                 case.debug()

@@ -6,10 +6,12 @@ It imports pytest, so only `pytest_session` imports it, when a session begins.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from autotest.sources.outside_draws import drawing_of_fixture
 from autotest.sources.pytest_marks import own_skip
 
 
@@ -43,6 +45,12 @@ class ItemListener:
     def pytest_timeout_set_timer(self) -> bool:
         """Keep pytest-timeout from ending a task, in which a test runs many trials: workers have their own deadline."""
         return True
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+        """Let a fixture draw what it draws under pytest itself."""
+        with drawing_of_fixture(fixturedef, request):
+            yield
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from autotest.sources.outside_draws import drawing_of_class, drawing_of_module
+
 #: Functions that pytest calls around tests, of a module and of a class. Those of unittest are called by `class_set_up`.
 _OF_MODULE: Final = ("setup_module", "teardown_module", "setup_function", "teardown_function")
 _OF_CLASS: Final = ("setup_class", "teardown_class")
@@ -70,14 +72,16 @@ def _has_autouse(conftest: Path) -> bool:
 
 
 @contextlib.contextmanager
-def class_set_up(owner: type[unittest.TestCase]) -> Iterator[None]:
+def class_set_up(owner: type[unittest.TestCase], file: Path) -> Iterator[None]:
     """Do what unittest does before the first and after the last test of a class, if this is its module's only class."""
     module = sys.modules.get(owner.__module__)
     with contextlib.ExitStack() as stack:
         stack.callback(unittest.case.doModuleCleanups)
-        _begin(stack, getattr(module, "setUpModule", None), getattr(module, "tearDownModule", None))
+        with drawing_of_module(file):
+            _begin(stack, getattr(module, "setUpModule", None), getattr(module, "tearDownModule", None))
         stack.callback(owner.doClassCleanups)
-        _begin(stack, owner.setUpClass, owner.tearDownClass)
+        with drawing_of_class(owner, file):
+            _begin(stack, owner.setUpClass, owner.tearDownClass)
         yield
 
 

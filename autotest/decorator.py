@@ -30,6 +30,7 @@ from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several_candidates import against_each, run_against_several
 from autotest.sources.hypothesis_examples import Example, example_now, options_for, refused, tracing_tests_only
+from autotest.sources.outside_draws import SIDES
 from autotest.sources.source_locations import redefinition_warning, return_location, source_location
 from autotest.sources.test_names import current_name, owner_of, path_of
 from autotest.trials.context import RunContext, ledger_of
@@ -240,6 +241,7 @@ def decorate(
     reason = getattr(function, _SKIPS, None)
     asked_for = settings if reason is None else dataclasses.replace(settings, skip_grad=reason)
     run.__autotest__ = asked_for  # type: ignore[attr-defined]
+    setattr(run, SIDES, pair)
     return run  # type: ignore[return-value]
 
 

@@ -195,7 +195,8 @@ class Session:
         from autotest.sources.outside_draws import draws_of_test
         from autotest.sources.pytest_items import arguments_of
 
-        draws = item.stash.get(self._draws, None) or draws_of_test(called.id((), arguments_of(item)))
+        name = called.id((), arguments_of(item))
+        draws = item.stash.get(self._draws, None) or draws_of_test(name, called.function)
         item.stash[self._draws] = draws
         with draws.drawing():
             yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterator
 from typing import Any, ClassVar, NoReturn
 
@@ -17,6 +16,7 @@ from autotest.recording import mistakes, operators, refusals, unread
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import import_value, random_state_before, reset_parameters, synchronize_module
+from autotest.recording.lowering import ITERATORS
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.not_copyable import NotCopyable
 from autotest.recording.outside_trials import compare_plain_results, pair_outside_trials
@@ -26,8 +26,6 @@ from autotest.recording.sides import SideNamespace
 from autotest.recording.steps import keep_step
 
 __tracebackhide__ = is_test_mistake  # as in the recorder
-#: Types of results that reading consumes. They are turned into a list at once.
-_ITERATORS = (types.GeneratorType, map, filter, zip)
 
 
 class DualObject(NotCopyable):
@@ -260,13 +258,15 @@ class Value(DualObject):
         _set_recorder(self, recorder)
         _set_slot(self, slot)
         _set_expected(self, recorder.expected[slot])
-        _set_actual(self, recorder.actual[slot])
+        set_actual(self, recorder.actual[slot])
 
     def _recorder_now(self) -> Recorder:
         return current() or self._recorder
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
         slot = self._slot if recorder is self._recorder else import_value(recorder, self._recorder, self._slot)
+        if self._recorder.has_stand_ins:  # its candidate's values of an earlier trial may be of another candidate
+            set_actual(self, recorder.actual[slot])
         return self._expected, self._actual, Ref(slot)
 
     def __getattr__(self, name: str) -> Any:
@@ -289,7 +289,7 @@ class Value(DualObject):
             return
         # The test replaced one side by hand, which a program cannot repeat.
         recorder.opaque = f"the test assigned .{name} of a dual object"
-        lists, put = (recorder.actual, _set_actual) if side else (recorder.expected, _set_expected)
+        lists, put = (recorder.actual, set_actual) if side else (recorder.expected, _set_expected)
         put(self, value)
         if recorder is self._recorder:
             lists[self._slot] = value
@@ -332,7 +332,7 @@ class Value(DualObject):
 _set_recorder = Value._recorder.__set__  # type: ignore[attr-defined]
 _set_slot = Value._slot.__set__  # type: ignore[attr-defined]
 _set_expected = Value._expected.__set__  # type: ignore[attr-defined]
-_set_actual = Value._actual.__set__  # type: ignore[attr-defined]
+set_actual = Value._actual.__set__  # type: ignore[attr-defined]
 
 
 def wrap(recorder: Recorder, slot: int) -> Any:
@@ -350,7 +350,7 @@ def wrap(recorder: Recorder, slot: int) -> Any:
         if current() is not recorder:
             compare_plain_results(recorder, slot)
         return expected
-    if kind in _ITERATORS:
+    if kind in ITERATORS:
         return Value(recorder, recorder.builtin("list", Value(recorder, slot)))
     if isinstance(expected, reference.module_types):
         return Value.of_modules.holding(recorder, slot)

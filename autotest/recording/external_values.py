@@ -13,6 +13,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.states import difference
 from autotest.program import Array, Captured, Operand, Ref, map_operand
 from autotest.recording.drawn_result import Mask
+from autotest.recording.other_candidates import is_of_another_candidate, made_again
 from autotest.recording.record import Record
 from autotest.recording.recorder import Recorder
 from autotest.recording.unreadable import Unreadable, of_candidate, unreadable
@@ -119,13 +120,13 @@ def state_differs(record: Record, slot: int, what: str) -> Mismatch:
     return Mismatch(target, slot, "structure", "build", "candidate", message, what=what)
 
 
-def import_value(record: Record, other: Record, slot: int) -> int:
+def import_value(record: Recorder, other: Record, slot: int) -> int:
     """Import the value in `slot` of the record `other`, and return its slot in `record`.
 
     A tensor becomes an input with its present contents. Any other value is imported with the calls that made it, and a
     module also with its present state.
     """
-    expected, actual = other.expected[slot], other.actual[slot]
+    expected, actual, anew = other.expected[slot], other.actual[slot], is_of_another_candidate(record, other)
     known = record.imported.get(id(expected))
     if known is not None:
         return known
@@ -134,6 +135,10 @@ def import_value(record: Record, other: Record, slot: int) -> int:
         array = value.as_array()
         kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
         call = record.next_call("tensor", array.dtype, (record.capture(array),), kwargs)
+        if anew:
+            other.has_stand_ins, offset = True, record.imported.get(id(other))
+            made = made_again(record, call, [], record.arrays, expected) if offset is None else None
+            actual = made if offset is None else record.actual[offset + slot]
         new = record.write(call, expected, actual)
         if other.is_undefined(slot):
             _share_contents(record, new, array)
@@ -143,7 +148,7 @@ def import_value(record: Record, other: Record, slot: int) -> int:
     else:
         new = _import_calls(record, other) + slot
         if isinstance(expected, record.pair.reference.module_types):
-            _import_state(record, new, expected, actual)
+            _import_state(record, new, expected, record.actual[new], anew=anew)
     record.imported[id(expected)] = new
     return new
 
@@ -159,7 +164,7 @@ def _share_contents(record: Record, slot: int, array: Array) -> None:
         record.mark_undefined(slot, record.expected[slot])
 
 
-def _import_calls(record: Record, other: Record) -> int:
+def _import_calls(record: Recorder, other: Record) -> int:
     known = record.imported.get(id(other))
     if known is not None:
         return known
@@ -172,7 +177,12 @@ def _import_calls(record: Record, other: Record) -> int:
             return Ref(leaf.slot + offset)
         return Captured(leaf.index + first_array) if type(leaf) is Captured else leaf
 
-    for call, expected, actual in zip(other.calls, other.expected, other.actual, strict=True):
+    anew = is_of_another_candidate(record, other)
+    other.has_stand_ins = other.has_stand_ins or anew
+    made: list[Any] = []
+    for call, expected, first in zip(other.calls, other.expected, other.actual, strict=True):
+        actual = made_again(record, call, made, other.arrays, expected) if anew else first
+        made.append(actual)
         args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
         record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
     record.imported[id(other)] = offset
@@ -200,7 +210,8 @@ def _carry_hooks(record: Record, other: Record, slots: Mapping[int, int]) -> Non
         other.modules.gradient_hooks.carry_to(record, slots)
 
 
-def _import_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
+def _import_state(record: Record, slot: int, expected: Any, actual: Any, *, anew: bool) -> None:
+    """Record the present state of an imported module, which a candidate's module that was made `anew` does not have."""
     reference, candidate = record.pair.reference, record.pair.candidate
     if reference.draws(expected):
         record.random_modules.add(id(expected))
@@ -209,6 +220,8 @@ def _import_state(record: Record, slot: int, expected: Any, actual: Any) -> None
     arrays = {name: value.as_array() for name, value in zip(own, reference.values(list(own.values())), strict=True)}
     if arrays:
         operands = {name: record.capture(array) for name, array in arrays.items()}
+        if anew:
+            candidate.load_state(actual, arrays)
         record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
     for side, tensors in ((reference, parameters), (candidate, candidate.parameters(actual))):
         _forget_gradients(side, tensors.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -26,6 +27,8 @@ __tracebackhide__ = is_test_mistake
 LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
 
 
+#: Types of results that reading consumes. They are turned into a list at once.
+ITERATORS = (types.GeneratorType, map, filter, zip)
 #: Functions that get the path of a file. Each side needs a file of its own.
 _ABOUT_FILES = frozenset((files.SAVES, files.LOADS))
 

@@ -8,7 +8,7 @@ from typing import Any
 from autotest.base.errors import UsageError, is_test_mistake
 from autotest.frameworks import Framework
 from autotest.program import Operand, Scope
-from autotest.recording.dual import Value, wrap
+from autotest.recording.dual import Value, set_actual, wrap
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_hooks import AroundCall
 from autotest.recording.module_table import Hooks, ModuleTable
@@ -28,6 +28,11 @@ class Module(Value):
         lowered = super()._lower(recorder)
         if recorder is not self._recorder and recorder.modules.duals.get(id(self._expected)) is not self:
             recorder.modules.take_over(self._recorder.modules)
+            if self._recorder.has_stand_ins:
+                offset = recorder.imported[id(self._recorder)]
+                for dual in self._recorder.modules.duals.values():
+                    if dual._recorder is self._recorder:
+                        set_actual(dual, recorder.actual[offset + dual._slot])
         return lowered
 
     def _dual_now(self) -> Recorder:

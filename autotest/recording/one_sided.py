@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.base.errors import as_test_mistake
+from autotest.base.errors import FrameworkMissing, as_test_mistake
 from autotest.comparison import Mismatch, Symptom, rejection
 from autotest.comparison.rejection import Rejection, first_line, is_out_of_memory
 from autotest.frameworks import ABSENT, Absent
@@ -28,7 +28,12 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
 
     Returns:
         The exception to raise outside of trials: `error`, or an `Absent` that says what the candidate has no name for.
+
+    Raises:
+        FrameworkMissing: `error` is one: the candidate cannot be imported.
     """
+    if isinstance(error, FrameworkMissing):  # a test may use it for the first time in its set-up
+        raise error
     reference, candidate = record.pair.sides
     target = operator_of(record.calls, slot)
     unnamed = function is ABSENT or (isinstance(error, AttributeError) and not _is_about_data(error))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 import generators
@@ -20,23 +20,26 @@ __tracebackhide__ = is_test_mistake  # as in recorder.py
 
 
 def pair_outside_trials() -> Pair:
-    """Return the pair that the environment selects, the first of several; code outside of trials is given no pair."""
+    """Return the pair of the test that is set up, or else that of the environment; the first of several."""
     note_computed()
-    pair, draws = chosen_pairs()[0], _draws.get()
-    if draws is not None:
-        draws.seed(pair)
-    return pair
+    draws = _draws.get()
+    return chosen_pairs()[0] if draws is None else draws.pair()
 
 
 class OutsideDraws:
     """What the fixtures and the set-up of a test draw: the same numbers whichever other tests ran before."""
 
-    def __init__(self, key: str) -> None:
-        """Begin a series of draws; `key` identifies it."""
+    def __init__(self, key: str, sides: Callable[[], Pair | tuple[Pair, ...]] = chosen_pairs) -> None:
+        """Begin a series of draws.
+
+        Args:
+            key: identifies the series.
+            sides: returns the frameworks to draw for; by default those that the environment selects.
+        """
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=generators.TRIAL_BITS // 8).digest()
         self._seed = int.from_bytes(digest, "big")
         self._source = generators.Source(self._seed)
-        self._is_seeded = False
+        self._sides, self._is_seeded = sides, False
 
     @contextlib.contextmanager
     def drawing(self) -> Iterator[None]:
@@ -48,11 +51,14 @@ class OutsideDraws:
         finally:
             _draws.reset(token)
 
-    def seed(self, pair: Pair) -> None:
-        """Seed the reference when it is used for the first time, for parameters of modules and the like."""
+    def pair(self) -> Pair:
+        """Return the frameworks to draw for; seed the reference at the first use, for parameters of modules."""
+        found = self._sides()
+        pair = found[0] if isinstance(found, tuple) else found
         if not self._is_seeded:
             self._is_seeded = True
             pair.reference.seed(self._seed & 0xFFFFFFFF)
+        return pair
 
 
 _draws: ContextVar[OutsideDraws | None] = ContextVar("autotest_outside_draws", default=None)

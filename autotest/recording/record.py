@@ -48,6 +48,7 @@ class Record:
         "drawn",
         "expected",
         "files",
+        "has_stand_ins",
         "held",
         "imported",
         "mismatches",
@@ -98,6 +99,8 @@ class Record:
         self.files: dict[str, str] = {}
         #: id of an object imported from another record, or of that record -> slot in this record.
         self.imported: dict[int, int] = {}
+        #: Whether values of this record were made again for another candidate, so that dual objects hold its values.
+        self.has_stand_ins = False
         self.modules = ModuleTable()
         #: The inputs of the first optimizer steps, as `autotest.recording.steps.OptimizerStep`.
         self.steps: list[Any] = []

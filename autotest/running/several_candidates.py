@@ -114,8 +114,16 @@ def _one_trial(test: Test, planned: PlannedTrial, candidates: list[_Candidate], 
     replayed = [(candidate, outcome_on(outcome, candidate.judged.context.pair)) for candidate in others]
     first.take(planned, outcome)
     for candidate, another in replayed:
-        pair, all_require_grad = candidate.judged.context.pair, planned.all_require_grad
-        candidate.take(planned, another or run_next_without_comparison(test, planned.seed, pair, all_require_grad))
+        if another is not None:
+            candidate.take(planned, another)
+        else:
+            candidate.attempt(functools.partial(_run_again, test, planned, candidate))
+
+
+def _run_again(test: Test, planned: PlannedTrial, candidate: _Candidate) -> None:
+    """Run the body again, with `candidate` alone."""
+    pair = candidate.judged.context.pair
+    candidate.take(planned, run_next_without_comparison(test, planned.seed, pair, planned.all_require_grad))
 
 
 def _judge_waiting(candidates: list[_Candidate]) -> None:

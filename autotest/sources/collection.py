@@ -48,7 +48,7 @@ class Collected:
             SkipsItself: The test skips itself.
         """
         try:
-            with collected_as(self.called), draws_of_test(self.id).drawing():
+            with collected_as(self.called), draws_of_test(self.id, self.called and self.called.function).drawing():
                 self.body()
         except BaseException as error:
             why = own_skip(error)

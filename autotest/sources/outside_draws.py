@@ -9,15 +9,19 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from autotest.recording.outside_trials import OutsideDraws
 from autotest.sources.test_names import without_folders
 
+#: Name of the attribute in which `@autotest` stores the function that returns a test's own frameworks.
+SIDES: Final = "__autotest_sides__"
 
-def draws_of_test(test: str) -> OutsideDraws:
-    """Return the draws of the test with this id, before and between its trials."""
-    return OutsideDraws(without_folders(test))
+
+def draws_of_test(test: str, function: Any) -> OutsideDraws:
+    """Return the draws of the decorated `function`, the test with this id, before and between its trials."""
+    sides = getattr(function, SIDES, None)
+    return OutsideDraws(without_folders(test), *([] if sides is None else [sides]))
 
 
 def drawing_of_fixture(fixture: Any, request: Any) -> contextlib.AbstractContextManager[None]:
@@ -44,4 +48,4 @@ def drawing_of_module(file: Path) -> contextlib.AbstractContextManager[None]:
     return OutsideDraws(f"{file.name}::setUpModule").drawing()
 
 
-__all__ = ["drawing_of_class", "drawing_of_fixture", "drawing_of_module", "draws_of_test"]
+__all__ = ["SIDES", "drawing_of_class", "drawing_of_fixture", "drawing_of_module", "draws_of_test"]

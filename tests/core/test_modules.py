@@ -224,7 +224,8 @@ def test_a_module_made_outside_is_adopted_by_each_trial(against):
 
 
 def test_an_adopted_modules_gradients_do_not_pile_up_over_trials(against):
-    against()
+    candidate = FaultyTorch()
+    against(candidate)
     layer = torch.nn.Linear(3, 1, bias=False)
     ones = torch.ones(1, 3)
 
@@ -232,7 +233,7 @@ def test_an_adopted_modules_gradients_do_not_pile_up_over_trials(against):
         layer(ones).backward(torch.ones(1, 1))
 
     for _ in range(2):
-        assert agrees(trial(body))
+        assert agrees(trial(body, candidate))
         assert layer.weight.grad.candidate.tolist() == [[1.0, 1.0, 1.0]]
 
 

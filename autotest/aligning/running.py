@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autotest.aligning.randomness import check_not_random
 from autotest.aligning.returned import describe_structure, plain_values
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
@@ -67,12 +68,13 @@ def run(
     _, loss, optimizer = training
     parameters = framework.parameters(model)
     stepping = None if optimizer is None else _optimizer(optimizer, framework, side, list(parameters.values()))
-    for _ in range(training.steps):
+    for number in range(training.steps):
         for parameter in parameters.values():
             framework.forget_gradient(parameter)
         floating = [is_differentiable(array.dtype) for array in inputs]
         tensors = [framework.tensor(one, requires_grad=asks) for one, asks in zip(inputs, floating, strict=True)]
         recorder, before = _ModuleCallRecorder(framework), state_of(framework, model)
+        drawn_from = framework.random_state()
         with framework.calls_of_modules(model, recorder.record_call):
             try:
                 output = framework.invoke("method", "__call__", [model, *tensors], {})
@@ -82,6 +84,8 @@ def run(
                     f"the {side} model raised {type(error).__name__} when it was called with {described}: "
                     f"{first_line(error)}"
                 ) from error
+        if number == 0 and framework.random_state() != drawn_from:
+            check_not_random(framework, side, model, inputs)
         value = None if loss is None else _loss(framework, side, output, loss)
         _backward(framework, side, output, value)
         recorder.record_gradients()

@@ -108,6 +108,25 @@ def test_what_the_models_or_inputs_lack_is_told_in_a_sentence() -> None:
             autotest.align(*models, inputs)
 
 
+class Drawing(Original):
+    """A model that draws random numbers, and uses the `share` of them."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Any) -> Any:
+        y = super().forward(x)
+        return y + torch.rand(y.shape) * self.share if self.training else y
+
+
+def test_a_model_whose_forward_draws_what_it_returns_is_refused_in_a_sentence() -> None:
+    with pytest.raises(UsageError, match="draws random numbers in its forward, on which its results depend"):
+        autotest.align(Drawing(0.1), Drawing(0.1), X)
+    assert autotest.align(Drawing(0.1).eval(), Drawing(0.1).eval(), X).passed
+    assert autotest.align(Drawing(0.0), Drawing(0.0), X).passed
+
+
 class Returning(Original):
     """A model that returns `made` of its two outputs."""
 

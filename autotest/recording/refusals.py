@@ -13,6 +13,8 @@ from types import CodeType, FrameType, MappingProxyType
 #: Prefix of the modules that run the body; the frames that called them do not belong to the test.
 _RUNNER = "autotest.trials"
 _OWN = ("autotest.", "generators.")
+#: Prefix of the modules that format a failed assertion, for which they evaluate parts of it a second time.
+_ASSERTION = "_pytest.assertion."
 #: By module, the functions that call a given function inside a block that expects an exception.
 _CALLERS: Mapping[str, str] = MappingProxyType(
     {"unittest.case": "handle", "_pytest.raises": "raises", "_pytest.python_api": "raises"}
@@ -42,10 +44,14 @@ def is_expected() -> bool:
 
 
 def inside_of(packages: Collection[str]) -> bool:
-    """Return whether code of one of `packages`, which was given a dual object, makes the call, and not the test."""
+    """Return whether code of one of `packages`, which was given a dual object, makes the call, and not the test.
+
+    The same holds for pytest's code that formats a failed assertion: of ``assert (x > 1).all()`` it asks whether ``x >
+    1`` is true, and expects that this may fail.
+    """
     for module, frame in _stack():
         if not module.startswith(_OWN):
-            return module.partition(".")[0] in packages
+            return module.partition(".")[0] in packages or module.startswith(_ASSERTION)
         if frame.f_code.co_name == "__torch_function__":  # torch calls it on behalf of the test
             return False
     return False
@@ -61,7 +67,7 @@ def not_for_a_report() -> None:
         if not module.startswith(_OWN):
             if not module.startswith("_pytest."):
                 return
-            if module.startswith("_pytest.assertion."):
+            if module.startswith(_ASSERTION):
                 raise TypeError("a dual object is shown as a whole")
 
 

@@ -300,6 +300,15 @@ def test_asserts():
     )
 
 
+@pytest.mark.parametrize("condition", ["(x == 77).all()", "all(x[0] == 77)", "(0 < x.abs()).sum() == 77"])
+def test_a_failed_assertion_on_a_comparison_is_told_as_one(condition, suite, run):
+    suite(f"@autotest(n=2)\ndef test_asserts():\n    x = random_tensor(shape=(2, 3))\n    assert {condition}\n")
+    result = run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f">       assert {condition}", "E *AssertionError: assert *"])
+    result.stdout.no_fnmatch_line("*the reference accepted*")
+
+
 def test_a_mistake_inside_of_the_library_keeps_the_librarys_frames(suite, run):
     suite(
         """

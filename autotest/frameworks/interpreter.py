@@ -17,6 +17,7 @@ from autotest.frameworks.remote_client import RemoteFramework
 from autotest.frameworks.remote_values import RemoteName, RemoteValue, linked
 from autotest.frameworks.shown_values import shown
 from autotest.frameworks.states import Shapes
+from autotest.frameworks.wire import can_be_sent
 from autotest.program import Array, Call, CallKind, Operand, Root, map_operand
 from autotest.program.semantics import reparametrizes
 
@@ -121,6 +122,9 @@ class Interpreter(RemoteFramework):
 
     def is_tensor(self, value: Any) -> bool:
         return isinstance(value, RemoteValue) and bool(self._facts(value)["tensor"])
+
+    def takes(self, value: Any) -> bool:
+        return can_be_sent(value)
 
     def same(self, one: Any, other: Any) -> bool:
         return bool(self._ask("same", one.key, other.key))
@@ -234,6 +238,12 @@ class Interpreter(RemoteFramework):
 
     def seed(self, seed: int) -> None:
         self._queue_request("seed", seed)
+
+    def modes(self) -> Any:
+        return self._queue_request("modes")  # they stay in the other process: asking for them would take a round trip
+
+    def restore(self, modes: Any) -> None:
+        self._queue_request("restore", modes.key)
 
     def synchronize(self) -> None:
         self._ask("read", ())

@@ -145,6 +145,13 @@ class Operations:
         """Return whether `value` is a tensor of the framework."""
         return isinstance(value, self.tensor_types)
 
+    def takes(self, value: Any) -> bool:
+        """Return whether calls can get `value`, an object of the test that is neither plain data nor the framework's.
+
+        Not every object can be sent to a framework in another process.
+        """
+        return True
+
     def same(self, one: Any, other: Any) -> bool:
         """Return whether two values of the framework are the same object."""
         return one is other

@@ -123,6 +123,12 @@ class Served:
     def seed(self, seed: int) -> None:
         self.framework.seed(seed)
 
+    def modes(self) -> Any:
+        return self.framework.modes()
+
+    def restore(self, modes: int) -> None:
+        self.framework.restore(self.value(modes))
+
     def drop(self, keys: Sequence[int]) -> None:
         """Forget values in the midst of other requests, because later calls depend on their end."""
         for key in keys:
@@ -251,6 +257,8 @@ _DONE: Final[Mapping[str, Callable[..., Any]]] = {
     "part": Served.part,
     "forget": Served.forget,
     "seed": Served.seed,
+    "modes": Served.modes,
+    "restore": Served.restore,
     "drop": Served.drop,
     "gradients": Served.gradients,
 }

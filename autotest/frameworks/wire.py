@@ -8,6 +8,7 @@ import os
 import pickle
 import struct
 import sys
+import types
 from collections.abc import Callable
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -62,6 +63,28 @@ def _reduced(array: np.ndarray[Any, Any]) -> Any:
 class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         return _reduced(value) if type(value) is np.ndarray else NotImplemented
+
+
+class _Checker(_Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        named = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType))
+        if named and str(value.__module__).partition(".")[0] not in {*sys.stdlib_module_names, "numpy"}:
+            raise pickle.PicklingError
+        return super().reducer_override(value)
+
+
+def can_be_sent(value: Any) -> bool:
+    """Return whether `value`, an object of the test, can be sent to a process that cannot import the test's modules.
+
+    A file in memory cannot be: the other process would write to a copy.
+    """
+    if isinstance(value, io.IOBase):
+        return False
+    try:
+        _Checker(io.BytesIO(), protocol=5).dump(value)
+    except Exception:  # noqa: BLE001 - the class of the object may define how it is pickled
+        return False
+    return True
 
 
 def packed(message: Any, memory: SharedMemory | None = None) -> list[memoryview]:

@@ -188,6 +188,11 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
         plain = _plain_scalar(value)
     if plain is not None:
         return lower(recorder, plain, lambda: None)
+    if not recorder.pair.candidate.takes(value):
+        raise UsageError(
+            f"{recorder.pair.candidate.name} runs in another process, which cannot get {value!r:.60}: expected plain "
+            "data, a dual object, or the path of a file instead of a file in memory"
+        )
     if isinstance(value, io.BytesIO):
         recorder.opaque = f"{type(value).__name__} objects are written and read differently by each side"
         return value, _twin_buffer(recorder, value), None

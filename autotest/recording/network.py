@@ -177,7 +177,10 @@ class Network(Module, metaclass=_Built):
         expected = recorder.expected[slot]
         table = recorder.modules
         known = table.duals.get(id(expected))
-        if known is not None and known._actual is recorder.actual[slot]:
+        actual = recorder.actual[slot]
+        if known is not None and known._actual is actual:
+            return known
+        if isinstance(known, Network) and recorder.pair.candidate.same(actual, known._actual):
             return known
         original = table.copies.pop(id(expected), None)
         if original is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import io
 import itertools
@@ -152,6 +153,87 @@ def test_a_body_that_is_refused_within_a_context_costs_nothing(other):
     outcome = running.trial(lambda: torch.relu(random_tensor(shape=(2, 3))), other)
     assert running.agrees(outcome)
     assert outcome.gradients  # the context was left in the other process, too
+
+
+def test_settings_that_a_body_leaves_changed_are_restored_in_the_other_process(other):
+    def body():
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        return torch.ones(2)
+
+    assert running.agrees(running.trial(body, other))
+    outcome = running.trial(lambda: (torch.ones(2), random_tensor(shape=(2,)) * 2), other)
+    assert running.agrees(outcome)
+    assert outcome.gradients
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return x + self.linear(x)
+
+
+class Blocks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = torch.nn.ModuleList([Block(), Block()])
+        self.last = Block()
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.last(x)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Blocks, lambda: torch.nn.Sequential(Block(), Block()), lambda: Blocks().float(), lambda: copy.deepcopy(Blocks())],
+)
+def test_a_network_calls_its_own_parts_there(make, other):
+    outcome = running.trial(lambda: make()(random_tensor(shape=(2, 3))), other)
+    assert running.agrees(outcome)
+    assert outcome.gradients
+
+
+def test_a_part_that_is_another_object_there_is_not_taken_for_the_one_of_the_test(other):
+    def body():
+        net = Blocks()
+        other.invoke("setattr", "last", (net._actual, other.invoke("getattr", "linear", (net.last._actual,), {})), {})
+        return net(random_tensor(shape=(2, 3)))
+
+    with pytest.raises(UsageError, match="cannot contain a class over the dual modules"):
+        running.trial(body, other)
+
+
+def decay(epoch):
+    return 0.5**epoch
+
+
+class Half:
+    def __call__(self, epoch):
+        return 0.5**epoch
+
+
+@pytest.mark.parametrize(
+    ("schedule", "said"),
+    [(lambda epoch: 0.5**epoch, "<function"), (Half(), "<tests.*Half object"), (decay, "<function decay")],
+)
+def test_an_object_that_cannot_be_sent_there_is_a_mistake_of_the_test(schedule, said, other):
+    def body():
+        optimizer = torch.optim.SGD(torch.nn.Linear(3, 2).parameters(), lr=0.1)
+        torch.optim.lr_scheduler.LambdaLR(optimizer, schedule)
+
+    with pytest.raises(UsageError, match=f"runs in another process, which cannot get {said}"):
+        running.trial(body, other)
+    assert running.agrees(running.trial(lambda: torch.relu(random_tensor(shape=(2,))), other))
+
+
+def test_a_file_in_memory_is_not_written_there(other):
+    with pytest.raises(UsageError, match=r"BytesIO.*: expected .* the path of a file instead of a file in memory"):
+        running.trial(lambda: torch.save(random_tensor(shape=(2,)), io.BytesIO()), other)
 
 
 def test_buffers_are_read_as_they_are_when_others_took_their_place(other):

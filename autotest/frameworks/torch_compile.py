@@ -96,15 +96,20 @@ class TorchCompile(TorchFramework):
 
     @contextlib.contextmanager
     def _settled(self) -> Iterator[None]:
-        """Reset Dynamo, and compile in one process: for small tensors, a pool of compilers costs more than it saves."""
-        import torch._dynamo as dynamo
+        """Reset Dynamo, and compile in one process: for small tensors, a pool of compilers costs more than it saves.
 
-        before = os.environ.get(_THREADS)
+        Dynamo turns off the checks of distributions, which later trials would miss: they are restored.
+        """
+        import torch._dynamo as dynamo
+        from torch.distributions import Distribution
+
+        before, checks = os.environ.get(_THREADS), Distribution._validate_args
         os.environ.setdefault(_THREADS, "1")
         dynamo.reset()
         try:
             yield
         finally:
+            Distribution.set_default_validate_args(checks)
             if before is None:
                 os.environ.pop(_THREADS, None)
 

@@ -27,7 +27,15 @@ from autotest.program.semantics import (
     writes,
 )
 from autotest.recording.record import Record
-from autotest.replaying.graph_setup import GRADIENTS_READ, CannotDivide, Reads, contexts, members, setup_calls
+from autotest.replaying.graph_setup import (
+    GRADIENTS_READ,
+    CannotDivide,
+    Reads,
+    contexts,
+    keeps_tensors,
+    members,
+    setup_calls,
+)
 from autotest.replaying.replay import Contexts, run_call
 
 #: Methods that are called outside of the graph if their tensor is outside.
@@ -275,6 +283,7 @@ class _Division:
             (clips_gradients(call), "gradients that are clipped"),
             (call.kind == "setattr", "assigned attributes"),
             (assigns_items(call), "assignments to items"),
+            (keeps_tensors(self._record, call), "objects made from tensors"),
         ):
             if unfit:
                 raise CannotDivide(reason)

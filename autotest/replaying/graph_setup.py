@@ -19,6 +19,7 @@ from autotest.program.semantics import (
     written,
 )
 from autotest.recording.overwritten import NOTE
+from autotest.recording.pairing import is_data
 from autotest.recording.record import Record
 
 #: Methods of a module that do not change it.
@@ -165,4 +166,15 @@ def contexts(calls: Iterable[Call]) -> frozenset[int]:
     return frozenset(item.slot for item in entered if type(item) is Ref)
 
 
-__all__ = ["GRADIENTS_READ", "CannotDivide", "Reads", "contexts", "members", "setup_calls"]
+def keeps_tensors(record: Record, call: Call) -> bool:
+    """Return whether `call` gives tensors to an object that is neither a tensor nor plain, as a distribution is.
+
+    Inside a graph, the object would keep the tensors of eager mode, which are those of one trial.
+    """
+    framework, actual = record.pair.candidate, record.actual
+    if isinstance(actual[call.slot], framework.module_types) or is_data(framework, actual[call.slot]):
+        return False
+    return any(isinstance(actual[ref.slot], framework.tensor_types) for ref in refs(call))
+
+
+__all__ = ["GRADIENTS_READ", "CannotDivide", "Reads", "contexts", "keeps_tensors", "members", "setup_calls"]

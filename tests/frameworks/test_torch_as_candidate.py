@@ -390,6 +390,22 @@ def test_what_cannot_be_traced_is_left_out_and_no_finding(backend):
     assert any("cannot be traced" in reason for reason in report.left_out)
 
 
+def test_an_object_that_keeps_the_tensors_of_a_trial_is_left_out(backend):
+    def body():
+        normal = torch.distributions.Normal(random_tensor(shape=(2,)), 1.0, validate_args=False)
+        return normal.log_prob(random_tensor(shape=(2,))), normal.mean
+
+    report = compiled_alike(body, backend(compiles))
+    assert report.mismatches == [[], [], []]
+    assert report.left_out == {"objects made from tensors": 3}
+
+
+def test_compiling_leaves_the_checks_of_distributions_on():
+    compiled_alike(lambda: random_tensor(shape=(2,)) + 1, "eager", trials=1)
+    with pytest.raises(ValueError, match="loc"):
+        real.distributions.Normal(real.tensor(float("nan")), 1.0)
+
+
 def test_an_unknown_backend_is_told_with_those_that_there_are():
     with pytest.raises(UsageError, match=r"has no backend 'eagr' to .* mean 'eager'\? It has .*aot_eager.*inductor"):
         _ = framework("torch+compile=eagr").root

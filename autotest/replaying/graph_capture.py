@@ -40,8 +40,6 @@ from autotest.replaying.replay import Contexts, run_call
 
 #: Methods that are called outside of the graph if their tensor is outside.
 _OUTSIDE = frozenset(("to_global", "to_local", "placement", "sbp"))
-
-
 #: Calls that put captured arrays into tensors. Other numbers in these do not change the graph.
 _FILLING = frozenset(("tensor", "load_state", "overwrite"))
 
@@ -145,6 +143,8 @@ def divide(record: Record, *, backward: bool = True) -> DividedProgram:
     Raises:
         CannotDivide: the program cannot run in a graph; the text is the reason.
     """
+    if record.opaque is not None:
+        raise CannotDivide("arguments that programs cannot contain")
     framework = record.pair.candidate
     divided = DividedProgram(record, framework)
     division = _Division(divided)

@@ -400,6 +400,17 @@ def test_an_object_that_keeps_the_tensors_of_a_trial_is_left_out(backend):
     assert report.left_out == {"objects made from tensors": 3}
 
 
+def test_a_call_of_a_function_of_the_test_is_left_out(backend):
+    def body():
+        x = random_tensor(shape=(2,), requires_grad=False)
+        x.apply_(lambda number: number * 2)
+        return x + 1
+
+    report = compiled_alike(body, backend(compiles))
+    assert report.mismatches == [[], [], []]
+    assert report.left_out == {"arguments that programs cannot contain": 3}
+
+
 def test_compiling_leaves_the_checks_of_distributions_on():
     compiled_alike(lambda: random_tensor(shape=(2,)) + 1, "eager", trials=1)
     with pytest.raises(ValueError, match="loc"):

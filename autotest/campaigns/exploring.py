@@ -77,13 +77,15 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
                 with _room_to_judge(outcome, conditions):
                     tally.add(outcome, index)
                 result.done += 1
-                large = holds_large_arrays(outcome.recorder)
+                large, shared = holds_large_arrays(outcome.recorder), bool(outcome.recorder.imported)
                 if _should_check_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
                 del outcome
                 if large:
                     free()
                 if time.perf_counter() - start > result.set_up + task.seconds or len(agreeing) == graph_check.AT_ONCE:
+                    break
+                if agreeing and shared:  # what it shares with other trials may change in the next one
                     break
             if agreeing:
                 _note_graph_trials(crumb, task.where, conditions, pair, [index for index, _ in agreeing])

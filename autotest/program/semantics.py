@@ -87,6 +87,13 @@ _DESCRIBING: Final = frozenset(
     "data_ptr dim element_size get_device is_complex is_contiguous is_floating_point is_signed is_tensor ndimension "
     "nelement numel register_hook requires_grad_ retain_grad size storage_offset stride".split()
 )
+#: Functions that change a mode of the process.
+_MODES: Final = frozenset(
+    (
+        "set_default_dtype set_default_tensor_type set_grad_enabled inference_mode use_deterministic_algorithms "
+        "set_autocast_enabled set_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_dtype"
+    ).split()
+)
 #: Functions that make a module compute one of its parameters from others, or undo this.
 _REPARAMETRIZING: Final = frozenset(
     (
@@ -301,6 +308,11 @@ def is_setting(call: Call) -> bool:
 def describes(call: Call) -> bool:
     """Whether `call` computes nothing from the contents of its operand: ``x.numel()``, ``x.retain_grad()``."""
     return call.kind in OPERATIONS and base_name(call) in _DESCRIBING
+
+
+def sets_mode(call: Call) -> bool:
+    """Whether `call` changes a mode of the process, such as the default dtype."""
+    return base_name(call) in _MODES
 
 
 def loads_state(call: Call) -> bool:

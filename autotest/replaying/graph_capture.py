@@ -9,18 +9,15 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from autotest.frameworks import ABSENT, Framework, files
+from autotest.frameworks import ABSENT, Framework
 from autotest.program import LAYOUT, Array, Call, Captured, Ref, captured, refs
 from autotest.program.dtypes import is_complex
 from autotest.program.semantics import (
     always_shares_memory,
-    assigns_items,
     backward_arguments,
     base_name,
-    clips_gradients,
     is_backward,
     is_module_call,
-    is_step,
     reads_gradient,
     reparametrizes,
     returns_gradients,
@@ -32,9 +29,9 @@ from autotest.replaying.graph_setup import (
     CannotDivide,
     Reads,
     contexts,
-    keeps_tensors,
     members,
     setup_calls,
+    unfit,
 )
 from autotest.replaying.replay import Contexts, run_call
 
@@ -277,16 +274,8 @@ class _Division:
         if returns_gradients(call) or reads_gradient(call):
             raise CannotDivide(GRADIENTS_READ)
         actual = self._record.actual[call.slot]
-        for unfit, reason in (
-            (call.kind == "function" and call.target in (files.SAVES, files.LOADS), "files"),
-            (is_step(call), "steps of optimizers"),
-            (clips_gradients(call), "gradients that are clipped"),
-            (call.kind == "setattr", "assigned attributes"),
-            (assigns_items(call), "assignments to items"),
-            (keeps_tensors(self._record, call), "objects made from tensors"),
-        ):
-            if unfit:
-                raise CannotDivide(reason)
+        if reason := unfit(self._record, call):
+            raise CannotDivide(reason)
         if next(_tensors(self._framework, actual), None) is None:
             return _Part.CONSTANT
         if self._is_placement(call):

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from autotest.frameworks import Framework
+from autotest.frameworks import Framework, files
 from autotest.program import Call, Operand, Ref, refs
 from autotest.program.semantics import (
+    assigns_items,
     base_name,
     clips_gradients,
     first_operand,
     is_module_call,
+    is_step,
     may_share_memory,
     reads_gradient,
     returns_gradients,
+    sets_mode,
     writes_first_operand,
     written,
 )
@@ -166,7 +169,21 @@ def contexts(calls: Iterable[Call]) -> frozenset[int]:
     return frozenset(item.slot for item in entered if type(item) is Ref)
 
 
-def keeps_tensors(record: Record, call: Call) -> bool:
+def unfit(record: Record, call: Call) -> str:
+    """Return the reason why no graph can contain `call`, or that it is made before one; empty if there is none."""
+    reasons = (
+        (call.kind == "function" and call.target in (files.SAVES, files.LOADS), "files"),
+        (is_step(call), "steps of optimizers"),
+        (clips_gradients(call), "gradients that are clipped"),
+        (call.kind == "setattr", "assigned attributes"),
+        (assigns_items(call), "assignments to items"),
+        (sets_mode(call), "settings of the process"),
+        (_keeps_tensors(record, call), "objects made from tensors"),
+    )
+    return next((reason for there, reason in reasons if there), "")
+
+
+def _keeps_tensors(record: Record, call: Call) -> bool:
     """Return whether `call` gives tensors to an object that is neither a tensor nor plain, as a distribution is.
 
     Inside a graph, the object would keep the tensors of eager mode, which are those of one trial.
@@ -177,4 +194,4 @@ def keeps_tensors(record: Record, call: Call) -> bool:
     return any(isinstance(actual[ref.slot], framework.tensor_types) for ref in refs(call))
 
 
-__all__ = ["GRADIENTS_READ", "CannotDivide", "Reads", "contexts", "keeps_tensors", "members", "setup_calls"]
+__all__ = ["GRADIENTS_READ", "CannotDivide", "Reads", "contexts", "members", "setup_calls", "unfit"]

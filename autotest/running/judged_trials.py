@@ -180,7 +180,8 @@ class JudgedTrials:
             self.graphed.append((planned.base, planned.trial, outcome))
             from autotest.replaying import graph_check
 
-            if len(self.graphed) == graph_check.AT_ONCE:
+            # What a trial shares with others may change in the next one, and so may the gradients in it.
+            if len(self.graphed) == graph_check.AT_ONCE or outcome.recorder.imported:
                 self._agree_in_graph_mode()
 
     def _judged(self, outcome: Outcome) -> Judgement:

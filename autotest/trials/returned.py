@@ -9,7 +9,7 @@ from typing import Any
 from autotest.base.errors import NotDual
 from autotest.frameworks import Pair
 from autotest.program import Call
-from autotest.program.semantics import base_name
+from autotest.program.semantics import sets_mode
 from autotest.recording.dual import DualObject, Symbol, Value
 from autotest.recording.recorder import Recorder
 
@@ -101,16 +101,9 @@ def _was_observed(recorder: Recorder, item: Any) -> bool:
     return False
 
 
-#: Names of torch's functions that change a mode of the process.
-_MODES = frozenset(
-    "set_default_dtype set_default_tensor_type set_grad_enabled inference_mode use_deterministic_algorithms "
-    "set_autocast_enabled set_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_dtype".split()
-)
-
-
 def changes_modes_of_both_sides(call: Call) -> bool:
     """Return whether `call` may change a mode of both sides: a function, or the enter or exit of a context."""
-    return call.kind in ("enter", "exit") or base_name(call) in _MODES
+    return call.kind in ("enter", "exit") or sets_mode(call)
 
 
 def check_equal_default_dtypes(pair: Pair) -> None:
@@ -130,7 +123,7 @@ def check_modes_of_both_sides(recorder: Recorder) -> None:
     kinds = [call.kind for call in recorder.calls]
     if kinds.count("enter") > kinds.count("exit"):
         raise NotDual("entered a context and did not exit it: write `with torch.no_grad():` around the calls")
-    if not any(base_name(call) in _MODES for call in recorder.calls):
+    if not any(sets_mode(call) for call in recorder.calls):
         name = recorder.pair.reference.name
         raise NotDual(
             f"changed a setting of {name} only (for example by its own set_default_dtype): write "

@@ -411,6 +411,26 @@ def test_a_call_of_a_function_of_the_test_is_left_out(backend):
     assert report.left_out == {"arguments that programs cannot contain": 3}
 
 
+def set_dtype():
+    torch.set_default_dtype(torch.float64)
+    return torch.zeros(2) + random_tensor(shape=(2,))
+
+
+def set_gradients():
+    x = random_tensor(shape=(2,))
+    torch.set_grad_enabled(False)
+    y = x * 3
+    torch.set_grad_enabled(True)
+    return y + x
+
+
+@pytest.mark.parametrize("body", [set_dtype, set_gradients])
+def test_a_setting_that_is_changed_between_calls_is_left_out(body, backend):
+    report = compiled_alike(body, backend(compiles), trials=1)
+    assert report.mismatches == [[]]
+    assert report.left_out == {"settings of the process": 1}
+
+
 def test_compiling_leaves_the_checks_of_distributions_on():
     compiled_alike(lambda: random_tensor(shape=(2,)) + 1, "eager", trials=1)
     with pytest.raises(ValueError, match="loc"):

@@ -49,6 +49,28 @@ def test_a_right_graph_finds_nothing(command, tmp_path):
     assert command("fuzz", "test_suite.py", "--trials", 6, "--jobs", 0, "--seed", 1, candidate=candidate).status == 0
 
 
+SHARED = """
+import unittest
+from autotest import autotest, random_tensor, torch
+
+class TestShared(unittest.TestCase):
+    def setUp(self):
+        self.x = random_tensor(shape=(2, 3))
+
+    @autotest(n=5, check_graph=True)
+    def test_tensor(self):
+        return self.x * random_tensor(shape=(2, 3))
+"""
+
+
+def test_what_trials_share_is_compared_in_graph_mode_before_the_next_trial_changes_it(command, tmp_path):
+    (tmp_path / "test_suite.py").write_text(SHARED, encoding="utf-8")
+    candidate = "tests.support.graph_torch:GraphTorch"
+    ended = command("fuzz", "test_suite.py", "--trials", 6, "--jobs", 0, "--seed", 1, candidate=candidate)
+    assert ended.status == 0, ended.output
+    assert "Seen once, but not when" not in ended.output
+
+
 OUTSIDE = """
 from autotest import autotest, random_tensor, torch
 

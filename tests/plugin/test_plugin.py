@@ -300,6 +300,36 @@ def test_asserts():
     )
 
 
+SHARED = """
+import unittest
+
+outside = torch.tensor([1.0, 2.0, 3.0])
+
+@autotest(n=3, check_graph=True)
+def test_written():
+    outside.add_(1)
+    return outside * random_tensor(shape=(3,))
+
+class TestShared(unittest.TestCase):
+    def setUp(self):
+        self.layer = torch.nn.Linear(3, 3)
+        self.x = random_tensor(shape=(2, 3))
+
+    @autotest(n=3, check_graph=True)
+    def test_module(self):
+        return self.layer(random_tensor(shape=(2, 3)))
+
+    @autotest(n=3, check_graph=True)
+    def test_tensor(self):
+        return self.x * random_tensor(shape=(2, 3))
+"""
+
+
+def test_what_trials_share_is_compared_in_graph_mode_before_the_next_trial_changes_it(suite, run):
+    suite(SHARED)
+    run("--autotest-candidate", "tests.support.graph_torch:GraphTorch").assert_outcomes(passed=3)
+
+
 @pytest.mark.parametrize("condition", ["(x == 77).all()", "all(x[0] == 77)", "(0 < x.abs()).sum() == 77"])
 def test_a_failed_assertion_on_a_comparison_is_told_as_one(condition, suite, run):
     suite(f"@autotest(n=2)\ndef test_asserts():\n    x = random_tensor(shape=(2, 3))\n    assert {condition}\n")

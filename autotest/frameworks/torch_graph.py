@@ -12,6 +12,8 @@ from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
 
 #: Operators that write into their first operand. `torch.fx.Proxy` defines none of them: it would make a new tensor.
 _IN_PLACE: Final = "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split()
+#: Functions that make a tensor from no tensor.
+_MAKERS: Final = "arange empty eye full linspace logspace ones tensor zeros".split()
 
 
 class TracedProgram:
@@ -43,9 +45,11 @@ class TracedProgram:
         tracer.submodule_paths = {module: name for name, module in held.named_modules()}
         proxies = [tracer.proxy(graph.placeholder(f"given{at}")) for at in range(count)]
         try:
-            with tracer.patched():
+            with tracer.patched(), _new_tensors(torch, tracer):
                 made = forward(*proxies)
             graph.output(tracer.create_arg(made))
+        except NotGraphed:
+            raise
         except Exception as error:  # a failure of the tracing, not of the compiler
             raise NotGraphed(f"calls that cannot be traced ({type(error).__name__})") from error
         self.module = torch.fx.GraphModule(held, graph)
@@ -69,6 +73,12 @@ def _tracer(torch: Any) -> Any:
         def create_arg(self, value: Any) -> Any:
             # A graph contains no scalars of NumPy. In a call of a tensor, torch takes them for the Python number.
             return super().create_arg(value.item() if isinstance(value, np.number) else value)
+
+        def create_proxy(self, kind: Any, target: Any, args: Any, kwargs: Any, *rest: Any, **named: Any) -> Any:
+            written = kwargs.get("out", args[0] if args and _is_in_place(target) else None)
+            if isinstance(written, torch.Tensor) and not isinstance(written, torch.nn.Parameter):
+                raise NotGraphed("calls in place, on tensors that tracing made")
+            return super().create_proxy(kind, target, args, kwargs, *rest, **named)
 
         def is_leaf_module(self, module: Any, qualified: str) -> bool:
             return True
@@ -99,6 +109,31 @@ def _tracer(torch: Any) -> Any:
             return Patch()
 
     return Tracer()
+
+
+def _is_in_place(target: Any) -> bool:
+    """Return whether a call of `target`, a function or the name of a method, writes into its first argument."""
+    name = target if isinstance(target, str) else getattr(target, "__name__", "")
+    return name in _IN_PLACE or (name.endswith("_") and not name.endswith("__"))
+
+
+def _new_tensors(torch: Any, tracer: Any) -> Any:
+    """Return a context in which `tracer` records the calls that make tensors from no tensor, such as ``zeros``.
+
+    Tracing would make these tensors, and calls that write into them would change what later runs of the graph read.
+    """
+    makers = {getattr(torch, name) for name in _MAKERS}
+
+    class Recording(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            named = kwargs or {}
+            # Nothing can write into a leaf of the program, and a graph contains no array.
+            made = function in makers and not named.get("requires_grad")
+            if made and not any(isinstance(item, np.ndarray) for item in args):
+                return tracer.create_proxy("call_function", function, tuple(args), dict(named))
+            return function(*args, **named)
+
+    return Recording()
 
 
 def run(

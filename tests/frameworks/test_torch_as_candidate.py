@@ -280,6 +280,46 @@ def test_operators_in_place_write_into_what_they_are_given_there_too(backend):
     assert report.compared > 3
 
 
+def out_argument():
+    made = torch.empty(3)
+    torch.exp(random_tensor(shape=(3,), requires_grad=False), out=made)
+    return made * 1
+
+
+def scattered():
+    return torch.zeros(3).scatter_add_(0, torch.tensor([0, 0, 1]), random_tensor(shape=(3,)))
+
+
+def added():
+    made = torch.tensor([1.0, 2.0, 3.0])
+    made.add_(random_tensor(shape=(3,)))
+    return made, torch.full((3,), 2.0) * made
+
+
+def statistics():
+    mean = torch.zeros(3)
+    normed = torch.nn.functional.batch_norm(random_tensor(shape=(4, 3)), mean, torch.ones(3), training=True)
+    return normed, mean
+
+
+@pytest.mark.parametrize("body", [out_argument, scattered, added, statistics])
+def test_tensors_that_a_program_makes_and_writes_into_are_new_in_each_run_of_a_graph(body, backend):
+    report = compiled_alike(body, backend(compiles))
+    assert report.mismatches == [[], [], []]
+    assert not report.left_out
+
+
+def test_a_call_in_place_on_an_array_that_tracing_read_is_left_out(backend):
+    def body():
+        made = torch.tensor(np.ones(3, "float32"))
+        made.add_(random_tensor(shape=(3,)))
+        return made
+
+    report = compiled_alike(body, backend(compiles))
+    assert report.mismatches == [[], [], []]
+    assert report.left_out == {"calls in place, on tensors that tracing made": 3}
+
+
 def test_numbers_of_numpy_are_compiled_as_numbers(backend):
     def body():
         x = np.float32(2) * random_tensor(shape=(3, 4)) + np.float64(1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.errors import UsageError
 from autotest.comparison import Mismatch
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.states import difference
@@ -140,15 +141,22 @@ def import_value(record: Recorder, other: Record, slot: int) -> int:
             made = made_again(record, call, [], record.arrays, expected) if offset is None else None
             actual = made if offset is None else record.actual[offset + slot]
         new = record.write(call, expected, actual)
-        if other.is_undefined(slot):
+        # The body may have changed the reference's tensor in a trial with another candidate.
+        if other.is_undefined(slot) or (other.has_stand_ins and not anew):
             _share_contents(record, new, array)
         _forget_gradients(record.pair.reference, [expected])
         _forget_gradients(record.pair.candidate, [actual])
         _carry_hooks(record, other, {id(expected): new})
     else:
         new = _import_calls(record, other) + slot
+        reference = record.pair.reference
+        if other.has_stand_ins and reference.optimized(expected) and reference.remembers_steps(expected):
+            raise UsageError(
+                f"{type(expected).__name__} was made outside of the body and has the state of steps in trials with "
+                "other candidates: make the optimizer in the body, or run the test with one candidate"
+            )
         if isinstance(expected, record.pair.reference.module_types):
-            _import_state(record, new, expected, record.actual[new], anew=anew)
+            _import_state(record, new, expected, record.actual[new], given=other.has_stand_ins)
     record.imported[id(expected)] = new
     return new
 
@@ -210,8 +218,8 @@ def _carry_hooks(record: Record, other: Record, slots: Mapping[int, int]) -> Non
         other.modules.gradient_hooks.carry_to(record, slots)
 
 
-def _import_state(record: Record, slot: int, expected: Any, actual: Any, *, anew: bool) -> None:
-    """Record the present state of an imported module, which a candidate's module that was made `anew` does not have."""
+def _import_state(record: Record, slot: int, expected: Any, actual: Any, *, given: bool) -> None:
+    """Record the present state of an imported module; with `given`, the candidate's does not have it and gets it."""
     reference, candidate = record.pair.reference, record.pair.candidate
     if reference.draws(expected):
         record.random_modules.add(id(expected))
@@ -220,7 +228,7 @@ def _import_state(record: Record, slot: int, expected: Any, actual: Any, *, anew
     arrays = {name: value.as_array() for name, value in zip(own, reference.values(list(own.values())), strict=True)}
     if arrays:
         operands = {name: record.capture(array) for name, array in arrays.items()}
-        if anew:
+        if given:
             candidate.load_state(actual, arrays)
         record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
     for side, tensors in ((reference, parameters), (candidate, candidate.parameters(actual))):

@@ -17,10 +17,13 @@ _SHARED = (
 def outcome_on(outcome: Outcome, pair: Pair) -> Outcome | None:
     """Return the outcome that a trial would have had with the candidate of `pair`. `outcome` is not compared yet.
 
-    Returns None if a replay cannot tell: the trial ended early, its program cannot be replayed, or this candidate fails
-    in it. The body has to be run with that candidate then.
+    Returns None if a replay cannot tell: the trial ended early, its program cannot be replayed, this candidate fails in
+    it, or the trial has values from outside, of which the program makes copies that share nothing. The body has to be
+    run with that candidate then.
     """
     live = outcome.recorder
+    if live.imported:
+        return None
     if outcome.rejection is not None or live.rejection is not None or live.mismatches or live.opaque is not None:
         return None
     replayed = replay(live.program(), pair.candidate)

@@ -99,3 +99,49 @@ class TestSeveral(TestNetwork):
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["1 of 2 candidates differs: faulty diverges from torch: relu, value (forward)"])
+
+
+SHARED = """
+TOP = torch.tensor([1.0, 2.0, 3.0])
+
+class TestShared(TestNetwork):
+    def setUp(self):
+        super().setUp()
+        self.norm = torch.nn.BatchNorm1d(3)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        self.adam = torch.optim.Adam(self.layer.parameters(), lr=0.1)
+
+    @autotest(n=3)
+    def test_parts(self):
+        return self.net(random_tensor(shape=(2, 3)))
+
+    @autotest(n=3)
+    def test_written(self):
+        TOP.add_(1)
+        return TOP * random_tensor(shape=(3,))
+
+    @autotest(n=3)
+    def test_statistics(self):
+        return self.norm(random_tensor(shape=(4, 3)))
+
+    @autotest(n=3)
+    def test_steps(self):
+        self.optimizer.zero_grad()
+        self.net(self.x).sum().backward()
+        self.optimizer.step()
+        return self.net(self.x)
+
+    @autotest(n=3)
+    def test_adam(self):
+        self.layer(self.x).sum().backward()
+        self.adam.step()
+        return self.layer(self.x)
+"""
+
+
+def test_each_of_several_candidates_has_what_trials_with_the_others_changed(pytester, quick, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch,torch:cpu")
+    pytester.makepyfile(test_shared=HEAD + NETWORK + SHARED)
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(["Adam was made outside of the body and has the state of steps in trials with other *"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from autotest.frameworks import Pair
+from autotest.program.semantics import makes_optimizer
+from autotest.recording.record import Record
 from autotest.recording.recorder import Recorder
 from autotest.replaying.replay import replay
 from autotest.trials.outcome import Outcome, uncompared_outcome
@@ -18,11 +20,11 @@ def outcome_on(outcome: Outcome, pair: Pair) -> Outcome | None:
     """Return the outcome that a trial would have had with the candidate of `pair`. `outcome` is not compared yet.
 
     Returns None if a replay cannot tell: the trial ended early, its program cannot be replayed, this candidate fails in
-    it, or the trial has values from outside, of which the program makes copies that share nothing. The body has to be
-    run with that candidate then.
+    it, or the program does not contain all that the trial has from outside. The body has to be run with that candidate
+    then.
     """
     live = outcome.recorder
-    if live.imported:
+    if live.imported and not _contains_imported(live):
         return None
     if outcome.rejection is not None or live.rejection is not None or live.mismatches or live.opaque is not None:
         return None
@@ -37,3 +39,21 @@ def outcome_on(outcome: Outcome, pair: Pair) -> Outcome | None:
     other = uncompared_outcome(outcome.seed, record, outcome.choices, outcome.features)
     other.leaves_out_gradients = outcome.leaves_out_gradients
     return other
+
+
+def _contains_imported(live: Recorder) -> bool:
+    """Return whether the program of `live` makes what the trial has from outside as it is.
+
+    It makes a tensor twice that a module from outside has too, a leaf of a tensor that was computed outside, and an
+    optimizer without the state of earlier steps.
+    """
+    others = [other for other in live.held if isinstance(other, Record)]
+    moved = {live.imported[id(other)] + slot for other in others for slot in range(len(other.calls))}
+    made = {id(value) for other in others for value in other.expected}
+    for call, value in zip(live.calls, live.expected, strict=True):
+        if makes_optimizer(call):
+            return False
+        alone = call.kind == "tensor" and call.slot not in moved
+        if alone and (id(value) in made or live.pair.reference.node(value) is not None):
+            return False
+    return True

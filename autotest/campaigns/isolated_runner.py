@@ -11,6 +11,7 @@ import os
 import unittest
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from autotest.base.errors import AutotestError, GradientNotCompared, NothingCompared, UsageError
 from autotest.base.settings import ATTEMPTS_PER_TRIAL
@@ -41,13 +42,18 @@ __unittest = True
 Deaths = collections.Counter[tuple[str, str]]
 
 
+#: With what a worker is started: the deadline of trials, the frameworks, and whether it imports them itself.
+_Asked: TypeAlias = tuple[float, tuple[str, str], bool]
+
+
 class IsolatedRunner:
-    """A `Driver` with one worker process, which is started by the first test and shared by all that follow."""
+    """A `Driver` with one worker process for each candidate, started by the first test and shared by all that follow.
+
+    A test with another deadline or another candidate of its own gets another worker in place of these.
+    """
 
     def __init__(self) -> None:
-        self._workers: Workers | None = None
-        #: With what the worker was started: the deadline of trials, the frameworks, whether it imports them itself.
-        self._for: tuple[float, tuple[str, str], bool] | None = None
+        self._workers: dict[_Asked, Workers] = {}
 
     def __call__(self, test: Test, context: RunContext) -> None:
         """Run the trials of `test`. Raises the same exceptions as `autotest.running.runner.run_test`."""
@@ -62,10 +68,9 @@ class IsolatedRunner:
         options = context.options
         names = context.pair.names_elsewhere()
         asked = options.deadline, names, own_import
-        if self._workers is not None and self._for != asked:
-            self.close()  # a test may set another deadline or another candidate
-        if self._workers is None:
-            self._for = asked
+        if asked not in self._workers:
+            while len(self._workers) > len(context.pair.others):
+                self._workers.pop(next(iter(self._workers))).close()
             # Calls that the reference refuses are run on the candidate too: a crash there costs only the worker.
             conditions = Conditions(
                 options.directory,
@@ -81,14 +86,13 @@ class IsolatedRunner:
             workers = Workers(conditions, 1, in_turn=True)
             with _in_working_folder():
                 workers.prepare()
-            self._workers = workers
-        return self._workers
+            self._workers[asked] = workers
+        return self._workers[asked]
 
     def close(self) -> None:
-        """End the worker."""
-        if self._workers is not None:
-            self._workers.close()
-            self._workers = None
+        """End the workers."""
+        while self._workers:
+            self._workers.popitem()[1].close()
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import pytest
 
 from autotest.campaigns import isolated_runner
 from autotest.campaigns.in_process import InProcess
+from autotest.campaigns.workers import Workers
 from autotest.processes.breadcrumb import Position
 from autotest.pytest_plugin.plugin import _is_item
 from tests.plugin.conftest import INSTALLED, PLUGIN
@@ -374,3 +375,13 @@ def test_trials_that_need_what_the_candidate_lacks_count_and_skip_a_test_without
     result.stdout.fnmatch_lines(
         ["2 tests ran 12 trials: *, 0 rejected by the reference, * need *", "*faulty has no relu (6 of 6 trials)"]
     )
+
+
+def test_each_of_several_candidates_keeps_its_worker_for_all_tests(suite, run, monkeypatch):
+    prepared = []
+    prepare = Workers.prepare
+    monkeypatch.setattr(Workers, "prepare", lambda self: prepared.append(self) or prepare(self))
+    suite("\n".join(f"@autotest(n=1)\ndef test_{at}():\n    return random_tensor(2) * 2\n" for at in range(3)))
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch,torch:cpu")
+    run("--autotest-isolate").assert_outcomes(passed=3)
+    assert len(prepared) == 2

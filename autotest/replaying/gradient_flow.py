@@ -11,7 +11,17 @@ from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, Ref, refs
-from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_module_call, writes, written
+from autotest.program.influence import contributing
+from autotest.program.semantics import (
+    OPERATIONS,
+    describes,
+    is_backward,
+    is_class,
+    is_module_call,
+    pushes_gradients,
+    writes,
+    written,
+)
 from autotest.replaying.replay import Place, replay
 
 #: Pairs of the reference's and the candidate's gradients, by place; None if a side has no gradient there.
@@ -170,7 +180,10 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
         of_slot.setdefault(slot, []).append(agreed)
     upstream = _agreeing_upstream(program, of_slot)
     found, hidden = [], []
+    differentiated = _differentiated(program, pushed)
     for call in reversed(program.calls[:pushed]):
+        if call.slot not in differentiated and not describes(call):  # such as `retain_grad`
+            continue
         if not may_pass_gradients(call) or not all(of_slot.get(call.slot, ())):
             continue
         read = dict.fromkeys(ref.slot for ref in refs(call))
@@ -183,6 +196,15 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
     # Last come calls that can only be wrong in a gradient that was not kept, such as that of an overwritten tensor.
     found += hidden
     return Suspects(tuple(found), compared.cotangents, compared.pairs)
+
+
+def _differentiated(program: Program, last: int | None) -> frozenset[int]:
+    """Return the slots of the values that contribute to what the backward calls up to slot `last` differentiate.
+
+    The backward of another call does not run, and is no reason for a wrong gradient, even if it is wrong.
+    """
+    pushes = filter(pushes_gradients, program.calls[: None if last is None else last + 1])
+    return contributing(program, [ref.slot for push in pushes for ref in refs(push)])
 
 
 def _agreeing_upstream(program: Program, of_slot: dict[int, list[bool]]) -> list[bool]:

@@ -16,12 +16,13 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
+from autotest.replaying.gradient_flow import suspects
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
-from tests.support.faulty import FaultyTorch, plus, returning
-from tests.support.running import trials
+from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
+from tests.support.running import trial, trials
 
 
 def of_ties_last(original: Any) -> Any:
@@ -87,3 +88,18 @@ def test_a_fault_in_what_reads_a_property_of_random_numbers_has_a_verdict(tmp_pa
     finding = raised.value.finding
     assert finding is not None
     assert finding.blame, finding.verdict
+
+
+def test_the_backward_of_a_call_that_is_not_differentiated_is_no_reason_for_a_wrong_gradient() -> None:
+    def body() -> Any:
+        x = at.random_tensor(shape=(2, 3), dtype="float32", requires_grad=True)
+        beside = dual.sinh(x.clone())
+        base = x * 3
+        base.view(6).mul_(2)
+        return dual.tanh(base), beside.detach()
+
+    outcome = trial(body, FaultyTorch({"tanh": with_gradient(lambda gradient: 1.5 * gradient)}))
+    program = outcome.shown
+    looked = {program.calls[slot].target for slot in suspects(program, outcome.recorder.pair, Settings()).slots}
+    assert looked >= {"tanh", "mul_"}
+    assert not looked & {"sinh", "clone"}

@@ -66,8 +66,9 @@ def test_a_finding_about_an_input_has_the_name_of_the_first_call_that_computes_w
 
 def test_a_finding_about_a_gradient_has_the_name_of_a_call_that_the_gradient_flows_through():
     made = Call("tensor", "", (), {"requires_grad": True}, 0)
-    calls = [made, Call("method", "permute", (Ref(0), 1, 0), {}, 1), Call("method", "clone", (Ref(0),), {}, 2)]
-    calls.append(Call("method", "backward", (Ref(2),), {}, 3))
+    beside = Call("method", "permute", (Ref(0), 1, 0), {}, 1), Call("method", "detach", (Ref(0),), {}, 2)
+    through = Call("method", "clone", (Ref(0),), {}, 3), Call("operator", "mul", (Ref(3), Ref(2)), {}, 4)
+    calls = [made, *beside, *through, Call("method", "backward", (Ref(4),), {}, 5)]
     named = {
         symptom: operator_behind(calls, Mismatch("x0.grad", 0, symptom, "backward", "candidate", ""))
         for symptom in ("gradient", "value")

@@ -302,6 +302,8 @@ def _pushed(program: Program, side: Framework, pushing: int) -> tuple[float, flo
             return None  # an earlier call returned no gradient here
         frozen = [[_in_double_precision(value.data) for value in side.values(part)] for part in held]
         weights = frozen[1] if len(frozen) > 1 else [np.ones(())] * len(frozen[0])
+        if len(frozen) > 1 and [one.shape for one in weights] != [one.shape for one in frozen[0]]:
+            return None  # its contents decide the shape of a root, as for a mask
         with np.errstate(all="ignore"):  # the caller discards a sum that is not finite
             total += sum(weighted(weight, array) for array, weight in zip(frozen[0], weights, strict=True))
             size = float(np.hypot(size, _norm_of_terms(frozen[0], weights)))

@@ -10,6 +10,7 @@ from autotest import Divergence, UsageError, autotest, random_tensor, torch
 from autotest.results.identity import identity_of
 from autotest.results.ledger import LedgerEntry
 from tests.support.faulty import FaultyTorch, plus
+from tests.support.faulty import with_gradient as with_changed_gradient
 from tests.support.running import trial
 from tests.wrong_operators.wrong import as_it_lies
 
@@ -244,6 +245,19 @@ def test_a_fault_of_single_precision_is_ordinary_beside_special_numbers(against,
     against(FaultyTorch({"atan": lambda atan: lambda x: atan(x) + amount * (x.dtype == real.float32)}))
     finding = found(lambda: torch.atan(tensor(NAN, 1, 3)), n=1)
     assert finding.first.heading == "value"
+
+
+def test_a_wrong_gradient_behind_a_mask_is_ordinary_beside_infinities_that_the_mask_selects(against):
+    against(FaultyTorch({"masked_select": with_changed_gradient(lambda gradient: 1.5 * gradient)}))
+
+    numbers = np.array([INF, INF, -INF, -INF, -1, -2], dtype="float32")
+    drawn = {"shape": numbers.shape, "dtype": "float32", "contents": lambda bits, spec: numbers, "requires_grad": True}
+
+    def body():
+        x = random_tensor(**drawn)
+        return torch.masked_select(x, x > 0)
+
+    assert found(body, n=1).first.heading == "gradient"
 
 
 def test_a_nan_where_the_reference_has_a_number_is_no_special_value(against):

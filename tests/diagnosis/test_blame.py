@@ -234,6 +234,15 @@ def test_what_rounds_away_in_complex_numbers_is_nobodys_fault() -> None:
     assert verdict.wrong == "nobody"
 
 
+def test_differences_have_no_opinion_where_a_step_changes_what_a_mask_selects() -> None:
+    def body() -> Any:
+        x = dual.tensor([0.0, 1.0, 2.0], requires_grad=True)
+        return dual.masked_select(x, x > 0)
+
+    wrong = FaultyTorch({"masked_select": with_gradient(lambda gradient: gradient.flip(0))})
+    assert blamed(body, wrong, TorchFramework()) == "semantic difference"
+
+
 @pytest.mark.parametrize("flipped", [False, True])
 def test_both_parts_of_a_complex_result_are_pushed_back_in_the_differences(flipped: bool) -> None:
     def body() -> Any:

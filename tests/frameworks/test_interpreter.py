@@ -167,30 +167,42 @@ def test_settings_that_a_body_leaves_changed_are_restored_in_the_other_process(o
     assert outcome.gradients
 
 
-class Block(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = torch.nn.Linear(3, 3)
+def classes():
+    """Return two classes of networks. They are made in a body, because a file may have no candidate when it is read."""
 
-    def forward(self, x):
-        return x + self.linear(x)
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(3, 3)
+
+        def forward(self, x):
+            return x + self.linear(x)
+
+    class Blocks(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = torch.nn.ModuleList([Block(), Block()])
+            self.last = Block()
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return self.last(x)
+
+    return Block, Blocks
 
 
-class Blocks(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.blocks = torch.nn.ModuleList([Block(), Block()])
-        self.last = Block()
+def blocks():
+    return classes()[1]()
 
-    def forward(self, x):
-        for block in self.blocks:
-            x = block(x)
-        return self.last(x)
+
+def block():
+    return classes()[0]()
 
 
 @pytest.mark.parametrize(
     "make",
-    [Blocks, lambda: torch.nn.Sequential(Block(), Block()), lambda: Blocks().float(), lambda: copy.deepcopy(Blocks())],
+    [blocks, lambda: torch.nn.Sequential(block(), block()), lambda: blocks().float(), lambda: copy.deepcopy(blocks())],
 )
 def test_a_network_calls_its_own_parts_there(make, other):
     outcome = running.trial(lambda: make()(random_tensor(shape=(2, 3))), other)
@@ -200,7 +212,7 @@ def test_a_network_calls_its_own_parts_there(make, other):
 
 def test_a_part_that_is_another_object_there_is_not_taken_for_the_one_of_the_test(other):
     def body():
-        net = Blocks()
+        net = blocks()
         other.invoke("setattr", "last", (net._actual, other.invoke("getattr", "linear", (net.last._actual,), {})), {})
         return net(random_tensor(shape=(2, 3)))
 

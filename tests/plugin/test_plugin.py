@@ -335,7 +335,7 @@ def test_a_failed_assertion_on_a_comparison_is_told_as_one(condition, suite, run
     suite(f"@autotest(n=2)\ndef test_asserts():\n    x = random_tensor(shape=(2, 3))\n    assert {condition}\n")
     result = run()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f">       assert {condition}", "E *AssertionError: assert *"])
+    result.stdout.fnmatch_lines([f">       assert {condition}", "E *assert *"])
     result.stdout.no_fnmatch_line("*the reference accepted*")
 
 

@@ -93,7 +93,7 @@ def random_tensor(
     device: Any = "cpu",
 ) -> torch.Tensor: ...
 def choice_tensor(
-    a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
+    a: Any, size: Any = None, replace: Any = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
 ) -> torch.Tensor: ...
 def broadcast_tensors(
     n: int = 2,

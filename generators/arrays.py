@@ -192,7 +192,7 @@ def plain_dtype(dtype: str | type, low: float, high: float, contents: str) -> st
 class choice_array(Generator):
     """A generator of arrays of elements picked from `a`, as ``numpy.random.choice`` does, as `Drawn`.
 
-    `a` and `size` may be generators.
+    All arguments may be generators.
 
     Args:
         a: a sequence, a 1-d array, or an int, which stands for ``range(a)``.
@@ -202,43 +202,55 @@ class choice_array(Generator):
         dtype: the dtype of the result, see `dtype_name`.
 
     Raises:
-        GeneratorError: if `p` is not valid, there are not enough elements to pick from, or `dtype` cannot represent
-            them.
+        GeneratorError: if `replace` is no bool, `p` is not valid, there are not enough elements to pick from, or
+            `dtype` cannot represent them. For a generator it is raised when it is drawn.
     """
 
-    __slots__ = ("_a", "_p", "_replace", "_shape", "_where", "dtype")
+    __slots__ = ("_a", "_dtype", "_p", "_replace", "_shape", "_where")
 
-    def __init__(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int) -> None:
+    def __init__(self, a: Any, size: Any = None, replace: Any = True, p: Any = None, dtype: Any = int) -> None:
         self._where = call_site()
-        self._a = a = as_generator(a)
+        self._a, self._replace, self._p, self._dtype = given = [*map(as_generator, (a, replace, p, dtype))]
         self._shape = given_shape(() if size is None else size)
-        self._replace = bool(replace)
-        self._p = None if p is None else np.asarray(p, dtype=np.float64)
-        self.dtype = dtype_name(dtype)
-        self.children = (a, self._shape) if isinstance(a, Generator) else (self._shape,)
-        if not isinstance(a, Generator):
-            self._check(_pool(a))
+        generators = [item for item in given if isinstance(item, Generator)]
+        self.children = (*generators, self._shape)
+        if not generators:
+            self._checked(a, replace, p, dtype)
 
     def _typed_children(self) -> tuple[Generator, ...]:
         return ()
 
-    def _check(self, pool: Array) -> None:
-        p = self._p
+    def _checked(self, a: Any, replace: Any, p: Any, dtype: Any) -> tuple[Array, bool, Array | None, str]:
+        """Return what is picked from, whether repeatedly, the chances, and the name of the dtype, if they are valid."""
+        pool, name = _pool(a), dtype_name(dtype)
         if pool.ndim != 1 or not pool.size:
-            raise self._bad(f"expected a to be a whole number above 0 or a sequence that is not empty, got {self._a!r}")
-        if not _holds(self.dtype, pool):
-            raise self._bad(f"expected a dtype that holds what is picked, got {self.dtype} for {self._a!r}")
-        if p is not None and (
-            p.shape != pool.shape or not (p >= 0).all() or not math.isclose(p.sum(), 1, abs_tol=1e-8)
-        ):
-            raise self._bad(f"expected p to be {pool.size} probabilities with sum 1, got {p.tolist()!r}")
+            raise self._bad(f"expected a to be a whole number above 0 or a sequence that is not empty, got {a!r}")
+        if not _holds(name, pool):
+            raise self._bad(f"expected a dtype that holds what is picked, got {name} for {a!r}")
+        if not isinstance(replace, (bool, np.bool_)):
+            raise self._bad(f"expected replace to be True or False, got {replace!r}")
+        if p is None:
+            return pool, bool(replace), None, name
+        try:
+            chances = np.asarray(p, dtype=np.float64)
+        except (TypeError, ValueError):
+            chances = np.empty(0)
+        valid = chances.shape == pool.shape and (chances >= 0).all() and math.isclose(chances.sum(), 1, abs_tol=1e-8)
+        if not valid:
+            raise self._bad(f"expected p to be {pool.size} probabilities with sum 1, got {p!r}")
+        return pool, bool(replace), chances, name
 
     def _draw(self, source: Source, annotation: Annotation) -> Drawn:
-        pool = _pool(self._a.draw_in(source, INT) if isinstance(self._a, Generator) else self._a)
-        self._check(pool)
+        pool, replace, p, dtype = self._checked(
+            self._a.draw_in(source, INT) if isinstance(self._a, Generator) else self._a,
+            *[
+                item.draw_in(source) if isinstance(item, Generator) else item
+                for item in (self._replace, self._p, self._dtype)
+            ],
+        )
         shape = self._shape.draw_in(source)
-        bits, count, p = Bits(source.bits()), math.prod(shape), self._p
-        if self._replace:
+        bits, count = Bits(source.bits()), math.prod(shape)
+        if replace:
             if p is None:
                 places = bits.places(pool.size, count)
             else:
@@ -258,15 +270,15 @@ class choice_array(Generator):
                 waits = waits if p is None else np.where(p > 0, waits / p, np.inf)
             places = np.argsort(waits, kind="stable")[:count]
         picked = pool[places]
-        if self.dtype not in COMPLEX:  # NumPy warns about complex numbers, although all imaginary parts are zero
+        if dtype not in COMPLEX:  # NumPy warns about complex numbers, although all imaginary parts are zero
             picked = picked.real
-        return Drawn(cast(picked, self.dtype).reshape(shape), self.dtype)
+        return Drawn(cast(picked, dtype).reshape(shape), dtype)
 
     def _bad(self, why: str) -> GeneratorError:
         return GeneratorError(f"choice_array at {location(self._where)}: {why}")
 
     def __repr__(self) -> str:
-        return f"choice_array({self._a!r}, {self._shape!r}, replace={self._replace}, dtype={self.dtype!r})"
+        return f"choice_array({self._a!r}, {self._shape!r}, replace={self._replace!r}, dtype={self._dtype!r})"
 
 
 def _pool(a: Any) -> Array:

@@ -104,9 +104,9 @@ def random_tensor(
 
 
 def choice_tensor(
-    a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
+    a: Any, size: Any = None, replace: Any = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
 ) -> Value:
-    """Return a dual tensor of random elements of `a`, like ``numpy.random.choice``.
+    """Return a dual tensor of random elements of `a`, like ``numpy.random.choice``; every argument may be a generator.
 
     Args:
         a: the population: a sequence, a one-dimensional array, or an int `n`, which means ``range(n)``.
@@ -117,10 +117,11 @@ def choice_tensor(
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
 
     Raises:
-        generators.GeneratorError: `p` is invalid, `a` has too few elements, or `dtype` cannot represent an element.
+        generators.GeneratorError: `replace` is no bool, `p` is invalid, `a` has too few elements, or `dtype` cannot
+            represent an element.
     """
     try:
-        array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=_of_reference(dtype))
+        array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=_dtype(dtype))
         return from_drawn(array.value(), _value(requires_grad), "cpu")
     except generators.GeneratorError as error:
         error.args = (str(error).replace("choice_array", "choice_tensor"),)  # the function that the test called

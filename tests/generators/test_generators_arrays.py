@@ -29,6 +29,7 @@ from generators import (
     oneof,
     random,
     random_array,
+    random_bool,
     round_bfloat16,
     special,
     special_values,
@@ -432,11 +433,25 @@ def test_picks_follow_their_chances() -> None:
         ({"a": 2, "size": 3, "replace": False}, "expected 3 or more elements to pick from without replacement, got 2"),
         ({"a": 2, "size": 2, "replace": False, "p": [1, 0]}, "got 1"),
         ({"a": [1, 2.5]}, "expected a dtype that holds what is picked, got int64"),
+        ({"a": 2, "replace": "no"}, "expected replace to be True or False, got 'no'"),
+        ({"a": 2, "replace": constant("no")}, "expected replace to be True or False, got 'no'"),
+        ({"a": 2, "p": constant([0.5, 0.6])}, "expected p to be 2 probabilities with sum 1"),
+        ({"a": 2, "p": ["half", "half"]}, "expected p to be 2 probabilities with sum 1"),
     ],
 )
 def test_picks_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GeneratorError, match=rf"choice_array at .*test_generators_arrays\.py:\d+: {message}|{message}"):
         choice_array(**arguments).value()
+
+
+def test_each_argument_of_picks_may_be_a_generator() -> None:
+    drawn = []
+    for seed in range(40):
+        with using(Source(seed)):
+            picks = choice_array(2, 2, replace=random_bool(), p=oneof([0.5, 0.5], [0.1, 0.9]), dtype=oneof(int, float))
+            drawn.append(picks.value())
+    assert {pick.dtype for pick in drawn} == {"int64", "float32"}
+    assert {len({*pick.data.tolist()}) for pick in drawn} == {1, 2}
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64, 65, 1000, 4096])

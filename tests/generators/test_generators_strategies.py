@@ -95,6 +95,7 @@ def test_a_strategy_is_accepted_by_dual_functions_and_tensors(against, quick) ->
         ),
         lambda size: random_array((3,), dtype=int, contents=indices(size)),
         lambda size: choice_array(st.lists(size, min_size=1), size=(size,)),
+        lambda size: choice_array(4, 4, replace=st.booleans(), p=st.just([0.25] * 4), dtype=st.just("int8")),
     ],
 )
 def test_a_strategy_is_accepted_by_each_generator_that_takes_generators(draw) -> None:
@@ -112,7 +113,12 @@ def test_a_strategy_is_accepted_wherever_tensors_take_a_generator(against, quick
     def body() -> object:
         x, y = broadcast_tensors(2, ndim=st.integers(1, 2), low=st.just(0), dtype=st.just("float64"))
         z = random_tensor(shape=(st.integers(1, 3), 2))
-        chosen = choice_tensor(st.lists(st.integers(0, 9), min_size=1), size=st.integers(1, 3))
+        chosen = choice_tensor(
+            st.lists(st.integers(0, 9), min_size=1),
+            size=st.integers(1, 3),
+            replace=st.just(True),
+            dtype=st.sampled_from([torch.int64, "int32"]),
+        )
         seen.add((max(x.ndim, y.ndim), z.shape[0]))
         return torch.sum(torch.add(x, y)), torch.sum(z, dim=random(st.just(0), st.just(2))), torch.sum(chosen)
 

@@ -48,6 +48,9 @@ class constant(Generator):
     def draw_in(self, source: Source, annotation: Annotation = None) -> Any:
         return self.x  # needs no memo
 
+    def greatest(self) -> int | None:
+        return self.x if type(self.x) is int else None
+
     def __repr__(self) -> str:
         return f"constant({self.x!r})"
 
@@ -142,6 +145,10 @@ class oneof(Generator):
 
     def size(self) -> int:
         return sum([child.size() for child in self.children])
+
+    def greatest(self) -> int | None:
+        bounds = [bound for child in self.children if (bound := child.greatest()) is not None]
+        return max(bounds) if len(bounds) == len(self.children) else None
 
     def __repr__(self) -> str:
         chances = "" if self._weights is None else f", possibility={list(self._weights)!r}"

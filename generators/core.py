@@ -47,6 +47,10 @@ class Generator:
         """Return the number of alternatives, which is the weight of this generator in ``a | b``."""
         return 1
 
+    def greatest(self) -> int | None:
+        """Return a whole number that no drawn value exceeds; None if there is none, or if only a draw can tell."""
+        return None
+
     def turns(self, annotation: Annotation) -> int:
         """Return how many values take turns in the trials of a test, if `draw_turn` can draw each of them, else 1."""
         return 1

@@ -102,12 +102,13 @@ def check_consistent(asked: ArrayArguments) -> None:
     if shape is not None and (ndim is not None or dims):
         other = "ndim" if ndim is not None else f"dim{next(at for at, size in enumerate(dims) if size is not None)}"
         raise wrong(f"shape={shape!r}, {other}=...", f"expected either shape or {other}, not both")
-    if type(ndim) is int and dims and len(dims) > ndim:
+    rank = _greatest_rank(ndim, shape)
+    if rank is not None and dims and len(dims) > rank:
         axis = len(dims) - 1
         raise wrong(
-            f"ndim={ndim}, dim{axis}={dims[axis]!r}",
-            f"expected dimensions up to dim{ndim - 1}, because a tensor of rank {ndim} has no more"
-            if ndim
+            f"ndim={ndim!r}, dim{axis}={dims[axis]!r}",
+            f"expected dimensions up to dim{rank - 1}, because a tensor of rank {rank} has no more"
+            if rank
             else "expected no dimensions, because a tensor of rank 0 has none",
         )
     plain = dtype is not None and not isinstance(dtype, Generator)
@@ -131,7 +132,30 @@ def check_consistent(asked: ArrayArguments) -> None:
             f"contents={contents!r}, layout={layout!r}", "expected another layout, because this one repeats numbers"
         )
     if isinstance(layout, str) and layout != "contiguous":
-        rank = ndim if type(ndim) is int else len(shape) if isinstance(shape, (tuple, list)) else None
         needed = LEAST_RANK.get(layout, 1)
         if rank is not None and rank < needed:
             raise wrong(f"layout={layout!r}", f"expected rank {needed} or more for this layout, got {rank}")
+        if layout == "expanded" and _is_single(rank, dims, shape):
+            raise wrong(f"layout={layout!r}", "expected a size above 1, because only such a dimension is expanded")
+
+
+def _greatest_rank(ndim: Any, shape: Any) -> int | None:
+    """Return the greatest rank that a test allows; None if it is open, or if only a draw can tell.
+
+    A generator may draw lower ranks, which have fewer sizes and no such layout. That contradicts nothing.
+    """
+    if isinstance(ndim, Generator):
+        return ndim.greatest()
+    if type(ndim) is int:
+        return ndim
+    if type(shape) is int:
+        return 1
+    return len(shape) if isinstance(shape, (tuple, list)) else None
+
+
+def _is_single(rank: int | None, dims: Sequence[Any], shape: Any) -> bool:
+    """Return whether a test says that all sizes are 1."""
+    sizes = [*dims] if shape is None else [shape] if type(shape) is int else shape
+    if not isinstance(sizes, (tuple, list)) or len(sizes) != rank:
+        return False
+    return all(type(size) is int and size == 1 for size in sizes)

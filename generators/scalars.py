@@ -160,6 +160,9 @@ class random(Generator):
             return source.integer(low, high) if size else whole_number(source, low, high)
         return self._of(kind, source, low, high)
 
+    def greatest(self) -> int | None:
+        return self.high - 1 if not self._open and type(self.high) is int else None
+
     def turns(self, annotation: Annotation) -> int:
         low, high = self.low, self.high
         if self.children or self._open or type(low) is not int or type(high) is not int:

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generators import LAYOUTS, Drawn, GeneratorError, Source, explored_array, explored_shapes, random, using
+from generators import (
+    LAYOUTS,
+    Drawn,
+    GeneratorError,
+    Source,
+    constant,
+    explored_array,
+    explored_shapes,
+    oneof,
+    random,
+    using,
+)
 from generators.plan import has_ordinary_numbers, row, values_in
 from generators.source import TRIAL_BITS
 
@@ -491,12 +502,20 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
     [
         ({"ndim": 3, "dims": (None, None, None, 4)}, r"ndim=3, dim3=4\).*expected dimensions up to dim2"),
         ({"ndim": 0, "dims": (2,)}, "expected no dimensions, because a tensor of rank 0 has none"),
+        ({"ndim": random(1, 3), "dims": (None, None, 4)}, r"dim2=4\).*expected dimensions up to dim1"),
+        ({"ndim": oneof(1, random(0, 3)), "dims": (None, None, 4)}, r"dim2=4\).*expected dimensions up to dim1"),
+        ({"ndim": constant(0), "dims": (2,)}, "expected no dimensions, because a tensor of rank 0 has none"),
         ({"shape": (2, 3), "ndim": 2}, "expected either shape or ndim"),
         ({"shape": (2, 3), "dims": (None, 3)}, "expected either shape or dim1"),
         ({"dtype": bool, "low": 0}, "expected no bounds, because booleans have none"),
         ({"dtype": int, "contents": "indices"}, "expected high="),
         ({"ndim": 1, "layout": "transposed"}, "expected rank 2 or more for this layout, got 1"),
         ({"shape": (), "layout": "strided"}, "expected rank 1 or more for this layout, got 0"),
+        ({"ndim": random(1, 3), "layout": "sliced"}, "expected rank 3 or more for this layout, got 2"),
+        ({"shape": 3, "layout": "pitched"}, "expected rank 2 or more for this layout, got 1"),
+        ({"shape": (1, 1), "layout": "expanded"}, "expected a size above 1"),
+        ({"shape": 1, "layout": "expanded"}, "expected a size above 1"),
+        ({"ndim": 2, "dims": (1, 1), "layout": "expanded"}, "expected a size above 1"),
         ({"contents": "distinct", "layout": "expanded"}, "this one repeats numbers"),
         ({"contents": "one_hot", "layout": "expanded"}, "this one repeats numbers"),
         ({"contents": "one_hot", "low": 3, "high": 5}, "expected no bounds, because it contains zeros and ones"),
@@ -512,6 +531,23 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
 def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GeneratorError, match=rf"(?s)test_generators_open_arrays\.py:\d+.*{message}|{message}"):
         trials(lambda: explored_array(**arguments), count=1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"ndim": random(1, 5), "dims": (None, None, None, 4)},
+        {"ndim": random(1, random(4, 6)), "dims": (None, None, None, 4)},
+        {"ndim": oneof(1, 4), "dims": (None, None, None, 4)},
+        {"ndim": random(1, 5).filter(lambda rank: rank != 2), "layout": "sliced"},
+        {"ndim": 2, "dims": (1,), "layout": "expanded"},
+        {"shape": (1, random(1, 3)), "layout": "expanded"},
+    ],
+)
+def test_sizes_and_layouts_that_some_drawn_rank_or_size_allows_are_drawn(arguments: dict[str, Any]) -> None:
+    drawn = trials(lambda: explored_array(**arguments))
+    wanted = arguments.get("layout")
+    assert any(one.data.shape[3:4] == (4,) if wanted is None else one.layout == wanted for one in drawn)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, None])

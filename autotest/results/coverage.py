@@ -19,6 +19,8 @@ GRADIENT, HAS_GRADIENT = "gradient", "has a gradient"
 SEVERAL, BROADCAST = "several tensors", "broadcast"
 #: Feature that counts the calls with several input tensors of which one has more elements than a block.
 SEVERAL_PAST_A_BLOCK = "several tensors past a block"
+#: Feature that counts the calls whose input tensors have no elements.
+EMPTY = "no elements"
 #: Kinds of the features that count what each of the two tensors of an operator that broadcasts contained.
 OPERANDS = ("first tensor", "second tensor")
 #: Feature that counts calls whose tensors are all results of other calls. These are in the table, and never a gap: what
@@ -171,6 +173,8 @@ def _wanted(features: Mapping[str, int]) -> list[str]:
 
 
 def _gaps(operator: str, features: Mapping[str, int]) -> Iterator[str]:
+    if features.get(EMPTY) and features[EMPTY] == features.get(TRIALS):
+        yield "never a tensor with elements"
     yield from (f"never {_SAID[name]}" for name in lacking(operator, features))
     for operand in OPERANDS:
         own = values_of(features, operand)

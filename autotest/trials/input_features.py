@@ -24,6 +24,7 @@ from autotest.results.coverage import (
     BROADCAST,
     COMPUTED,
     COMPUTED_GRADIENT,
+    EMPTY,
     FLOATING,
     GRADIENT,
     HAS_GRADIENT,
@@ -120,17 +121,19 @@ def _of_call(record: Record, call: Call, inputs: Mapping[int, tuple[Array, str]]
     features = {*given_arguments(record, call)}
     given = [*dict.fromkeys(refs(call))]
     shapes, blocks = set(), False
-    count = 0
+    count = elements = 0
     for place, ref in enumerate(given):
         if ref.slot not in inputs:
             continue
         own = _of_array(*inputs[ref.slot])
         features |= own
         count += 1
+        elements += inputs[ref.slot][0].data.size
         shapes.add(inputs[ref.slot][0].data.shape)
         blocks |= "past a block" in own
         if len(given) == len(OPERANDS) and broadcasts(call.target):
             features |= {valued(OPERANDS[place], feature) for feature in own & _OF_EACH}
+    features |= set() if elements else {EMPTY}
     if count > 1:
         features |= {SEVERAL, SEVERAL_PAST_A_BLOCK} if blocks else {SEVERAL}
         features |= {BROADCAST} if len(shapes) > 1 else set()

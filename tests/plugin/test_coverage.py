@@ -47,6 +47,20 @@ def test_what_a_test_rules_out_is_named():
     assert "relu: never a negative value" in closing(coverage)[1]
 
 
+@pytest.mark.parametrize("dtype", ["float32", int, bool])
+def test_tensors_that_all_have_no_elements_are_told(dtype):
+    coverage = covered(lambda: torch.flatten(random_tensor(shape=(0, random(1, 4)), dtype=dtype)))
+    assert gaps(coverage) == {"flatten": ["never a tensor with elements"]}
+    assert "  flatten: never a tensor with elements" in closing(coverage)
+
+
+def test_tensors_without_elements_beside_others_are_not_told():
+    coverage = covered(lambda: torch.cat([random_tensor(shape=(0, 3)), random_tensor(ndim=2, dim1=3)]))
+    assert "never a tensor with elements" not in gaps(coverage).get("cat", [])
+    coverage = covered(lambda: torch.flatten(random_tensor(shape=(random(0, 2), 3))))
+    assert "never a tensor with elements" not in gaps(coverage)["flatten"]
+
+
 def test_special_values_that_a_run_leaves_out_are_no_gap_of_a_test(monkeypatch):
     def body():
         return torch.relu(random_tensor(ndim=2))

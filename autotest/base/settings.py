@@ -53,6 +53,11 @@ class Tolerance:
         """Whether the test gave a tolerance of its own, which is then final."""
         return self.rtol is not None or self.atol is not None
 
+    def gives(self, dtype: str) -> bool:
+        """Whether the test gave a tolerance for values of `dtype`, which a mapping may leave out."""
+        limits = (self.rtol, self.atol)
+        return any(limit is not None and (not isinstance(limit, Mapping) or dtype in limit) for limit in limits)
+
     @property
     def for_all(self) -> bool:
         """Whether the test gave one pair of numbers for all dtypes."""
@@ -168,7 +173,7 @@ class Settings:
 
     @property
     def gives_tolerance(self) -> bool:
-        """Whether the test gave a tolerance that is final, so that nothing is cleared as rounding."""
+        """Whether the test gave a tolerance that is final for some values: none of them is cleared as rounding."""
         return self.tolerance_is_final and (self.tolerance.given or self.gradient_tolerance.given)
 
     @property
@@ -194,6 +199,10 @@ class Settings:
     def tolerance_at(self, stage: str) -> Tolerance:
         """Return the tolerance of gradients for the stage ``"backward"``, that of values for any other stage."""
         return self.gradient_tolerance if stage == "backward" else self.tolerance
+
+    def is_final_at(self, stage: str, dtype: str) -> bool:
+        """Whether a difference of values of `dtype` counts although it may be rounding: the test gave the tolerance."""
+        return self.tolerance_is_final and self.tolerance_at(stage).gives(dtype)
 
     def __post_init__(self) -> None:
         if type(self.n) is not int or self.n < 1:

@@ -43,6 +43,8 @@ class Statistics:
     #: Number of mismatched elements with a NaN or an infinity that the other side does not have.
     nonfinite: int = 0
     dtype: str = ""
+    #: The dtype whose tolerance was used: `dtype`, or a coarser one in which the numbers were computed.
+    tolerated_as: str = ""
     #: The absolute tolerance of numbers around 1; `atol` is below it if all numbers are small.
     usual_atol: float = 0.0
 

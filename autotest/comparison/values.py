@@ -88,10 +88,11 @@ def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_valu
             return False
         if not check_values or identical(one, other):
             return True
-        rtol, atol = tolerance.of(expected.rounded_to or expected.dtype)
+        dtype = expected.rounded_to or expected.dtype
+        rtol, atol = tolerance.of(dtype)
         if not agree(one, other, rtol, atol):
             return False
-        if tolerance.given or not tolerance.by_scale or not is_small(one, other, rtol, atol):
+        if tolerance.gives(dtype) or not tolerance.by_scale or not is_small(one, other, rtol, atol):
             return True
         return agree(one, other, *scaled_limits(one, other, rtol, atol))
     if kind in _PLAIN:
@@ -116,8 +117,9 @@ def limits(tolerance: Tolerance, expected: Any, actual: Any) -> tuple[float, flo
 
     Unless the test gave a tolerance, which is final, `atol` is relative to the greatest element if all are small.
     """
-    rtol, atol = tolerance.of(tolerated_as(expected))
-    if tolerance.given or not tolerance.by_scale:
+    dtype = tolerated_as(expected)
+    rtol, atol = tolerance.of(dtype)
+    if tolerance.gives(dtype) or not tolerance.by_scale:
         return rtol, atol
     one, other = (side.data if type(side) is TensorValue else np.asarray(side) for side in (expected, actual))
     return scaled_limits(one, other, rtol, atol)
@@ -255,8 +257,11 @@ class Comparison:
         mask = differing(one, other, *tolerated)
         if not mask.any():
             return []
-        usual = self.tolerance.of(tolerated_as(expected))[1]
-        numbers = dataclasses.replace(statistics(one, other, mask, *tolerated, dtype), usual_atol=usual)
+        numbers = dataclasses.replace(
+            statistics(one, other, mask, *tolerated, dtype),
+            tolerated_as=tolerated_as(expected),
+            usual_atol=self.tolerance.of(tolerated_as(expected))[1],
+        )
         what = "not close" if numbers.rtol or numbers.atol else "not equal"
         found = self._mismatch(name, "value", what, f"{what}. {_difference_text(numbers)}", numbers)
         special = one.dtype.kind in "fc" and not np.isfinite(one[mask]).any()

@@ -18,7 +18,7 @@ from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, by_layer_of_calls
 from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
 from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
-from autotest.diagnosis.referee import Opinion, examine, may_be_rounding, on_the_whole, settled
+from autotest.diagnosis.referee import Opinion, examine, is_final, may_be_rounding, on_the_whole, settled
 from autotest.diagnosis.reproducibility import unrepeatable
 from autotest.diagnosis.rounding_before_exception import counting_mismatches
 from autotest.diagnosis.scripted_finding import scripted
@@ -140,7 +140,7 @@ class FailedTrial:
     def _rounding(self) -> Verdict | None:
         """Return the verdict if rounding explains all mismatches; else None, and the outcome keeps those that count."""
         outcome, settings = self.outcome, self._settings
-        if settings.gives_tolerance:
+        if any(is_final(item, settings) for item in outcome.mismatches):
             return None
         if outcome.update is not None:  # its check has already compared it with single-precision learning rates
             return None

@@ -74,6 +74,12 @@ def may_be_rounding(mismatches: Sequence[Mismatch]) -> bool:
     return all(item.symptom in ("value", "gradient") for item in mismatches)
 
 
+def is_final(item: Mismatch, settings: Settings) -> bool:
+    """Return whether `item` counts although it may be rounding, because the test gave the tolerance of its values."""
+    numbers = item.statistics
+    return settings.gives_tolerance if numbers is None else settings.is_final_at(item.stage, numbers.tolerated_as)
+
+
 def explained(agreement: Agreement, opinion: Opinion, pair: Pair) -> tuple[Verdict | None, list[Mismatch]]:
     """Return the harmless verdict on the first mismatch of `agreement`, and those that ties or rounding do not explain.
 
@@ -184,7 +190,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(evidence, error_spreads=error_spreads(focus.program, pair, place, measured))
     if first.symptom == "value" and ties(focus, place, pair):
         return dataclasses.replace(evidence, ties=True)
-    if not settings.gives_tolerance and measured is not None and measured.is_rounding:
+    if not is_final(first, settings) and measured is not None and measured.is_rounding:
         return evidence  # no side is accused of rounding; the oracles would take as long as all the rest
     if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
         oracle, kink = numeric_gradient(double.wide, double.wide_place(place), pair)

@@ -76,7 +76,7 @@ def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = Non
 def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
     """Return the tolerance that the trial used, also if it was a lower one: of small values, or of a conversion."""
     tolerance, found = kept.tolerance_at(first.stage), first.statistics
-    if found is None or tolerance.given or (found.rtol, found.atol) == tolerance.of(found.dtype):
+    if found is None or tolerance.gives(found.tolerated_as) or (found.rtol, found.atol) == tolerance.of(found.dtype):
         return tolerance
     return Tolerance(found.rtol, found.atol)
 

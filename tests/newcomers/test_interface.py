@@ -162,6 +162,38 @@ def test_gradients_may_have_a_tolerance_of_their_own(quick, against):
         autotest(n=2, rtol=0.0, atol=1e-6)(relu)()
 
 
+def in_another_order(original):
+    return lambda x: original(x.flip(0).cumsum(0)[-1:])
+
+
+def cancelling():
+    x = random_tensor(shape=(2000,), low=-1000, high=1000, dtype="float32", layout="contiguous")
+    return torch.sum(x - torch.mean(x))
+
+
+@pytest.mark.parametrize(
+    "tolerance",
+    [{"grad_rtol": 1e-3}, {"grad_atol": {"float32": 1e-2}}, {"rtol": {"float16": 1e-2}, "atol": {"float64": 0}}],
+)
+def test_a_tolerance_of_gradients_or_of_another_dtype_leaves_rounding_what_it_is(quick, against, tolerance):
+    against(FaultyTorch({"sum": in_another_order}))
+    autotest(special_values=False)(cancelling)()
+    autotest(special_values=False, **tolerance)(cancelling)()
+    with pytest.raises(Divergence, match="sum, value"):
+        autotest(special_values=False, rtol={"float32": 1e-4})(cancelling)()
+
+
+def small():
+    return torch.relu(random_tensor(ndim=1, low=1e-8, high=2e-8, dtype="float32"))
+
+
+@pytest.mark.parametrize("tolerance", [{}, {"atol": {"float16": 1e-2}}])
+def test_a_tolerance_of_another_dtype_leaves_that_of_small_numbers_as_it_is(quick, against, tolerance):
+    against(FaultyTorch({"relu": plus(1e-7)}))
+    with pytest.raises(Divergence, match="relu, value"):
+        autotest(n=2, **tolerance)(small)()
+
+
 def test_a_graph_check_without_a_graph_mode_is_an_error(quick, against):
     against(faults.none())
     with pytest.raises(UsageError, match=r"check_graph=True\): faulty has no graph mode, so nothing would be"):

@@ -80,7 +80,8 @@ def autotest(
             Integers and booleans are compared exactly.
         auto_backward: run a backward pass with drawn cotangents through the test's return value (through every result
             that nothing used, if it returns None). With ``"auto"`` it is no error if no result can have a gradient.
-        grad_rtol, grad_atol: tolerance of gradients; by default that of values.
+        grad_rtol, grad_atol: tolerance of gradients; by default, also for dtypes that a mapping leaves out, that of
+            values.
         check_graph: also run the program in the candidate's graph mode and compare the results. It is an error if the
             candidate has no graph mode.
         check_values: whether values are compared, which is the default; if not, only structure, shape, dtype, device

@@ -97,6 +97,14 @@ def _of(limit: Limit, dtype: str, default: float) -> float:
     return limit.get(dtype, default)
 
 
+def _limit_of_gradients(own: Limit, of_values: Limit) -> Limit:
+    """Return the limit of gradients: that of values where the test gave none, also for dtypes that `own` leaves out."""
+    if own is None or of_values is None or not isinstance(own, Mapping):
+        return of_values if own is None else own
+    others = of_values if isinstance(of_values, Mapping) else dict.fromkeys(DEFAULT_TOLERANCES, of_values)
+    return {**others, **own}
+
+
 #: The tolerance of results that are exactly defined. Some frameworks replace numbers below the normal range by zero.
 EXACT: Final = Tolerance(0.0, 2.0**-126)
 
@@ -165,11 +173,8 @@ class Settings:
 
     @property
     def gradient_tolerance(self) -> Tolerance:
-        """The tolerance of gradients: `grad_rtol` and `grad_atol` if the test gave them, else `rtol` and `atol`."""
-        return Tolerance(
-            self.rtol if self.grad_rtol is None else self.grad_rtol,
-            self.atol if self.grad_atol is None else self.grad_atol,
-        )
+        """The tolerance of gradients: `grad_rtol` and `grad_atol` where the test gave them, else `rtol` and `atol`."""
+        return Tolerance(_limit_of_gradients(self.grad_rtol, self.rtol), _limit_of_gradients(self.grad_atol, self.atol))
 
     @property
     def gives_tolerance(self) -> bool:

@@ -162,6 +162,16 @@ def test_gradients_may_have_a_tolerance_of_their_own(quick, against):
         autotest(n=2, rtol=0.0, atol=1e-6)(relu)()
 
 
+@pytest.mark.parametrize("tolerance", [{"atol": 1e-2}, {"atol": {"float32": 1e-2}}])
+def test_gradients_of_a_dtype_without_a_tolerance_of_its_own_have_that_of_values(quick, against, tolerance):
+    against(FaultyTorch({"relu": with_gradient(lambda gradient: gradient + 1e-3)}))
+    autotest(n=2, **tolerance, grad_atol={"float16": 1e-1})(relu)()
+    with pytest.raises(Divergence, match="gradient"):
+        autotest(n=2, **tolerance, grad_atol={"float32": 1e-5})(relu)()
+    with pytest.raises(Divergence, match="gradient"):
+        autotest(n=2, grad_atol={"float16": 1e-1})(relu)()
+
+
 def in_another_order(original):
     return lambda x: original(x.flip(0).cumsum(0)[-1:])
 

@@ -51,6 +51,9 @@ def arrays(
     """Return a strategy for ndarrays with the contents of `autotest.random_tensor`; it takes the same arguments.
 
     bfloat16 values are represented as float32, and arrays of every layout are contiguous.
+
+    Each array is drawn by itself, as Hypothesis does, so that a generator has another value in each of them. What
+    several arrays have in common is a shared strategy: ``inner = strategies.shared(strategy(random(1, 8)))``.
     """
     sizes = {f"dim{axis}": size for axis, size in enumerate((dim0, dim1, dim2, dim3, dim4))}
     said = {"ndim": ndim, **sizes, "low": low, "high": high, "dtype": dtype, "shape": shape}

@@ -230,6 +230,15 @@ def test_arrays_take_what_random_tensor_takes(array) -> None:
     assert ((array >= -1) & (array < 1)).all()
 
 
+INNER = st.shared(strategy(random(1, 8)))
+
+
+@QUICK
+@given(arrays(2, dim1=INNER), arrays(2, dim0=INNER))
+def test_arrays_have_the_size_of_a_shared_strategy_in_common(one, other) -> None:
+    assert one.shape[1] == other.shape[0]
+
+
 @QUICK
 @given(arrays(shape=(), low=-3, high=3))
 def test_an_array_without_dimensions_is_one_also_if_it_is_simplified(array) -> None:

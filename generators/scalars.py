@@ -92,6 +92,7 @@ class random(Generator):
             self.low, self.high, self.children = low, high, ()
             return
         self._open = low is None and high is None
+        omitted = "low" if low is None else "high" if high is None else ""
         self.low = low = LOW if low is None else as_generator(low)
         self.high = high = HIGH if high is None else as_generator(high)
         children: builtins.tuple[Generator, ...] = ()
@@ -104,7 +105,7 @@ class random(Generator):
             if type(high) is not int:
                 self.high = high = self._bound("high", high)
             if not children and not low < high:
-                raise BadBounds(f"{self!r} at {location(self._where)}: {_nothing_between(low, high)}")
+                raise self._bad(low, high, omitted and f"; {omitted}, which was omitted, is {getattr(self, omitted)}")
         else:
             children = (*children, high)
         self.children = children

@@ -134,6 +134,18 @@ def test_bounds_the_wrong_way_round_are_refused_where_they_are_written(low: Any,
     )
 
 
+@pytest.mark.parametrize(
+    ("bounds", "told"),
+    [
+        ({"low": 7}, "got low=7, high=6; high, which was omitted, is 6"),
+        ({"high": 0}, "high=0; low, which was omitted, is 1"),
+    ],
+)
+def test_a_bound_that_was_omitted_is_named_where_nothing_is_between(bounds: dict[str, int], told: str) -> None:
+    with pytest.raises(BadBounds, match=told):
+        random(**bounds)
+
+
 @pytest.mark.parametrize("bound", ["3", float("nan"), float("inf"), 1j, (1, 2)])
 def test_a_bound_that_is_no_number_is_refused(bound: Any) -> None:
     with pytest.raises(BadBounds, match="expected a finite number or a generator of one"):

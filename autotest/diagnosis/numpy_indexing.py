@@ -17,6 +17,7 @@ from autotest.diagnosis.numpy_values import (
     none_missing,
     spread_out,
 )
+from autotest.program.indexing import indexed
 
 
 def _places(index: Values, dim: int) -> tuple[Any, ...]:
@@ -78,13 +79,14 @@ def _plain_key(key: Any) -> Any:
 
 
 def _getitem(x: Values, key: Any) -> Values:
-    return np.asarray(x[_plain_key(key)])
+    return indexed(x, _plain_key(key))[0]
 
 
 def _setitem(x: Values, key: Any, value: Any) -> Values:
-    result = x.copy()
-    result[_plain_key(key)] = value
-    return result
+    places, _ = indexed(np.arange(x.size).reshape(x.shape), _plain_key(key))
+    result = x.reshape(-1).copy()
+    result[places] = value
+    return result.reshape(x.shape)
 
 
 def _copied(x: Values, source: Any, non_blocking: bool = False) -> Values:

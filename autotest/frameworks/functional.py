@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -21,6 +20,7 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_calls as calls
+from autotest.frameworks import functional_memory as memory
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, Absent, missing
 from autotest.frameworks.freezing import PLAIN_TYPES
@@ -297,16 +297,7 @@ class Functional(ArrayFramework):
         return self.dtype_of_array(self.read(tensor))
 
     def strides(self, tensor: Any) -> tuple[int, ...]:
-        # As if contiguous, because views exist in this adapter only and not in the framework, but 0 along a dimension
-        # whose elements are the same: who varies one varies all.
-        shape, base = self.shape(tensor), tensor.base
-        steps = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
-        if base is not None and tensor.view is not None and math.prod(shape) > 0 and "int64" in self.dtypes:
-            whole = self.shape_of(base.array)
-            numbers = self.array(np.arange(math.prod(whole)).reshape(whole), "int64")
-            places = self.numpy(tensor.view(numbers))
-            steps = [0 if (places == places.take([0], at)).all() else step for at, step in enumerate(steps)]
-        return tuple(steps)
+        return memory.strides(self, tensor)
 
     def is_dense(self, tensor: Any) -> bool:
         return True
@@ -321,7 +312,7 @@ class Functional(ArrayFramework):
     # -- modules ----------------------------------------------------------------------------------------
 
     def parameters(self, module: Any) -> dict[str, Any]:
-        return dict(module.trained)
+        return dict(module.named_parameters())
 
     def buffers(self, module: Any) -> dict[str, Any]:
         return {}

@@ -11,11 +11,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from autotest.frameworks import functional_autograd as autograd
+from autotest.frameworks import functional_memory as memory
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.tape import TapeTensor
 from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import CallKind, map_operand
+from autotest.program.indexing import indexed
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
@@ -25,6 +27,8 @@ VIEWS: Final = frozenset(
     "view view_as reshape flatten transpose t permute squeeze unsqueeze narrow select expand expand_as broadcast_to "
     "chunk split unbind diagonal movedim swapaxes swapdims unflatten".split()
 )
+#: Those among them that copy a tensor whose elements are not in a suitable order in memory.
+_OR_COPIES: Final = frozenset({"reshape", "flatten"})
 #: Names of calls whose result does not depend on the contents of their operands.
 CONSTANTS: Final = frozenset("zeros_like ones_like full_like".split())
 _CASTS: Final[Mapping[str, str]] = {
@@ -89,7 +93,12 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
         except TypeError as error:
             raise _understood(framework, path, pure, args, kwargs) or error from error
         if stays or inplace:
-            return framework.write(args[0], made, made)
+            return framework.write(args[0] if args else kwargs["input"], made, made)
+        if name in _OR_COPIES:
+            source = args[0] if args else kwargs["input"]
+            if not memory.stays_when_reshaped(framework, source, framework.shape(made)):
+                made.base = made.view = None
+                made.detached = False
         if out is None:
             return made
         if isinstance(out, TapeTensor) and isinstance(made, TapeTensor):
@@ -150,21 +159,12 @@ def _operator(framework: _Functional, name: str) -> Callable[..., Any]:
 def _places(framework: _Functional, tensor: TapeTensor, key: Any) -> tuple[np.ndarray[Any, Any], bool]:
     """Return the flat indices that `key` selects, and whether `key` is a basic index, whose result is a view."""
     shape = framework.shape_of(framework.read(tensor))
-    advanced = False
 
     def leaf(item: Any) -> Any:
-        nonlocal advanced
-        if isinstance(item, TapeTensor):
-            advanced = True
-            return framework.numpy(framework.read(item))
-        advanced = advanced or isinstance(item, (bool, np.ndarray))
-        return item
+        return framework.numpy(framework.read(item)) if isinstance(item, TapeTensor) else item
 
-    index = map_operand(key, leaf)
-    if isinstance(key, list) or (isinstance(key, tuple) and any(isinstance(item, list) for item in key)):
-        advanced = True
     numbers = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
-    return np.asarray(numbers[index]), not advanced
+    return indexed(numbers, map_operand(key, leaf))
 
 
 def _getitem(framework: _Functional, owner: Any, key: Any) -> Any:
@@ -194,6 +194,10 @@ def _setitem(framework: _Functional, owner: Any, key: Any, value: Any) -> None:
 
 def _clone(framework: _Functional, tensor: TapeTensor, *, memory_format: Any = None) -> Any:
     return framework.apply(lambda array: array, (tensor,), {})
+
+
+def _contiguous(framework: _Functional, tensor: TapeTensor, **_: Any) -> Any:
+    return tensor if memory.is_contiguous(framework, tensor) else _clone(framework, tensor)
 
 
 def _cast(framework: _Functional, tensor: TapeTensor, dtype: str) -> Any:
@@ -254,15 +258,22 @@ def _rows(framework: _Functional, value: Any) -> list[Any]:
     return [_getitem(framework, value, index) for index in range(framework.shape(value)[0])]
 
 
+def _of_numpy(data: Any) -> bool:
+    """Return whether `data`, or the first number in nested lists, is NumPy's."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (np.ndarray, np.generic))
+
+
 def _from_data(
     framework: _Functional, data: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any
 ) -> TapeTensor:
     if isinstance(data, TapeTensor):
         data = _array(framework, data)
     array = np.asarray(data)
-    name = str(dtype) if dtype is not None else {"float64": "float32"}.get(str(array.dtype), str(array.dtype))
-    if isinstance(data, np.ndarray) and dtype is None:
-        name = str(array.dtype)
+    name = str(array.dtype) if dtype is None else str(dtype)
+    if dtype is None and not _of_numpy(data):  # numbers of Python have torch's default dtypes
+        name = {"float64": "float32", "complex128": "complex64"}.get(name, name)
     return TapeTensor(framework.array(array, name), requires_grad=requires_grad)
 
 
@@ -286,7 +297,7 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "retain_grad": autograd.retain_grad,
     "detach": autograd.detach,
     "clone": _clone,
-    "contiguous": lambda framework, tensor, **_: tensor,
+    "contiguous": _contiguous,
     "to": _to,
     "cpu": lambda framework, owner: owner,
     "type_as": lambda framework, tensor, other: _cast(framework, tensor, framework.dtype_of(other)),
@@ -340,7 +351,7 @@ _ATTRIBUTES: Final[Mapping[str, Callable[..., Any]]] = {
     "data": autograd.detach,
     "T": _transposed,
     "training": lambda framework, module: module.training,
-    "weight": lambda framework, module: module.trained["weight"],
+    "weight": lambda framework, module: module.trained.get("weight"),
     "bias": lambda framework, module: module.trained.get("bias"),
 }
 _ASSIGNED: Final[Mapping[str, Callable[..., Any]]] = {

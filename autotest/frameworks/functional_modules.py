@@ -46,10 +46,12 @@ class FunctionalModule:
         return self._forward(call, self, *args, **kwargs)
 
     def parameters(self) -> list[TapeTensor]:
-        return list(self.trained.values())
+        return [tensor for _, tensor in self.named_parameters()]
 
     def named_parameters(self) -> list[tuple[str, TapeTensor]]:
-        return list(self.trained.items())
+        """Return the parameters with their names; as in torch, one that has several names has the first of them."""
+        first = {tensor: name for name, tensor in reversed(self.trained.items())}
+        return [(name, tensor) for name, tensor in self.trained.items() if first[tensor] == name]
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for tensor in self.trained.values():
@@ -72,7 +74,7 @@ class FunctionalModule:
 
     def cast(self, dtype: str) -> FunctionalModule:
         """Convert the parameters to `dtype` and return the module."""
-        for tensor in self.trained.values():
+        for tensor in self.parameters():
             tensor.array = self._framework.cast(tensor.array, dtype)
         return self
 

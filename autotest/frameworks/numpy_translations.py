@@ -87,9 +87,10 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         reduce = getattr(mx, name)
 
         def reduced(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-            return reduce(
-                whole(input) if name in ("sum", "prod") else input, axis=_axes_of(input, dim), keepdims=keepdim
-            )
+            given = whole(input) if name in ("sum", "prod") else input
+            made = reduce(given, axis=_axes_of(input, dim), keepdims=keepdim)
+            # torch's truth values of uint8 are of uint8.
+            return made.astype(mx.uint8) if name in ("all", "any") and input.dtype == mx.uint8 else made
 
         return reduced
 

@@ -161,6 +161,106 @@ def test_views_are_seen_through_what_is_written():
     assert running.agrees(running.trial(body, framework()))
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda x: x.transpose(0, 1).reshape(-1),
+        lambda x: x.transpose(0, 1).contiguous(),
+        lambda x: x[:, :2].reshape(6),
+        lambda x: x.unsqueeze(0).expand(2, 3, 4).reshape(-1),
+    ],
+    ids=range(4),
+)
+def test_a_reordered_tensor_does_not_share_the_memory_that_it_was_copied_from(copied):
+    def body():
+        x = random_tensor(shape=(3, 4))
+        y = x * 2
+        made = copied(y)
+        made[0] = 5.0
+        of_leaf = copied(x)
+        of_leaf.add_(1)
+        return y, made, of_leaf
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+@pytest.mark.parametrize(
+    "shared",
+    [
+        lambda x: x.transpose(0, 1).transpose(0, 1).reshape(-1),
+        lambda x: x[1:].contiguous(),
+        lambda x: x[1:].reshape(2, 2, 2),
+        lambda x: x[:, :2].reshape(3, 2, 1),
+        lambda x: x[:0].reshape(-1, 2),
+    ],
+    ids=range(5),
+)
+def test_a_reshaped_tensor_shares_memory_wherever_torch_need_not_copy(shared):
+    def body():
+        x = random_tensor(shape=(3, 4)) * 2
+        made = shared(x)
+        made.add_(1)
+        return x, made
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda i: (0, slice(None), i),
+        lambda i: (i, slice(None), 1),
+        lambda i: (slice(None), i, ..., i),
+        lambda i: (i[0], slice(None), i),
+        lambda i: (True, slice(None), 0, i),
+        lambda i: ([0, 1], slice(None), 1),
+        lambda i: (..., None, i, 1),
+        lambda i: i[0],
+    ],
+    ids=range(8),
+)
+def test_a_number_beside_an_index_of_tensors_selects_first(key):
+    def body():
+        x = random_tensor(shape=(2, 3, 4)) * 2
+        index = torch.tensor([0, 1])
+        found = x[key(index)]
+        x[key(index)] = found * 3
+        found += 1
+        return x, found
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+def test_an_operand_by_keyword_is_written_in_place():
+    def body():
+        x = random_tensor(shape=(3,)) * 2
+        return torch.nn.functional.relu(input=x, inplace=True), x
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+def test_a_layer_that_occurs_twice_has_its_parameters_once():
+    def body():
+        layer = torch.nn.Linear(3, 3)
+        return torch.nn.Sequential(layer, torch.nn.ReLU(), layer)(random_tensor(shape=(2, 3)))
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+def test_a_layer_without_a_parameter_has_none_in_its_place():
+    adapter = framework()
+    layer = adapter.operation("function", "nn.LayerNorm")(3, elementwise_affine=False)
+    assert adapter.invoke("getattr", "weight", (layer,), {}) is adapter.invoke("getattr", "bias", (layer,), {}) is None
+
+
+@pytest.mark.parametrize("data", [np.float64(1.5), [np.float64(1.5)], 1.5, [1.5], np.array([1.5]), 2, True])
+def test_a_tensor_of_plain_data_has_the_dtype_that_torch_gives_it(data):
+    def body():
+        return torch.tensor(data), random_tensor(shape=(1,))
+
+    assert running.agrees(running.trial(body, framework()))
+
+
 def test_an_operand_that_is_given_twice_varies_as_one(monkeypatch):
     candidate = framework()
     differentiate, asked = candidate.vjp, []

@@ -136,6 +136,15 @@ def test_a_reduction_has_the_dtype_and_the_numbers_that_torch_gives_it(name, dty
     assert (actual.dtype, actual) == (expected.dtype, expected)
 
 
+@pytest.mark.parametrize("name", ["all", "any"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "float32", "bool"])
+def test_whether_numbers_are_zero_has_the_dtype_that_torch_gives_it(name, dtype):
+    given = np.array([1, 0, 1]).astype(dtype)
+    actual = numpy_translations(NumPyNames())[name](given)
+    expected = getattr(real, name)(real.from_numpy(given)).numpy()
+    assert (actual.dtype, actual) == (expected.dtype, expected)
+
+
 @pytest.mark.parametrize("name", ["sum", "mean", "amax", "var"])
 @pytest.mark.parametrize("dim", [(), [], [0, 1], [1]])
 def test_a_reduction_along_no_dimensions_is_one_along_all_of_them(name, dim):

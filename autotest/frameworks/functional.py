@@ -129,12 +129,15 @@ class Functional(ArrayFramework):
         node = None
         if any(parent is not None for parent in parents):
             node = Node(pure, arrays, parents, listed(made))
-        if not isinstance(made, (tuple, list)):
-            return self._result(made, node, 0, tensors[0] if view else None, pure)
+        source = tensors[0] if view else None
         picked = [
-            self._result(item, node, at, tensors[0] if view else None, lambda array, at=at: listed(pure(array))[at])
-            for at, item in enumerate(made)
+            self._result(item, node, at, source, lambda array, at=at: listed(pure(array))[at])
+            for at, item in enumerate(listed(made))
         ]
+        if any(tensor.reordered for tensor in tensors):
+            memory.mark_reordered(picked)
+        if not isinstance(made, (tuple, list)):
+            return picked[0]
         return tuple(picked) if isinstance(made, tuple) else picked
 
     def _result(self, made: Any, node: Node | None, at: int, source: TapeTensor | None, path: Pure) -> Any:
@@ -149,7 +152,7 @@ class Functional(ArrayFramework):
     def alias_of(self, result: TapeTensor, source: TapeTensor, path: Pure) -> None:
         """Make `result` a view of `source`; `path` is the function from the array of `source` to that of `result`."""
         inner = source.view
-        result.detached = source.detached
+        result.detached, result.reordered = source.detached, source.reordered
         result.base = source if source.base is None else source.base
         result.view = path if inner is None else lambda array: path(inner(array))
         result.seen = result.base.version
@@ -163,7 +166,8 @@ class Functional(ArrayFramework):
                 fresh = self.apply(tensor.view, (base,), {})
             tensor.array = fresh.array
             if not (tensor.detached or (tensor.requires_grad and tensor.is_leaf)):  # a leaf remains a leaf
-                tensor.edge, tensor.requires_grad = fresh.edge, fresh.requires_grad
+                tensor.move_to(fresh.edge)
+                tensor.requires_grad = fresh.requires_grad
         return tensor.array
 
     def write(self, tensor: TapeTensor, made: Any, computed: Any = None) -> TapeTensor:
@@ -182,8 +186,11 @@ class Functional(ArrayFramework):
 
         Raises:
             RuntimeError: if `tensor` is a leaf that requires grad and calls are recorded.
-            Absent: if `tensor` is detached, and `made` requires a gradient.
+            Absent: if `tensor` is detached, and `made` requires a gradient, or if only torch knows what shares memory
+                with `tensor`.
         """
+        if tensor.owner.unsure:
+            raise Absent(self.name, "order of elements in memory, which decides what this write changes")
         if self.recording and tensor.requires_grad and tensor.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         if tensor.detached and self.recording:
@@ -209,7 +216,7 @@ class Functional(ArrayFramework):
             made = self.apply(lambda own, part: self._put(own, part, selected), (target, made), {})
         target.array = made.array
         if self.recording:
-            target.edge = made.edge
+            target.move_to(made.edge)
             target.requires_grad = target.requires_grad or made.requires_grad
         target.version += 1
         self.read(tensor)

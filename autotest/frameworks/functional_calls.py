@@ -29,6 +29,8 @@ VIEWS: Final = frozenset(
 )
 #: Those among them that copy a tensor whose elements are not in a suitable order in memory.
 _OR_COPIES: Final = frozenset({"reshape", "flatten"})
+#: Those that reorder dimensions.
+_REORDERING: Final = frozenset("transpose t permute movedim swapaxes swapdims".split())
 #: Names of calls whose result does not depend on the contents of their operands.
 CONSTANTS: Final = frozenset("zeros_like ones_like full_like".split())
 _CASTS: Final[Mapping[str, str]] = {
@@ -96,18 +98,31 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
             return framework.write(args[0] if args else kwargs["input"], made, made)
         if name in _OR_COPIES:
             source = args[0] if args else kwargs["input"]
-            if not memory.stays_when_reshaped(framework, source, framework.shape(made)):
+            if memory.stays_when_reshaped(framework, source, framework.shape(made)):
+                memory.note_unsure(framework, source, framework.shape(made))
+            else:
                 made.base = made.view = None
-                made.detached = False
+                made.detached = made.reordered = False
+        if name in _REORDERING:
+            memory.mark_reordered(made)
         if out is None:
             return made
-        if isinstance(out, TapeTensor) and isinstance(made, TapeTensor):
-            shapes = framework.shape(made), framework.shape(out)
-            if shapes[0] != shapes[1]:  # torch gives `out` another shape, which no immutable array has
-                raise Absent(framework.name, f"out= of another shape than the result's ({shapes[1]}, not {shapes[0]})")
-        return framework.write(out, made)
+        return _written_out(framework, out, made)
 
     return call
+
+
+def _written_out(framework: _Functional, out: Any, made: Any) -> Any:
+    """Write the results `made` of a call into the tensors that it was given as ``out=``, and return these."""
+    if isinstance(out, (tuple, list)) and isinstance(made, (tuple, list)) and len(out) == len(made):
+        return tuple([_written_out(framework, one, result) for one, result in zip(out, made, strict=True)])
+    if not isinstance(out, TapeTensor):
+        raise Absent(framework.name, f"out= of a {type(out).__name__}")
+    if isinstance(made, TapeTensor):
+        shapes = framework.shape(made), framework.shape(out)
+        if shapes[0] != shapes[1]:  # torch gives `out` another shape, which no immutable array has
+            raise Absent(framework.name, f"out= of another shape than the result's ({shapes[1]}, not {shapes[0]})")
+    return framework.write(out, made)
 
 
 def _understood(
@@ -197,7 +212,12 @@ def _clone(framework: _Functional, tensor: TapeTensor, *, memory_format: Any = N
 
 
 def _contiguous(framework: _Functional, tensor: TapeTensor, **_: Any) -> Any:
-    return tensor if memory.is_contiguous(framework, tensor) else _clone(framework, tensor)
+    if not memory.is_contiguous(framework, tensor):
+        made = _clone(framework, tensor)
+        made.reordered = False
+        return made
+    memory.note_unsure(framework, tensor, ())
+    return tensor
 
 
 def _cast(framework: _Functional, tensor: TapeTensor, dtype: str) -> Any:
@@ -332,7 +352,9 @@ _BUILTINS: Final[Mapping[str, Callable[..., Any]]] = {
 
 def _transposed(framework: _Functional, tensor: TapeTensor) -> Any:
     order: Sequence[int] = range(len(framework.shape(tensor)))[::-1]
-    return framework.apply(framework.translated("permute"), (tensor, tuple(order)), {}, view=True)
+    made = framework.apply(framework.translated("permute"), (tensor, tuple(order)), {}, view=True)
+    memory.mark_reordered(made)
+    return made
 
 
 def _assigned_data(framework: _Functional, tensor: TapeTensor, value: TapeTensor) -> None:

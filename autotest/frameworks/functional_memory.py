@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from autotest.frameworks.tape import TapeTensor
+from autotest.frameworks.tape import TapeTensor, listed
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
@@ -56,4 +56,21 @@ def stays_when_reshaped(framework: _Functional, tensor: TapeTensor, shape: Seque
     return bool(np.may_share_memory(same.reshape(tuple(shape)), memory))
 
 
-__all__ = ["is_contiguous", "stays_when_reshaped", "strides"]
+def mark_reordered(made: Any) -> None:
+    """Note of the results of a call that torch may have their elements in another order in memory."""
+    for tensor in listed(made):
+        if isinstance(tensor, TapeTensor):
+            tensor.reordered = True
+
+
+def note_unsure(framework: _Functional, tensor: TapeTensor, shape: Sequence[int]) -> None:
+    """Note that only torch knows whether `tensor`, given another shape or made contiguous, is a view or a copy.
+
+    Its layout decides, which is not known of what was computed from a transposed tensor.
+    """
+    own = [size for size in framework.shape(tensor) if size != 1]
+    if tensor.owner.reordered and len(own) > 1 and 0 not in own and own != [size for size in shape if size != 1]:
+        tensor.owner.unsure = True
+
+
+__all__ = ["is_contiguous", "mark_reordered", "note_unsure", "stays_when_reshaped", "strides"]

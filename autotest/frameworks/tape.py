@@ -39,11 +39,14 @@ class TapeTensor:
         base: the tensor that this one is a view of; `view` is the function from the base's contents to its own.
         version: the number of writes; `seen` is the base's version when a view was last read.
         detached: whether gradients stop here, also if the base requires grad.
+        reordered: whether torch may have its elements in another order in memory, as those of a transposed matrix and
+            of what is computed from it.
+        unsure: of a base, whether a tensor was made of which only torch knows whether it is a view or a copy.
     """
 
     __slots__ = (
-        *("__weakref__", "array", "base", "detached", "edge", "grad", "requires_grad", "retains", "seen", "version"),
-        "view",
+        *("__weakref__", "array", "base", "detached", "edge", "grad", "reordered", "requires_grad", "retains", "seen"),
+        *("unsure", "version", "view"),
     )
 
     def __init__(self, array: ArrayLike, edge: tuple[Node, int] | None = None, *, requires_grad: bool = False) -> None:
@@ -53,6 +56,7 @@ class TapeTensor:
         self.grad: TapeTensor | None = None
         self.retains = False
         self.detached = False
+        self.reordered = self.unsure = False
         self.base: TapeTensor | None = None
         self.view: Pure | None = None
         self.version = 0
@@ -61,6 +65,23 @@ class TapeTensor:
     @property
     def is_leaf(self) -> bool:
         return self.edge is None
+
+    @property
+    def owner(self) -> TapeTensor:
+        """The tensor whose memory this one has: its base, or itself."""
+        return self if self.base is None else self.base
+
+    def move_to(self, edge: tuple[Node, int] | None) -> None:
+        """Make the contents the output `edge` of a node; if its gradient is retained, that of the new contents is."""
+        if (
+            self.retains
+            and self.edge is not None
+            and edge is not None
+            and self.edge[0].retained.get(self.edge[1]) is self
+        ):
+            del self.edge[0].retained[self.edge[1]]
+            edge[0].retained[edge[1]] = self
+        self.edge = edge
 
     def __hash__(self) -> int:
         return id(self)

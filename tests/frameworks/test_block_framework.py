@@ -17,6 +17,7 @@ from autotest.frameworks import Pair
 from autotest.frameworks import framework as plain_torch
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.tape import TapeTensor
+from autotest.program import Array
 from autotest.recording.recorder import Recorder, recording
 from autotest.sweeping.judging import Judge
 from generators import GeneratorError
@@ -182,6 +183,60 @@ def test_a_reordered_tensor_does_not_share_the_memory_that_it_was_copied_from(co
         return y, made, of_leaf
 
     assert running.agrees(running.trial(body, framework()))
+
+
+@pytest.mark.parametrize(
+    "maybe_copied", [lambda x: x.reshape(-1), lambda x: x.reshape(2, 6), lambda x: x.contiguous()], ids=range(3)
+)
+@pytest.mark.parametrize("written", [0, 1], ids=["source", "result"])
+def test_writing_where_only_torch_knows_what_shares_memory_is_absent_and_no_finding(maybe_copied, written):
+    def body():
+        x = random_tensor(shape=(3, 4)).transpose(0, 1) * 2  # of which torch has a transposed one, too
+        both = x, maybe_copied(x)
+        both[written].add_(1)
+        return both
+
+    outcome = running.trial(body, framework())
+    assert outcome.mismatches == []
+    assert outcome.rejection.text.startswith("otherwise has no order of elements in memory")
+
+
+def test_writing_into_what_was_computed_from_a_transposed_tensor_is_compared():
+    def body():
+        x = random_tensor(shape=(3, 4)).transpose(0, 1) * 2
+        y = (x + 1).reshape(4, 3, 1)
+        y[0] = 5.0
+        z = x[1].reshape(-1)
+        z.add_(1)
+        w = x.sum(dim=1).contiguous()
+        w.add_(1)
+        return x, y, z, w
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+def test_a_retained_gradient_is_that_of_the_contents_after_a_call_in_place():
+    def body():
+        x = random_tensor(shape=(3,))
+        y = x * 2
+        y.retain_grad()
+        row = (x * 3)[1:]
+        row.retain_grad()
+        y.mul_(3)
+        row.mul_(2)
+        (y.sum() + row.sum()).backward()
+        return y.grad, row.grad, x.grad
+
+    assert running.agrees(running.trial(body, framework(), auto_backward=False))
+
+
+def test_several_results_are_written_into_several_tensors():
+    adapter = framework()
+    adapter.spelling["halves"] = lambda x: (adapter.take(x, np.arange(2)), adapter.take(x, np.arange(2, 4)))
+    x, *out = (adapter.tensor(Array(np.arange(n, dtype="float32"), "float32")) for n in (4, 2, 2))
+    found = adapter.operation("function", "halves")(x, out=tuple(out))
+    assert [one.tolist() for one in map(adapter.numpy, map(adapter.read, out))] == [[0, 1], [2, 3]]
+    assert found == tuple(out)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Framework, Pair, chosen_pair
 from autotest.program import Array
 from autotest.program.dtypes import is_floating
+from autotest.replaying.module_alone import state_of
 from autotest.report.layers import aligned
 from autotest.results.divergence import Divergence
 from autotest.results.layers import ByLayer
@@ -126,6 +127,7 @@ def align(
                 "models, or set the probability to 0"
             )
     arrays = _arrays(pair.reference, inputs)
+    models = validation.of_own_memory(pair, models)
     own, other = (validation.state(*each) for each in zip(frameworks, pair.sides, models, strict=True))
     shapes = [{name: value.data.shape for name, value in held.items()} for held in (own, other)]
     matches = match(shapes[0], shapes[1], {} if mapping is None else mapping)
@@ -176,8 +178,12 @@ def _compared(
         running.run(framework, side, model, arrays, training)
         for framework, side, model in zip(port.frameworks, port.pair.sides, port.models, strict=True)
     ]
+    left = state_of(port.pair.candidate, port.models[1])
     for number, (own, other) in enumerate(zip(*runs, strict=True)):
         validation.check_returned(port.pair.sides[0], own)
+        if not (together and number):  # then the weights have been shared since
+            validation.check_unwritten(port.pair.sides, left, other.before)
+        left = other.state
         compared = compare_step(own, other, port, tolerance)
         network = _locate(compared, own, port, tolerance)
         found = dataclasses.replace(

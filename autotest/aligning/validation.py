@@ -13,7 +13,7 @@ from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.comparison.rejection import first_line
-from autotest.frameworks import Framework
+from autotest.frameworks import Framework, Pair
 from autotest.replaying.module_alone import state_of
 
 #: Maximum number of names that are listed.
@@ -69,6 +69,53 @@ def check_returned(side: str, step: TrainingStep) -> None:
     arrays = [one.data for one in outputs]
     if all(one.size and one.dtype.kind in "fc" and not np.isfinite(one).any() for one in arrays):
         raise UsageError(f"align: the {side} model returned no finite number, so nothing can be compared")
+
+
+def of_own_memory(pair: Pair, models: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the two models, with a copy of the reference's if they share memory, as of one that `torch.compile` wraps.
+
+    Each side is called and trained by itself, so that what one side writes would be an input of the other.
+
+    Raises:
+        UsageError: the reference's model cannot be copied.
+    """
+    held = [side.state(model) for side, model in zip((pair.reference, pair.candidate), models, strict=True)]
+    try:
+        own, other = (
+            {_address(value): name for name, value in zip(state, side.values([*state.values()]), strict=True)}
+            for side, state in zip((pair.reference, pair.candidate), held, strict=True)
+        )
+    except Exception:  # noqa: BLE001 - `state` says which parameter has no values yet
+        return models
+    shared = [own[address] for address in other if address is not None and address in own]
+    if not shared:
+        return models
+    try:
+        return pair.reference.invoke("builtin", "deepcopy", [models[0]], {}), models[1]
+    except Exception as error:
+        raise UsageError(
+            f"align: {shared[0]} of the {pair.sides[0]} model shares memory with the {pair.sides[1]} model, and the "
+            f"former cannot be copied ({first_line(error)}): make the port with parameters and buffers of its own"
+        ) from error
+
+
+def check_unwritten(sides: Sequence[str], left: Mapping[str, TensorValue], found: Mapping[str, TensorValue]) -> None:
+    """Raise `UsageError` if the candidate's state was `left` before a step of the reference, and is `found` after it.
+
+    Tensors of two frameworks can share memory: OneFlow's `from_numpy` copies nothing.
+    """
+    for name, before in left.items():
+        after = found[name].data
+        if before.data.shape != after.shape or before.data.tobytes() != after.tobytes():
+            raise UsageError(
+                f"align: a step of the {sides[0]} model also changed {name} of the {sides[1]} model, because they "
+                "share memory: make the port with copies, such as from_numpy(array.copy())"
+            )
+
+
+def _address(value: TensorValue) -> int | None:
+    """Return where the numbers of `value` are in memory; None if there are none."""
+    return int(value.data.__array_interface__["data"][0]) if value.data.size else None
 
 
 def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, TensorValue]]) -> tuple[str, ...]:

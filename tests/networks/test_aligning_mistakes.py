@@ -216,3 +216,32 @@ def test_a_name_that_a_mapping_gives_away_is_not_matched_by_itself() -> None:
     shapes = {"one.weight": (2, 2), "other.weight": (2, 2)}
     found = match(shapes, shapes, {"one.weight": "other.weight"})
     assert found.pairs == (Match("one.weight", "other.weight"), Match("other.weight", "one.weight"))
+
+
+class _Wrapped(torch.nn.Module):
+    """A model that has the layers of another one, as `torch.compile` makes one."""
+
+    def __init__(self, original: torch.nn.Module) -> None:
+        super().__init__()
+        self._orig_mod = original
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self._orig_mod(x)  # type: ignore[no-any-return]
+
+
+def test_a_port_made_of_the_layers_of_the_original_is_compared_as_if_it_had_its_own() -> None:
+    original = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+    found = autotest.align(original, _Wrapped(original), torch.randn(5, 3), optimizer=_sgd, steps=2)
+    assert found.passed, str(found)
+
+
+def test_a_port_of_the_memory_of_the_original_is_told_in_a_sentence() -> None:
+    flow = pytest.importorskip("oneflow")
+    original, port = torch.nn.Linear(3, 2), flow.nn.Linear(3, 2)
+    port.weight = flow.nn.Parameter(flow.from_numpy(original.weight.detach().numpy()))
+    with pytest.raises(UsageError, match="a step of the torch model also changed weight of the oneflow model"):
+        autotest.align(original, port, torch.randn(5, 3), optimizer=_sgd_of_side, steps=2)
+
+
+def _sgd_of_side(lib: Any, parameters: Any) -> Any:
+    return lib.optim.SGD(parameters, lr=0.1)

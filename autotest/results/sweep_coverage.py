@@ -49,8 +49,13 @@ def of_modules(swept: SweepMap) -> NameCoverage:
     for row in swept.rows.values():
         if row.database == _MODULES:
             rows.setdefault(row.key.operator, []).append(row)
-    shared = {name: found for name, found in rows.items() if not any(row.cell.status == "absent" for row in found)}
-    accepted = {name for name, found in shared.items() if any(row.cell.accepted for row in found)}
+    accepted = {name for name, found in rows.items() if any(row.cell.accepted for row in found)}
+    # A candidate that lacks a class has samples in none of its cells. Some may also be absent for want of a dtype.
+    shared = {
+        name: found
+        for name, found in rows.items()
+        if name in accepted or not any(row.cell.status == "absent" for row in found)
+    }
     return NameCoverage(len(shared), {name: _reason(shared[name]) for name in shared if name not in accepted})
 
 

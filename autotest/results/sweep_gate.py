@@ -145,7 +145,8 @@ def _lost(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
         return failed
     skipped, were = cell.left_out.total(), sum(before.left_out[key].values())
     if skipped > were:
-        reason = next(iter(cell.left_out))
+        known = before.left_out[key]
+        reason = max(cell.left_out, key=lambda why: cell.left_out[why] - known.get(why, 0))
         return f"{were} samples left out", f"{skipped} left out ({reason})"
     return None
 

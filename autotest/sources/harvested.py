@@ -140,6 +140,7 @@ class _Lowering:
             self._operands(made["args"], as_no_leaf=False),
             self._named(made["kwargs"], as_no_leaf=False),
         )
+        self._tensors.clear()  # the constructor's tensors were numbered apart from those of the state and the call
         state = {name: self._captured(facts) for name, facts in call.state.items()}
         dtypes = {str(item["tensor"]["dtype"]) for item in call.state.values()} & DIFFERENTIABLE - {"float32"}
         for dtype in sorted(dtypes):

@@ -157,7 +157,7 @@ class SweepEngine:
                 for unit in again:
                     # Nothing has been judged of the other units.
                     if unit.start or unit.ended or unit.stop:
-                        self._count_as_left_out(unit, NO_TIME, report)
+                        self._count_as_left_out(unit, NO_TIME, report, done=False)
                 return
             for worker in self._ready():
                 rest = self._receive(worker, report)

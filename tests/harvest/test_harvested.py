@@ -180,3 +180,15 @@ def test_an_optimizer_is_written_once_for_each_way_in_which_it_is_set_up(tmp_pat
         torch.optim.LBFGS(layer.parameters()).step(lambda: 0.0)
     names = [name for name, _ in samples(tmp_path / "calls.jsonl") if "optim" in name]
     assert names == ["optim.SGD/optimizer/float32"] * 3
+
+
+def test_a_tensor_that_is_given_twice_is_the_same_beside_one_of_the_constructor(tmp_path: Path) -> None:
+    x = torch.rand(3, 4)
+
+    def call() -> None:
+        torch.nn.BCEWithLogitsLoss(pos_weight=torch.rand(4))(x, x)
+
+    program = program_of(tmp_path / "calls.jsonl", call, "nn.BCEWithLogitsLoss/module/float32")
+    _, own, target = program.calls[-1].args
+    assert target == own
+    assert replay(program, framework("torch")).error is None

@@ -76,6 +76,7 @@ def test_what_has_no_accepted_sample_is_named_with_its_reason() -> None:
             (CellKey("add", "function", "float32"), "operators", cell),
             (CellKey("sub", "function", "float32"), "operators", stuck),
             (CellKey("nn.ReLU", "module", "float32"), "modules", Cell(accepted=1)),
+            (CellKey("nn.ReLU", "module", "bfloat16"), "modules", Cell(absent="other has no bfloat16")),
             (CellKey("nn.Fold", "module", "float32"), "modules", stuck),
             (CellKey("nn.GRU", "module", "float32"), "modules", Cell(absent="there is none")),
             (CellKey("nn.GRU", "module", "float64"), "modules", Cell()),

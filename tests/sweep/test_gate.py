@@ -67,6 +67,13 @@ def test_what_got_worse_is_worse(before: Cell, after: Cell, said: str) -> None:
     assert not found.better
 
 
+def test_the_reason_why_more_samples_are_left_out_is_the_one_that_is_new() -> None:
+    before, after = cell(left_out=2, **GOOD), cell(left_out=2, **GOOD)
+    after.left_out["a new reason"] = 1
+    (change,) = compared(swept(add=before), swept(add=after)).worse
+    assert str(change) == "add/function/float32: 2 samples left out -> 3 left out (a new reason)"
+
+
 def test_a_cell_that_vanished_is_worse() -> None:
     found = compared(swept(add=cell(**GOOD), mul=cell(**GOOD)), swept(mul=cell(**GOOD)))
     assert [str(change) for change in found.worse] == ["add/function/float32: agrees -> gone"]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from autotest.frameworks.torch_arguments import reduction_of, sizes, softmax_dim, spread_of
+from autotest.frameworks.torch_arguments import operands_of, reduction_of, sizes, softmax_dim, spread_of
 
 #: torch's name -> NumPy's, for functions of one array, or of two arrays that broadcast.
 _ALIKE: Final[Mapping[str, str]] = {
@@ -19,7 +19,7 @@ _ALIKE: Final[Mapping[str, str]] = {
     "neg": "negative", "negative": "negative", "arctan2": "arctan2", "atan2": "arctan2", "bitwise_and": "bitwise_and",
     "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "bitwise_not": "bitwise_invert", "eq": "equal",
     "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "deg2rad": "radians",
-    "rad2deg": "degrees", "zeros_like": "zeros_like", "ones_like": "ones_like",
+    "rad2deg": "degrees",
     "mm": "matmul", "bmm": "matmul", "mv": "matmul", "dot": "inner", "mul": "multiply", "multiply": "multiply",
     "expit": "sigmoid", "absolute": "abs",
 }  # fmt: skip
@@ -33,8 +33,6 @@ _SECOND: Final[Mapping[str, str]] = {
     "dot": "tensor",
     "outer": "vec2",
 }
-#: Those that take more arguments than arrays.
-_FACTORIES: Final = ("zeros_like", "ones_like")
 #: torch's name -> NumPy's, for reductions along `dim`.
 _REDUCTIONS: Final[Mapping[str, str]] = {
     "sum": "sum", "mean": "mean", "prod": "prod", "amax": "max", "amin": "min", "logsumexp": "logsumexp",
@@ -58,8 +56,6 @@ def _axes_of(input: Any, dim: Any) -> Any:
 
 def _of_torch(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` with the parameters of torch's function `name`, whose operands may be given by keyword."""
-    if name in _FACTORIES:
-        return function
     names = ("input", _SECOND[name]) if name in _SECOND else ("input",)
     signature = inspect.Signature([inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in names])
 
@@ -278,6 +274,13 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
             input = input[tuple(slice(None if at == dim % input.ndim else index.shape[at]) for at in axes)]
         return mx.take_along_axis(input, index, axis=dim)
 
+    def filled(like: Callable[..., Any]) -> Callable[..., Any]:
+        def made(input: Any, *, dtype: Any = None) -> Any:
+            found = like(input)
+            return found if dtype is None else found.astype(getattr(mx, "bool_" if dtype == "bool" else str(dtype)))
+
+        return made
+
     def cumulative(along: Callable[..., Any]) -> Callable[..., Any]:
         return lambda input, dim: along(whole(input), axis=dim)
 
@@ -296,10 +299,13 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "add": add,
         "sub": sub,
         "div": div,
-        "true_divide": mx.divide,
-        "floor_divide": mx.floor_divide,
-        "remainder": mx.remainder,
-        "pow": mx.power,
+        # By torch's names: a compiled function has no signature, by which another name would count as absent.
+        "true_divide": lambda input, other: mx.divide(input, other),
+        "floor_divide": lambda input, other: mx.floor_divide(input, other),
+        "remainder": lambda input, other: mx.remainder(input, other),
+        "pow": lambda input, exponent: mx.power(input, exponent),
+        "zeros_like": filled(mx.zeros_like),
+        "ones_like": filled(mx.ones_like),
         "relu": lambda input: mx.where(input <= 0, 0, input),  # the gradient at 0 is 0, unlike a maximum's
         "relu6": lambda input: cut_off(input, 0, 6),
         "leaky_relu": leaky_relu,
@@ -345,7 +351,7 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
         "cumprod": cumulative(mx.cumprod),
         "gather": gather,
         "index_select": index_select,
-        "einsum": lambda equation, *operands: mx.einsum(equation, *operands),
+        "einsum": lambda equation, *operands: mx.einsum(equation, *operands_of(operands)),
         "addmm": addmm,
         "linear": linear,
         "layer_norm": layer_norm,

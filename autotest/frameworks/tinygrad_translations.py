@@ -7,17 +7,24 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from autotest.frameworks.torch_arguments import reduction_of, sizes, softmax_dim, spread_of
+from autotest.frameworks.torch_arguments import operands_of, reduction_of, sizes, softmax_dim, spread_of
 
 #: Methods that are called like torch's functions, except for names of parameters -> torch's names of these parameters.
 _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         "exp exp2 log log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh sqrt rsqrt abs sign floor "
         "ceil round trunc square reciprocal erf sigmoid neg isnan isinf isfinite logical_not relu relu6 silu mish "
-        "softsign logsigmoid hardsigmoid hardswish selu maximum minimum mul pow eq ne lt le gt ge bitwise_and "
-        "bitwise_or bitwise_xor bitwise_not matmul dot logaddexp fmod masked_fill lerp".split(),
+        "softsign logsigmoid hardsigmoid hardswish selu bitwise_not".split(),
         (),
     ),
+    **dict.fromkeys(
+        "maximum minimum mul eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor matmul logaddexp fmod".split(),
+        ("other",),
+    ),
+    "pow": ("exponent",),
+    "dot": ("tensor",),
+    "masked_fill": ("mask", "value"),
+    "lerp": ("end", "weight"),
     "sum": ("dim", "keepdim"),
     "mean": ("dim", "keepdim"),
     "prod": ("dim", "keepdim"),
@@ -41,7 +48,7 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "repeat_interleave": ("repeats", "dim"),
 }
 _OTHERWISE: Final[Mapping[str, str]] = {
-    "absolute": "abs", "negative": "neg", "mm": "matmul", "bmm": "matmul", "mv": "matmul", "multiply": "mul",
+    "absolute": "abs", "negative": "neg", "multiply": "mul",
     "logit": "logit", "swapaxes": "transpose", "swapdims": "transpose", "amax": "max", "amin": "min",
 }  # fmt: skip
 
@@ -55,6 +62,8 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
     """
     table: dict[str, Callable[..., Any]] = {name: _method(name, names) for name, names in _METHODS.items()}
     table |= {name: _method(own, _METHODS.get(own, ("dim", "keepdim"))) for name, own in _OTHERWISE.items()}
+
+    table |= {name: _method("matmul", (second,)) for name, second in (("mm", "mat2"), ("bmm", "mat2"), ("mv", "vec"))}
 
     def scaled(name: str) -> Callable[..., Any]:
         def combined(input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -207,7 +216,7 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         "softplus": softplus,
         "zeros_like": lambda input: input.zeros_like(), "ones_like": lambda input: input.ones_like(),
         "outer": lambda input, vec2: input.unsqueeze(1) * vec2.unsqueeze(0),
-        "einsum": lambda equation, *operands: tensor.einsum(equation, *operands),
+        "einsum": lambda equation, *operands: tensor.einsum(equation, *operands_of(operands)),
         "addmm": addmm,
         "conv1d": conv2d, "conv2d": conv2d, "linear": linear, "layer_norm": layer_norm,
         "mse_loss": loss(lambda apart: apart.square()), "l1_loss": loss(lambda apart: apart.abs()),

@@ -11,6 +11,11 @@ def sizes(given: Sequence[Any]) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
 
 
+def operands_of(given: Sequence[Any]) -> Sequence[Any]:
+    """Return the operands of ``einsum``, which are given one by one, or as one tuple or list."""
+    return given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+
+
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """Return the reduction of a loss: as in torch, either deprecated argument overrides ``reduction=``."""
     if size_average is None and reduce is None:

@@ -202,6 +202,16 @@ class Tinygrad(np.ndarray):
     def matmul(self, other):
         return self @ other
 
+    def mul(self, x, reverse=False):
+        return self * x
+
+    def pow(self, x, reverse=False):
+        return self**x
+
+    @staticmethod
+    def einsum(formula, *operands):
+        return np.einsum(formula, *operands)
+
     def zeros_like(self):
         return np.zeros_like(self)
 
@@ -242,6 +252,31 @@ def test_the_deprecated_arguments_of_a_loss_override_its_reduction(translations,
     actual = translations()[name](made, target, **given)
     expected = getattr(real.nn.functional, name)(*map(real.from_numpy, (made, target)), **given)
     np.testing.assert_array_equal(actual, expected.numpy(), strict=True)
+
+
+@pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])
+def test_operands_may_have_the_names_that_torch_gives_them(translations):
+    table, x = translations(), numbers([1, 2], [3, 4])
+    np.testing.assert_array_equal(table["pow"](x, exponent=2), x**2)
+    np.testing.assert_array_equal(table["mul"](x, other=x), x * x)
+    np.testing.assert_array_equal(table["mm"](x, mat2=x), x @ x)
+
+
+@pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])
+def test_the_operands_of_einsum_may_be_in_a_list(translations):
+    x = numbers([1, 2], [3, 4])
+    einsum = translations()["einsum"]
+    np.testing.assert_array_equal(einsum("ij,jk->ik", [x, x]), x @ x)
+    np.testing.assert_array_equal(einsum("ij,jk->ik", x, x), x @ x)
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like"])
+@pytest.mark.parametrize("dtype", ["float64", "int64", "bool"])
+def test_a_filled_array_has_the_dtype_that_is_asked_for(name, dtype):
+    x = numbers([1, 2])
+    actual = numpy_translations(NumPyNames())[name](x, dtype=dtype)
+    expected = getattr(real, name)(real.from_numpy(x), dtype=getattr(real, dtype)).numpy()
+    np.testing.assert_array_equal(actual, expected, strict=True)
 
 
 @pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])

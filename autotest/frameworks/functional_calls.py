@@ -14,7 +14,7 @@ from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_memory as memory
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
-from autotest.frameworks.tape import TapeTensor
+from autotest.frameworks.tape import TapeTensor, parent_of
 from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import CallKind, map_operand
 from autotest.program.indexing import indexed
@@ -358,8 +358,16 @@ def _transposed(framework: _Functional, tensor: TapeTensor) -> Any:
 
 
 def _assigned_data(framework: _Functional, tensor: TapeTensor, value: TapeTensor) -> None:
-    tensor.array = framework.read(value)
-    tensor.base = tensor.view = None  # tensors that shared its old memory keep sharing that
+    """Give `tensor` the memory of `value`. Tensors that shared its old memory keep what they have."""
+    array, owner, view = framework.read(value), value.owner, value.view
+    if owner is tensor:
+        if memory.is_contiguous(framework, value) and framework.shape(value) == framework.shape_of(tensor.array):
+            return  # its own data, such as what a call in place returned
+        raise Absent(framework.name, "assigning a part of its own data to a tensor, or its own data reordered")
+    if parent_of(owner) is not None:  # no gradient flows to it
+        owner, view = TapeTensor(array), None
+    tensor.array, tensor.base, tensor.seen = array, owner, owner.version
+    tensor.view = view or (lambda array: array)
 
 
 _ATTRIBUTES: Final[Mapping[str, Callable[..., Any]]] = {

@@ -230,6 +230,34 @@ def test_a_retained_gradient_is_that_of_the_contents_after_a_call_in_place():
     assert running.agrees(running.trial(body, framework(), auto_backward=False))
 
 
+def test_assigned_data_share_their_memory_and_no_longer_the_old_one():
+    def body():
+        layer = torch.nn.Linear(3, 2)
+        old = layer.weight.data
+        new = old * 2
+        layer.weight.data = new
+        layer.weight.data[0] = 0.5
+        with torch.no_grad():
+            layer.weight.mul_(3)
+            layer.bias.data = layer.bias.data * 2
+            layer.bias[0] = 1.0
+        layer.weight.data = layer.weight.data.mul_(2)
+        return layer(random_tensor(shape=(4, 3))), old, new
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+def test_assigning_its_own_data_in_another_order_is_absent_and_no_finding():
+    def body():
+        layer = torch.nn.Linear(2, 2)
+        layer.weight.data = layer.weight.data.transpose(0, 1)
+        return layer(random_tensor(shape=(4, 2)))
+
+    outcome = running.trial(body, framework())
+    assert outcome.mismatches == []
+    assert outcome.rejection.text.startswith("otherwise has no assigning")
+
+
 def test_several_results_are_written_into_several_tensors():
     adapter = framework()
     adapter.spelling["halves"] = lambda x: (adapter.take(x, np.arange(2)), adapter.take(x, np.arange(2, 4)))

@@ -47,6 +47,8 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "unflatten": ("dim", "sizes"),
     "repeat_interleave": ("repeats", "dim"),
 }
+#: Operators whose first operand may be a number, which has no methods: ``2.0 * x``, ``2 ** x``.
+_OF_NUMBERS: Final[Mapping[str, Callable[..., Any]]] = {"mul": operator.mul, "pow": operator.pow}
 _OTHERWISE: Final[Mapping[str, str]] = {
     "absolute": "abs", "negative": "neg", "multiply": "mul",
     "logit": "logit", "swapaxes": "transpose", "swapdims": "transpose", "amax": "max", "amin": "min",
@@ -73,6 +75,8 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         return combined
 
     def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
+        if isinstance(input, (bool, int, float)):  # a number has no methods
+            return input / other if rounding_mode is None else (input + 0 * other).div(other, rounding_mode)
         return input.div(other, rounding_mode=rounding_mode)  # whole numbers stay whole if it rounds
 
     def spread(name: str) -> Callable[..., Any]:
@@ -236,6 +240,8 @@ def _method(name: str, names: tuple[str, ...]) -> Callable[..., Any]:
         renamed = {
             {"dim": "axis"}.get(key, key) if key not in names or key == "dim" else key: it for key, it in kwargs.items()
         }
+        if name in _OF_NUMBERS and isinstance(input, (bool, int, float)):
+            return _OF_NUMBERS[name](input, *given, **renamed)
         return getattr(input, name)(*given, **renamed)
 
     return call

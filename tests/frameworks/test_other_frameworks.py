@@ -263,6 +263,14 @@ def test_operands_may_have_the_names_that_torch_gives_them(translations):
 
 
 @pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])
+def test_the_first_operand_may_be_a_number(translations):
+    table, x = translations(), numbers([1, 2], [3, 4])
+    np.testing.assert_array_equal(table["mul"](2.0, x), 2.0 * x)
+    np.testing.assert_array_equal(table["pow"](2, x), 2**x)
+    np.testing.assert_array_equal(table["div"](2, x), 2 / x)
+
+
+@pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])
 def test_the_operands_of_einsum_may_be_in_a_list(translations):
     x = numbers([1, 2], [3, 4])
     einsum = translations()["einsum"]

@@ -55,8 +55,10 @@ class Tolerance:
 
     def gives(self, dtype: str) -> bool:
         """Whether the test gave a tolerance for values of `dtype`, which a mapping may leave out."""
-        limits = (self.rtol, self.atol)
-        return any(limit is not None and (not isinstance(limit, Mapping) or dtype in limit) for limit in limits)
+        for limit in (self.rtol, self.atol):  # every comparison asks, so that a plain number is told first
+            if limit is not None and (type(limit) is float or not isinstance(limit, Mapping) or dtype in limit):
+                return True
+        return False
 
     @property
     def for_all(self) -> bool:

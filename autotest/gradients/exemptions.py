@@ -144,20 +144,10 @@ class JacobianBlock:
             function.put(i, reals(function.arrays[i].data))
 
     def _line(self, numbers: Real, k: int) -> Callable[[float], Real]:
-        def at(step: float) -> Real:
-            moved = numbers.copy()
-            moved[k] += step
-            return self.function.at(self.input, moved)[self.output]
-
-        return at
+        return lambda step: self.function.at(self.input, _moved(numbers, k, step))[self.output]
 
     def _between(self, numbers: Real, k: int) -> Callable[[float], list[Real]]:
-        def at(step: float) -> list[Real]:
-            moved = numbers.copy()
-            moved[k] += step
-            return self.function.between(self.input, moved, self.output)
-
-        return at
+        return lambda step: self.function.between(self.input, _moved(numbers, k, step), self.output)
 
     def _right_on_both_sides(self, k: int, columns: Real) -> bool:
         return all(self._right_beside(k, columns, side * NEIGHBOUR * self.rule.eps) for side in (-1, 1))
@@ -221,6 +211,12 @@ class JacobianBlock:
             counted = (bends > 1e-13 * (1 + np.abs(seen).max(axis=0))).sum(axis=0)
         height: Real = np.where(counted >= STEPS, bends.max(axis=0) / 2, 0.0)
         return height, np.median(np.abs(seen), axis=0)
+
+
+def _moved(numbers: Real, k: int, step: float) -> Real:
+    moved = numbers.copy()
+    moved[k] += step
+    return moved
 
 
 __all__ = ["LOWER", "JacobianBlock"]

@@ -8,9 +8,9 @@ from autotest.frameworks import Framework
 from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.programs import NotNumeric, check_program
 from autotest.gradients.rule import Rule
-from autotest.program import LAYOUT, Call, Program, Ref, leaves, operator_of
+from autotest.program import LAYOUT, Call, Program, Ref, operator_of
 from autotest.program.influence import contributing
-from autotest.program.semantics import OPERATIONS, backward_arguments, describes, pushes_gradients
+from autotest.program.semantics import OPERATIONS, describes, differentiated_slots, pushes_gradients
 
 #: Maximum number of calls that are looked at. Each is checked with all calls before it.
 MOST = 100
@@ -45,8 +45,7 @@ def guilty_operators(
 def _computing(program: Program) -> Iterator[Call]:
     """Yield the calls that may compute a tensor for the first backward pass of `program`."""
     push = next(call for call in program.calls if pushes_gradients(call))
-    roots = [item.slot for item in leaves(backward_arguments(push)[0]) if type(item) is Ref]
-    needed = contributing(program, roots)
+    needed = contributing(program, differentiated_slots(push))
     for call in program.calls[: push.slot]:
         if call.slot in needed and call.kind in OPERATIONS and call.note != LAYOUT and not describes(call):
             yield call

@@ -17,12 +17,12 @@ from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.gradients.redefined_gradients import ProgramRun, redefined
 from autotest.gradients.rule import Rule
-from autotest.program import Array, Call, Program, Ref, leaves, operator_of, refs
+from autotest.program import Array, Call, Program, Ref, operator_of, refs
 from autotest.program.rewriting import widened
 from autotest.program.semantics import (
     OPERATIONS,
-    backward_arguments,
     base_name,
+    differentiated_slots,
     makes_optimizer,
     pushes_gradients,
     written,
@@ -131,7 +131,7 @@ def differentiated(program: Program) -> DifferentiatedProgram:
     """Return the part of `program` before its first backward pass, in double precision. It must have one."""
     push = next(call for call in program.calls if pushes_gradients(call))
     wide, places = widened(program)
-    roots = dict.fromkeys(places[item.slot] for item in leaves(backward_arguments(push)[0]) if type(item) is Ref)
+    roots = dict.fromkeys(places[slot] for slot in differentiated_slots(push))
     return DifferentiatedProgram(wide, places[push.slot], list(roots), {new: old for old, new in places.items()})
 
 

@@ -260,6 +260,11 @@ def backward_arguments(call: Call) -> tuple[Operand, Operand]:
     return argument(call, 0, names[0]), argument(call, len(names) - 1, names[-1])
 
 
+def differentiated_slots(call: Call) -> list[int]:
+    """Return the slots of the values that the backward pass of `call` starts from."""
+    return [item.slot for item in leaves(backward_arguments(call)[0]) if type(item) is Ref]
+
+
 def gives_gradients(call: Call) -> bool:
     """Whether the result of `call` is a gradient, or several: ``x.grad``, ``autograd.grad``."""
     return returns_gradients(call) if call.kind == "function" else reads_gradient(call)

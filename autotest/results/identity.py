@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import SPECIAL, Mismatch
 from autotest.comparison.normalisation import normalised
-from autotest.program import Call, Program, Ref, leaves, operator_of
+from autotest.program import Call, Program, operator_of
 from autotest.program.rewriting import needed
-from autotest.program.semantics import backward_arguments, base_name, pushes_gradients
+from autotest.program.semantics import base_name, differentiated_slots, pushes_gradients
 
 #: Symptoms whose trials must not be repeated in a process that has to survive.
 DEADLY: Final = ("crash", "hang", "out of memory")
@@ -52,8 +52,7 @@ def operator_behind(calls: Sequence[Call], mismatch: Mismatch) -> str:
 
 def _flowing(calls: Sequence[Call]) -> frozenset[int]:
     """Return the slots of the values that contribute to what `calls` differentiate, without detached ones."""
-    pushes = filter(pushes_gradients, calls)
-    roots = [item.slot for push in pushes for item in leaves(backward_arguments(push)[0]) if type(item) is Ref]
+    roots = [slot for push in filter(pushes_gradients, calls) for slot in differentiated_slots(push)]
     return frozenset(slot for slot in needed(Program(tuple(calls), ()), roots) if base_name(calls[slot]) != "detach")
 
 

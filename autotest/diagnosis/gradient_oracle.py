@@ -179,7 +179,7 @@ def _leaf(program: Program, place: Place, pushing: int, framework: Framework) ->
             found = int(later.args[1].index)
         elif later.kind == "load_state" and later.args[0] == Ref(slot) and name in later.args[1]:
             found = int(later.args[1][name].index)
-        elif later.kind == "load_state" and found is not None:
+        elif later.kind == "load_state" and found is not None and name:  # not for a tensor, which no module contains
             # The state of a module that contains this one.
             values = values or replay(program, framework, upto=pushing).values
             owner, inner = (framework.state(values[at]) for at in (later.args[0].slot, slot))

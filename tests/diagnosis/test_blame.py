@@ -367,6 +367,17 @@ def test_a_parameter_that_was_trained_is_varied_where_it_is_now(factor: float, f
     assert verdict.blame == ("reference" if flipped else "candidate"), verdict.line
 
 
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_module_that_gets_its_state_after_a_leaf_was_filled_is_not_asked_for_that_leaf(flipped: bool) -> None:
+    def body() -> Any:
+        x = at.random_tensor(shape=(4, 3), layout="transposed", dtype="float32", low=1, high=2, requires_grad=True)
+        return dual.tanh(dual.nn.Linear(3, 2)(x))
+
+    right, wrong = TorchFramework(), FaultyTorch({"tanh": with_gradient(lambda gradient: gradient * 1.5)})
+    sides = (wrong, right) if flipped else (right, wrong)
+    assert blamed(body, sides[1], sides[0]) == ("reference" if flipped else "candidate")
+
+
 def test_two_gradients_at_a_kink_are_a_semantic_difference() -> None:
     def body() -> Any:
         zeros = at.random_tensor(1, 3, low=0, high=1, contents="integers")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from autotest.diagnosis.double_precision import as_array
+from autotest.diagnosis.error_spread import ErrorSpread
 from autotest.diagnosis.measurement import Measured
 from autotest.diagnosis.perturbation import RUNS, perturbed_in_own_dtype
-from autotest.diagnosis.verdict import ErrorSpread
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.rewriting import widened, with_arrays

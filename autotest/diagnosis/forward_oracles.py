@@ -14,9 +14,9 @@ from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.numpy_values import OrderDependent
 from autotest.diagnosis.operand_scale import AnswerFunction, greatest, operand_scale
+from autotest.diagnosis.oracle_result import OracleResult
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.scipy_counterparts import special_result
-from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled

@@ -11,7 +11,7 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import distance
-from autotest.diagnosis.verdict import OracleResult
+from autotest.diagnosis.oracle_result import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.tape import listed
 from autotest.gradients.function import overlaps

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from autotest.diagnosis.error_spread import ErrorSpread
 from autotest.diagnosis.measurement import Measured
+from autotest.diagnosis.oracle_result import OracleResult
 
 Blame = Literal[
     "candidate",
@@ -24,53 +26,6 @@ Blame = Literal[
 
 #: Blames for which a test without its own tolerance does not fail.
 HARMLESS: frozenset[str] = frozenset(("rounding", "ill-conditioned", "ties"))
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OracleResult:
-    """The opinion of one independent oracle: the error of each side against it."""
-
-    name: str
-    #: The oracle's result in words: ``"0.25 at (1, 2)"``.
-    found: str
-    errors: tuple[float, float]
-    allowed: float
-    #: Whether the opinion is about a shape or dtype. An error is then 0 or infinite.
-    attribute: bool = False
-    #: Whether several results are right, and the oracle checks a property that all of them have.
-    several: bool = False
-    #: For each side that is right at the place in `found` but wrong elsewhere: its error and the place, in words.
-    elsewhere: tuple[str, str] = ("", "")
-
-    @property
-    def accuses(self) -> tuple[bool, bool]:
-        return not self.errors[0] <= self.allowed, not self.errors[1] <= self.allowed
-
-
-class ErrorSpread(NamedTuple):
-    """How the error of one element varies when the inputs change slightly.
-
-    A fault is a function of the inputs, and hardly changes if they hardly do. Rounding changes with each last bit.
-    """
-
-    #: The standard deviation of the error, and that without the part of the error that is proportional to the result:
-    #: a smooth error of an ill-conditioned result varies with the result.
-    error: float
-    noise: float
-    #: The root mean square of the error.
-    size: float
-    #: The standard deviation of the true result.
-    result: float
-
-    @property
-    def is_noise(self) -> bool:
-        """Whether the error may be rounding that the algorithm amplifies."""
-        return self.noise > _NOISE * self.size
-
-    @property
-    def is_unstable(self) -> bool:
-        """Whether the error varies much more than the result does: the algorithm certainly amplifies rounding."""
-        return self.error > max(_NOISE * self.size, _SENSITIVE * self.result)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,10 +58,6 @@ class Evidence:
     error_spreads: tuple[ErrorSpread | None, ErrorSpread | None] = (None, None)
 
 
-#: An error is noise if more than this part of it varies.
-_NOISE = 0.25
-#: An algorithm is unstable if its error varies more than this number times the result.
-_SENSITIVE = 4.0
 #: Algorithms amplify rounding alike if the standard deviations of their errors differ by at most this factor. Each
 #: deviation is estimated from eight runs, so that either may be off by a half.
 _ALIKE = 3.0

@@ -9,7 +9,7 @@ import pytest
 
 from autotest.base.errors import FrameworkMissing
 from autotest.diagnosis.forward_oracles import opinions
-from autotest.diagnosis.verdict import OracleResult
+from autotest.diagnosis.oracle_result import OracleResult
 from autotest.frameworks import Pair, framework
 from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
 from autotest.program import Program

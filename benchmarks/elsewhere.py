@@ -16,7 +16,7 @@ from typing import Any
 
 import autotest
 from autotest.frameworks import Pair, framework
-from autotest.frameworks.interpreter import Interpreter
+from autotest.frameworks.remote.interpreter import Interpreter
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import LikeTheOthers
 from benchmarks.interleave import Clock, Trials, interleaved

@@ -50,7 +50,7 @@ ASKS_THE_ENVIRONMENT: Final = (
     "autotest/clusters/agent.py",
     "autotest/clusters/packing.py",
     "autotest/decorator.py",
-    "autotest/diagnosis/probing.py",
+    "autotest/diagnosis/shrinking/probing.py",
     "autotest/frameworks/__init__.py",
     "autotest/frameworks/registry.py",
     "autotest/processes/server.py",
@@ -84,7 +84,7 @@ READS_VARIABLES: Final = (
     "autotest/frameworks/harvester/whole_process.py",
     "autotest/frameworks/harvesting.py",
     "autotest/frameworks/jax.py",
-    "autotest/frameworks/peer.py",
+    "autotest/frameworks/remote/peer.py",
     "autotest/frameworks/preload.py",
     "autotest/frameworks/registry.py",
     "autotest/frameworks/tinygrad.py",
@@ -319,8 +319,11 @@ def module_of(file: str) -> str:
     return file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
 
-def cycles(texts: Mapping[str, str]) -> list[list[str]]:
-    """Return the groups of modules that import one another, also by imports inside of functions."""
+Imports = Mapping[str, "set[str]"]
+
+
+def imports_of(texts: Mapping[str, str]) -> Imports:
+    """Return the modules of the library that each module imports, also inside of functions."""
     files = {module_of(file): file for file in texts}
     graph: dict[str, set[str]] = {}
     for module, file in files.items():
@@ -331,12 +334,30 @@ def cycles(texts: Mapping[str, str]) -> list[list[str]]:
                 there = there.rpartition(".")[0]
             if there in files and there != module:
                 graph[module].add(there)
+    return graph
+
+
+def between_folders(graph: Imports) -> Imports:
+    """Return the imports between the folders inside of the packages, and the modules that are in no such folder."""
+    folders: dict[str, set[str]] = {}
+    for module, names in graph.items():
+        folder = folder_of(module)
+        folders.setdefault(folder, set()).update({folder_of(name) for name in names} - {folder})
+    return folders
+
+
+def folder_of(module: str) -> str:
+    return ".".join(module.split(".")[:3])
+
+
+def cycles(graph: Imports) -> list[list[str]]:
+    """Return the groups of modules that import one another."""
     reached = {module: _reachable(graph, module) for module in graph}
     knots = {frozenset(there for there in reached[module] if module in reached[there]) for module in graph}
     return sorted(sorted(knot) for knot in knots if len(knot) > 1)
 
 
-def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+def _reachable(graph: Imports, start: str) -> set[str]:
     seen: set[str] = set()
     waiting = [*graph[start]]
     while waiting:
@@ -374,16 +395,28 @@ def test_a_library_file_keeps_the_house_rules(file: str) -> None:
 
 @pytest.mark.parametrize("package", ["autotest", "generators"])
 def test_no_modules_import_one_another(package: str) -> None:
-    assert cycles(sources(package)) == []
+    assert cycles(imports_of(sources(package))) == []
+
+
+def test_no_folders_of_a_room_import_one_another() -> None:
+    assert cycles(between_folders(imports_of(sources("autotest")))) == []
 
 
 def test_no_class_or_type_has_the_name_of_another() -> None:
     assert twins(sources("autotest", "generators")) == []
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room not in FILES])
-def test_a_room_says_what_enters_and_what_leaves(room: str) -> None:
-    said = ast.get_docstring(ast.parse((ROOT / "autotest" / room / "__init__.py").read_text(encoding="utf-8")))
+#: The rooms, and the folders inside of them.
+FOLDERS: Final = sorted(
+    file.parent.relative_to(ROOT).as_posix()
+    for file in (ROOT / "autotest").rglob("__init__.py")
+    if file.parts[-2] != "autotest"
+)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_room_says_what_enters_and_what_leaves(folder: str) -> None:
+    said = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8")))
     assert said is not None
     assert said.partition("\n\n")[0].count(".") >= 1
 
@@ -538,7 +571,19 @@ CIRCLES: Final = {
 
 @pytest.mark.parametrize("texts", CIRCLES.values(), ids=CIRCLES)
 def test_a_planted_circle_is_found(texts: dict[str, str]) -> None:
-    assert cycles(texts) == [[module_of(file) for file in texts]]
+    assert cycles(imports_of(texts)) == [[module_of(file) for file in texts]]
+
+
+def test_a_planted_circle_of_folders_is_found() -> None:
+    texts = {
+        "autotest/diagnosis/oracles/a.py": "from autotest.diagnosis.rounding import b",
+        "autotest/diagnosis/oracles/c.py": "",
+        "autotest/diagnosis/rounding/b.py": "",
+        "autotest/diagnosis/rounding/d.py": "from autotest.diagnosis.oracles.c import x",
+        "autotest/diagnosis/verdict.py": "from autotest.diagnosis import oracles, rounding",
+    }
+    assert cycles(imports_of(texts)) == []
+    assert cycles(between_folders(imports_of(texts))) == [["autotest.diagnosis.oracles", "autotest.diagnosis.rounding"]]
 
 
 @pytest.mark.parametrize("second", ["class Entry:\n    pass", "Entry = tuple[int, str]", "Entry: TypeAlias = int"])

@@ -12,9 +12,9 @@ from autotest.aligning.comparing import Differing, NumberedName, values_by_name
 from autotest.aligning.port import Port
 from autotest.aligning.running import Training, TrainingStep, run
 from autotest.comparison.elementwise import Values, distance
-from autotest.diagnosis.double_precision import as_array
-from autotest.diagnosis.perturbation import RUNS, perturbed
-from autotest.diagnosis.roundoff import ROUNDOFF
+from autotest.diagnosis.rounding.double_precision import as_array
+from autotest.diagnosis.rounding.perturbation import RUNS, perturbed
+from autotest.diagnosis.rounding.roundoff import ROUNDOFF
 from autotest.program import Array
 from autotest.program.paths import is_gradient
 

@@ -27,7 +27,7 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the subcommand and return the exit status, which is 1 if a verdict is wrong."""
     from autotest.cli.status import FINDINGS, NOTHING_NEW
-    from autotest.diagnosis import verdict_score
+    from autotest.diagnosis.attribution import verdict_score
     from autotest.frameworks import chosen_pair, warnings_ignored
     from autotest.results import ledger
 

@@ -9,8 +9,8 @@ import itertools
 import time
 from collections.abc import Iterator
 
-from autotest.diagnosis.locating import operands
-from autotest.diagnosis.probing import HANG, Ending, Probe, ProbeOptions
+from autotest.diagnosis.attribution.locating import operands
+from autotest.diagnosis.shrinking.probing import HANG, Ending, Probe, ProbeOptions
 from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
 from autotest.processes.endings import TimeoutEstimate

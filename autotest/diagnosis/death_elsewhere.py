@@ -10,7 +10,7 @@ import re
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Symptom
-from autotest.diagnosis.verdict import Evidence, judge
+from autotest.diagnosis.attribution.verdict import Evidence, judge
 from autotest.diagnosis.verification import run_script
 from autotest.emission import emit
 from autotest.emission.checker import ONCE

@@ -12,20 +12,21 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.comparison.rejection import NOT_REPEATABLE, Rejection
-from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
-from autotest.diagnosis.influences import influences
-from autotest.diagnosis.inputs import with_plain_leaves
-from autotest.diagnosis.layers import by_layer, by_layer_of_calls
-from autotest.diagnosis.live_modules import not_reproduced, wrong_alone
-from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
-from autotest.diagnosis.referee import Opinion, examine, is_final, may_be_rounding, on_the_whole, settled
-from autotest.diagnosis.reproducibility import unrepeatable
-from autotest.diagnosis.rounding_before_exception import counting_mismatches
+from autotest.diagnosis import gradient_finding, graph_finding, update_finding
+from autotest.diagnosis.attribution import training
+from autotest.diagnosis.attribution.influences import influences
+from autotest.diagnosis.attribution.inputs import with_plain_leaves
+from autotest.diagnosis.attribution.layers import by_layer, by_layer_of_calls
+from autotest.diagnosis.attribution.live_modules import not_reproduced, wrong_alone
+from autotest.diagnosis.attribution.out_of_bounds_reads import slots_read_out_of_bounds
+from autotest.diagnosis.attribution.referee import Opinion, examine, is_final, may_be_rounding, on_the_whole, settled
+from autotest.diagnosis.attribution.reproducibility import unrepeatable
+from autotest.diagnosis.attribution.rounding_before_exception import counting_mismatches
+from autotest.diagnosis.attribution.unexpected_mismatches import find_unexpected
+from autotest.diagnosis.attribution.unrolled import on_layers
+from autotest.diagnosis.attribution.verdict import HARMLESS, Verdict
 from autotest.diagnosis.scripted_finding import scripted
-from autotest.diagnosis.shrunk_trial import UnshrunkTrial, failure_of, with_opinion
-from autotest.diagnosis.unexpected_mismatches import find_unexpected
-from autotest.diagnosis.unrolled import on_layers
-from autotest.diagnosis.verdict import HARMLESS, Verdict
+from autotest.diagnosis.shrinking.shrunk_trial import UnshrunkTrial, failure_of, with_opinion
 from autotest.diagnosis.verification import interpreter_started_early
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Program

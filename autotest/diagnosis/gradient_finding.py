@@ -9,10 +9,10 @@ from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
-from autotest.diagnosis.failure_signature import FailureSignature
-from autotest.diagnosis.fitting_cotangents import with_fitting_cotangents
-from autotest.diagnosis.shrinking import AgreementFunction, ProgramJudge
-from autotest.diagnosis.shrunk_finding import shrunk
+from autotest.diagnosis.shrinking.failure_signature import FailureSignature
+from autotest.diagnosis.shrinking.fitting_cotangents import with_fitting_cotangents
+from autotest.diagnosis.shrinking.shrinker import AgreementFunction, ProgramJudge
+from autotest.diagnosis.shrinking.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
 from autotest.frameworks import Framework, Pair

@@ -11,10 +11,10 @@ from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.double_precision import DoublePrecision
-from autotest.diagnosis.failure_signature import FailureSignature
-from autotest.diagnosis.shrinking import AgreementFunction, ProgramJudge
-from autotest.diagnosis.shrunk_finding import shrunk
+from autotest.diagnosis.rounding.double_precision import DoublePrecision
+from autotest.diagnosis.shrinking.failure_signature import FailureSignature
+from autotest.diagnosis.shrinking.shrinker import AgreementFunction, ProgramJudge
+from autotest.diagnosis.shrinking.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs
 from autotest.emission.graph_script import ComparedResult, Division, graph_script

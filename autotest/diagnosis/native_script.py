@@ -8,8 +8,8 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import names
 from autotest.emission.native_script import NativeCode, ScriptRequest, script
 from autotest.frameworks import Pair
-from autotest.frameworks.interpreter import Interpreter
-from autotest.frameworks.peer import Peer
+from autotest.frameworks.remote.interpreter import Interpreter
+from autotest.frameworks.remote.peer import Peer
 from autotest.program import Program
 from autotest.replaying.native_code import START_ELSEWHERE, as_native_code
 from autotest.results.finding import Finding

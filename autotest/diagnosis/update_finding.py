@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.failure_signature import FailureSignature
-from autotest.diagnosis.shrinking import ProgramJudge
-from autotest.diagnosis.shrunk_finding import shrunk
+from autotest.diagnosis.shrinking.defaults import differing_defaults
+from autotest.diagnosis.shrinking.failure_signature import FailureSignature
+from autotest.diagnosis.shrinking.shrinker import ProgramJudge
+from autotest.diagnosis.shrinking.shrunk_finding import shrunk
 from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.program.semantics import is_step

@@ -34,7 +34,7 @@ SHIPPED = {
 }
 #: Prefix of a name -> the factory of the adapter, which is called with the rest of the name.
 FAMILIES = {
-    "python:": "autotest.frameworks.interpreter:framework",
+    "python:": "autotest.frameworks.remote.interpreter:framework",
     "torch:": "autotest.frameworks.torch_device:framework",
     "torch+compile=": "autotest.frameworks.torch_compile:framework",
     "torch+compile": "autotest.frameworks.torch_compile:framework",

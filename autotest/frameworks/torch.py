@@ -92,10 +92,10 @@ class TorchFramework(Namespace):
 
     @functools.cached_property
     def _databases(self) -> tuple[SampleDatabase, ...]:
-        from autotest.frameworks.torch_modules import ModuleDatabase
-        from autotest.frameworks.torch_operators import OperatorDatabase
-        from autotest.frameworks.torch_optimizers import OptimizerDatabase
-        from autotest.frameworks.torch_public import PublicDatabase
+        from autotest.frameworks.torch_samples.torch_modules import ModuleDatabase
+        from autotest.frameworks.torch_samples.torch_operators import OperatorDatabase
+        from autotest.frameworks.torch_samples.torch_optimizers import OptimizerDatabase
+        from autotest.frameworks.torch_samples.torch_public import PublicDatabase
 
         operators = OperatorDatabase(self)
         named = PublicDatabase(self, operators.paths)

@@ -11,9 +11,9 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import names
 from autotest.emission.native_script import NativeCode
 from autotest.frameworks import Framework, framework
-from autotest.frameworks.peer import START
+from autotest.frameworks.remote.peer import START
+from autotest.frameworks.remote.wire import AnsweringEnd
 from autotest.frameworks.traced import NAME, TracedGradient, Transcript
-from autotest.frameworks.wire import AnsweringEnd
 from autotest.program import Program
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.replaying.replay import run_call
@@ -151,5 +151,5 @@ def main(name: str, files: Sequence[Any]) -> None:
 
 #: First code of another interpreter that runs `main` of this module.
 START_ELSEWHERE = START.replace(
-    "from autotest.frameworks.served import main", "from autotest.replaying.native_code import main"
+    "from autotest.frameworks.remote.served import main", "from autotest.replaying.native_code import main"
 )

@@ -33,7 +33,7 @@ class Finding:
         verdict: one line that says whose fault it is, then the numbers behind it; empty if no verdict was reached.
         shrinking: lines that say how the program was shrunk and what of it matters.
         happens: the features without which it does not happen: "only with strided memory", "needs 9 elements or more".
-        blame: the verdict as a value of `autotest.diagnosis.verdict.Blame`; empty if it was not determined.
+        blame: the verdict as a value of `autotest.diagnosis.attribution.verdict.Blame`; empty if it was not determined.
         divergent: the slot of the first divergent call in `program`, if it was found.
         network: for a test of a network, where in it the divergence begins.
         shown: the identity as the trial showed it. Diagnosis may find a more exact operator, but does not change the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 
-from autotest.diagnosis.probing import HANG, Probe, ProbeOptions
+from autotest.diagnosis.shrinking.probing import HANG, Probe, ProbeOptions
 from autotest.processes.client import Server
 from autotest.program import Call, Program, Ref, operator_of, refs
 from autotest.program.rewriting import needed, upto

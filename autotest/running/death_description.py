@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from autotest.comparison import Stage, Symptom
-from autotest.diagnosis.verdict import Evidence, judge
+from autotest.diagnosis.attribution.verdict import Evidence, judge
 from autotest.frameworks import Pair
 from autotest.processes.endings import ProcessDeath
 from autotest.program import Call, operator_of, refs

@@ -14,8 +14,8 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import graph_death
-from autotest.diagnosis.explanation import shrunk_line
-from autotest.diagnosis.probing import ProbeOptions
+from autotest.diagnosis.explaining.explanation import shrunk_line
+from autotest.diagnosis.shrinking.probing import ProbeOptions
 from autotest.emission.checker import ONCE, Runs
 from autotest.frameworks import Pair, registry
 from autotest.processes.breadcrumb import Position

@@ -15,10 +15,10 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Symptom
+from autotest.diagnosis.attribution.referee import examine
 from autotest.diagnosis.native_script import native_script
-from autotest.diagnosis.referee import examine
-from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
-from autotest.diagnosis.shrunk_trial import failure_of
+from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker
+from autotest.diagnosis.shrinking.shrunk_trial import failure_of
 from autotest.emission import emit, program_text
 from autotest.emission.checker import ONCE
 from autotest.frameworks import Pair, chosen_pair

@@ -10,8 +10,8 @@ import numpy as np
 
 from autotest.base.settings import Settings
 from autotest.comparison import SPECIAL, Mismatch
-from autotest.diagnosis import referee
-from autotest.diagnosis.ties import ties
+from autotest.diagnosis.attribution import referee
+from autotest.diagnosis.attribution.ties import ties
 from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
 from autotest.program.rewriting import assembled

@@ -9,8 +9,8 @@ import numpy as np
 
 from autotest.base.allocator import FILLINGS, unwritten_memory
 from autotest.comparison import TensorValue
-from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
-from autotest.diagnosis.reproducibility import runs_again
+from autotest.diagnosis.attribution.out_of_bounds_reads import slots_read_out_of_bounds
+from autotest.diagnosis.attribution.reproducibility import runs_again
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import COTANGENT, Array, Program

@@ -12,7 +12,7 @@ import pytest
 
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.referee import examine
+from autotest.diagnosis.attribution.referee import examine
 from autotest.frameworks import Framework, chosen_pair, warnings_ignored
 from autotest.replaying.agreement import agree
 from autotest.sources.reproducers import with_shared_state

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autotest.diagnosis import verdict_score
+from autotest.diagnosis.attribution import verdict_score
 from autotest.frameworks import chosen_pair
 from autotest.results import ledger
 

@@ -7,7 +7,7 @@ import pytest
 from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.comparison.rejection import RANDOM_SHAPE
-from autotest.diagnosis.lockstep import first_divergent
+from autotest.diagnosis.attribution.lockstep import first_divergent
 from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
 from tests.support.running import agrees, trial
 

@@ -14,11 +14,11 @@ from autotest import Divergence
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
+from autotest.diagnosis.attribution.referee import cleared, examine
+from autotest.diagnosis.attribution.verdict import Evidence, judge
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.gradient_oracle import numeric_gradient
-from autotest.diagnosis.measurement import Measured
-from autotest.diagnosis.referee import cleared, examine
-from autotest.diagnosis.verdict import Evidence, judge
+from autotest.diagnosis.oracles.gradient_oracle import numeric_gradient
+from autotest.diagnosis.rounding.measurement import Measured
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program.rewriting import widened

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autotest.diagnosis import crashing
-from autotest.diagnosis.probing import ProbeOptions
+from autotest.diagnosis.shrinking.probing import ProbeOptions
 from autotest.frameworks import Pair, chosen_pair
 from autotest.processes.client import Server
 from autotest.program import Array, Call, Captured, Program, Ref

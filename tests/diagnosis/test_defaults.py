@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.referee import examine
-from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
-from autotest.diagnosis.shrunk_trial import failure_of
+from autotest.diagnosis.attribution.referee import examine
+from autotest.diagnosis.shrinking.defaults import differing_defaults
+from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker
+from autotest.diagnosis.shrinking.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref

@@ -12,8 +12,9 @@ from autotest import random_tensor
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial, shrunk_trial
+from autotest.diagnosis import failed_trial
 from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.diagnosis.shrinking import shrunk_trial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program

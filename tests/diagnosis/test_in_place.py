@@ -13,9 +13,9 @@ import autotest as at
 from autotest import Divergence
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.failure_signature import FailureSignature
-from autotest.diagnosis.lockstep import first_divergent_in
-from autotest.diagnosis.perturbed_operands import can_be_scaled, factors
+from autotest.diagnosis.attribution.lockstep import first_divergent_in
+from autotest.diagnosis.rounding.perturbed_operands import can_be_scaled, factors
+from autotest.diagnosis.shrinking.failure_signature import FailureSignature
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref

@@ -11,11 +11,11 @@ import pytest
 
 from autotest.base.settings import Settings
 from autotest.comparison.elementwise import _AT_ONCE, statistics
-from autotest.diagnosis import shrinking
-from autotest.diagnosis.double_precision import RUNS, DoublePrecision
-from autotest.diagnosis.failure_signature import FailureSignature
-from autotest.diagnosis.referee import cleared
-from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
+from autotest.diagnosis.attribution.referee import cleared
+from autotest.diagnosis.rounding.double_precision import RUNS, DoublePrecision
+from autotest.diagnosis.shrinking import shrinker as shrinking
+from autotest.diagnosis.shrinking.failure_signature import FailureSignature
+from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref, reduction
@@ -100,7 +100,7 @@ def test_programs_are_told_apart_without_keeping_their_numbers():
 
 @pytest.mark.parametrize(("room", "passes"), [(2 * 64 * 64, 1), (64 * 64 - 1, 2)])
 def test_places_that_differ_are_held_against_the_same_runs_as_far_as_there_is_room(monkeypatch, room, passes):
-    monkeypatch.setattr("autotest.diagnosis.double_precision._AT_ONCE", room)
+    monkeypatch.setattr("autotest.diagnosis.rounding.double_precision._AT_ONCE", room)
     made: list[Any] = []
     run = DoublePrecision._run_moved
     monkeypatch.setattr(DoublePrecision, "_run_moved", lambda self, *told: (made.append(told), run(self, *told))[1])
@@ -127,7 +127,7 @@ def test_nobody_else_is_asked_about_what_rounding_explains(monkeypatch):
         asked.append(given)
         return ()
 
-    monkeypatch.setattr("autotest.diagnosis.referee.opinions", ask)
+    monkeypatch.setattr("autotest.diagnosis.attribution.referee.opinions", ask)
 
     random = np.random.Generator(np.random.SFC64(0))
     terms = random.normal(0, 1000, 2048).astype("float32")

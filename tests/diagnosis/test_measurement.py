@@ -12,10 +12,10 @@ import torch
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.double_precision import RUNS, DoublePrecision
-from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
-from autotest.diagnosis.perturbation import perturbed
-from autotest.diagnosis.roundoff import ROUNDOFF
+from autotest.diagnosis.rounding.double_precision import RUNS, DoublePrecision
+from autotest.diagnosis.rounding.measurement import Measured, Rounding, Spread, measure
+from autotest.diagnosis.rounding.perturbation import perturbed
+from autotest.diagnosis.rounding.roundoff import ROUNDOFF
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program

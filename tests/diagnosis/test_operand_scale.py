@@ -10,7 +10,7 @@ import pytest
 
 from autotest import random_tensor
 from autotest import torch as dual
-from autotest.diagnosis.operand_scale import operand_scale
+from autotest.diagnosis.rounding.operand_scale import operand_scale
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from tests.diagnosis.test_shrinking import diagnosed

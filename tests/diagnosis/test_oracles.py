@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from autotest.base.errors import FrameworkMissing
-from autotest.diagnosis.forward_oracles import opinions
-from autotest.diagnosis.oracle_result import OracleResult
+from autotest.diagnosis.oracles.forward_oracles import opinions
+from autotest.diagnosis.oracles.oracle_result import OracleResult
 from autotest.frameworks import Pair, framework
 from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
 from autotest.program import Program

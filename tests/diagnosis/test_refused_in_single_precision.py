@@ -10,7 +10,7 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.referee import examine
+from autotest.diagnosis.attribution.referee import examine
 from autotest.replaying.agreement import agree
 from tests.support.faulty import FaultyTorch
 from tests.support.running import pair_with, trial

@@ -9,8 +9,8 @@ import pytest
 
 from autotest import torch as dual
 from autotest.base.settings import Settings
+from autotest.diagnosis.attribution.locating import locate
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.locating import locate
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref

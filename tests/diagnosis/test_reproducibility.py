@@ -13,8 +13,8 @@ import torch
 from autotest import Divergence, random_tensor
 from autotest import torch as dual
 from autotest.base.settings import Settings
+from autotest.diagnosis.attribution.reproducibility import runs_again
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.reproducibility import runs_again
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program

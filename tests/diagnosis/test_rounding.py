@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.referee import cleared, examine
+from autotest.diagnosis.attribution.referee import cleared, examine
 from autotest.program import Array, Call, Program, Ref, Root
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.agreement import agree

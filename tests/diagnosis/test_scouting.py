@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotest.diagnosis import probing
-from autotest.diagnosis.probing import Ending, scout
+from autotest.diagnosis.shrinking import probing
+from autotest.diagnosis.shrinking.probing import Ending, scout
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program

@@ -18,11 +18,11 @@ from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
-from autotest.diagnosis.explanation import nearest
+from autotest.diagnosis.attribution.referee import examine
+from autotest.diagnosis.explaining.explanation import nearest
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.referee import examine
-from autotest.diagnosis.shrinking import ProgramJudge, Shrinker, Shrunk
-from autotest.diagnosis.shrunk_trial import failure_of
+from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker, Shrunk
+from autotest.diagnosis.shrinking.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import COTANGENT, LAYOUT, Array, Call, Captured, Program, Ref

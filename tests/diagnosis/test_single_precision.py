@@ -11,9 +11,9 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.referee import cleared
-from autotest.diagnosis.single_precision import narrowed
-from autotest.diagnosis.verdict import Verdict
+from autotest.diagnosis.attribution.referee import cleared
+from autotest.diagnosis.attribution.verdict import Verdict
+from autotest.diagnosis.rounding.single_precision import narrowed
 from autotest.frameworks import Pair
 from autotest.frameworks.base import Framework
 from autotest.frameworks.torch import TorchFramework

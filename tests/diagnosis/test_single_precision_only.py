@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.referee import cleared, examine
-from autotest.diagnosis.verdict import Verdict
+from autotest.diagnosis.attribution.referee import cleared, examine
+from autotest.diagnosis.attribution.verdict import Verdict
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.agreement import agree

@@ -11,8 +11,8 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.gradient_oracle import _Element
-from autotest.diagnosis.referee import cleared, examine
+from autotest.diagnosis.attribution.referee import cleared, examine
+from autotest.diagnosis.oracles.gradient_oracle import _Element
 from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref, operator_of

@@ -12,8 +12,8 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
+from autotest.diagnosis.attribution.unexpected_mismatches import find_unexpected
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.unexpected_mismatches import find_unexpected
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.ledger import Ledger, LedgerEntry

@@ -12,9 +12,9 @@ import torch
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.perturbation import perturbed_in_own_dtype
-from autotest.diagnosis.referee import cleared, examine
-from autotest.diagnosis.verdict import Verdict
+from autotest.diagnosis.attribution.referee import cleared, examine
+from autotest.diagnosis.attribution.verdict import Verdict
+from autotest.diagnosis.rounding.perturbation import perturbed_in_own_dtype
 from autotest.frameworks import Pair
 from autotest.frameworks.base import Framework
 from autotest.frameworks.torch import TorchFramework

@@ -8,7 +8,7 @@ import pytest
 
 from autotest.base.errors import UsageError
 from autotest.cli import main
-from autotest.diagnosis.verdict_score import Label, Score, read, scores
+from autotest.diagnosis.attribution.verdict_score import Label, Score, read, scores
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.ledger import LedgerEntry

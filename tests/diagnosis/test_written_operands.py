@@ -12,7 +12,7 @@ import autotest as at
 from autotest import Divergence
 from autotest import torch as dual
 from autotest.base.allocator import unwritten_memory
-from autotest.diagnosis.verdict import Evidence, judge
+from autotest.diagnosis.attribution.verdict import Evidence, judge
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Call, Program, Ref, Root
 from autotest.replaying.replay import replay

@@ -12,10 +12,10 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue
-from autotest.diagnosis.forward_oracles import opinions
-from autotest.diagnosis.numpy_oracle import numpy_result
-from autotest.diagnosis.referee import examine
-from autotest.diagnosis.verdict import Evidence, judge
+from autotest.diagnosis.attribution.referee import examine
+from autotest.diagnosis.attribution.verdict import Evidence, judge
+from autotest.diagnosis.oracles.forward_oracles import opinions
+from autotest.diagnosis.oracles.numpy_oracle import numpy_result
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
@@ -111,7 +111,7 @@ def test_an_index_that_is_shorter_than_the_tensor_leaves_the_rest_alone() -> Non
 
 def told(one: Any, other: Any, monkeypatch: pytest.MonkeyPatch, answer: Any) -> tuple[str, ...]:
     """Return the verdict on two sides that give these numbers, if NumPy gives `answer`."""
-    monkeypatch.setattr("autotest.diagnosis.forward_oracles.numpy_result", lambda *_: np.array(answer))
+    monkeypatch.setattr("autotest.diagnosis.oracles.forward_oracles.numpy_result", lambda *_: np.array(answer))
     pair = Pair(TorchFramework(), FaultyTorch({"exp": returning(lambda result: result + 1)}))
     program: Program = failing(lambda: dual.exp(x()), pair).program
     slot = program.calls[-1].slot

@@ -18,10 +18,11 @@ from torch.nn import functional
 
 from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
 from autotest.base.settings import Settings
-from autotest.diagnosis.referee import examine
-from autotest.frameworks import Pair, framework, interpreter, peer, speaking_torch, wire
+from autotest.diagnosis.attribution.referee import examine
+from autotest.frameworks import Pair, framework, speaking_torch
 from autotest.frameworks.failures import CandidateDied, CandidateHung
-from autotest.frameworks.remote_client import AT_ONCE
+from autotest.frameworks.remote import interpreter, peer, wire
+from autotest.frameworks.remote.remote_client import AT_ONCE
 from autotest.program import Array
 from autotest.replaying.agreement import agree
 from autotest.replaying.gradient_flow import flow, suspects

@@ -98,7 +98,7 @@ def test_torchs_databases_are_listed_without_what_their_samples_need_nothing_of(
 
 
 def test_a_database_that_needs_what_was_put_off_is_imported_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from autotest.frameworks import torch_testing
+    from autotest.frameworks.torch_samples import torch_testing
 
     tried: list[bool] = []
 

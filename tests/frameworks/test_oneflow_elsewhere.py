@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autotest.base.settings import Settings
-from autotest.diagnosis.double_precision import DoublePrecision
+from autotest.diagnosis.rounding.double_precision import DoublePrecision
 from autotest.frameworks import Pair, framework, speaking_torch
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.replaying.agreement import agree

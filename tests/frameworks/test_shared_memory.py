@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autotest.frameworks import framework, shared_memory, wire
+from autotest.frameworks import framework
 from autotest.frameworks.failures import CandidateDied
-from autotest.frameworks.shared_memory import KEPT, LIMIT, SharedMemory
+from autotest.frameworks.remote import shared_memory, wire
+from autotest.frameworks.remote.shared_memory import KEPT, LIMIT, SharedMemory
 from autotest.program import Array
 from generators.dtypes import DTYPES, numpy_dtype
 

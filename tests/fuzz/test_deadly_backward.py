@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-from autotest.diagnosis.probing import Ending, ProbeOptions
+from autotest.diagnosis.shrinking.probing import Ending, ProbeOptions
 from autotest.processes.client import Server
 from autotest.processes.endings import ProcessDeath, death_from_status
 from autotest.program import Array, Call, Captured, Program, Ref

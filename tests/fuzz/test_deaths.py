@@ -14,7 +14,7 @@ import pytest
 from autotest import torch
 from autotest.base.options import Options
 from autotest.diagnosis import crashing
-from autotest.diagnosis.probing import ProbeOptions
+from autotest.diagnosis.shrinking.probing import ProbeOptions
 from autotest.frameworks import chosen_pair, registry
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes.breadcrumb import Position

@@ -9,7 +9,7 @@ import pytest
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis.referee import examine
+from autotest.diagnosis.attribution.referee import examine
 from autotest.frameworks import Pair, chosen_pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import operator_of

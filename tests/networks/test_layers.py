@@ -11,8 +11,8 @@ import autotest as at
 from autotest import torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
+from autotest.diagnosis.attribution.live_modules import wrong_alone
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.live_modules import wrong_alone
 from autotest.program import Call, Scope
 from autotest.report import text
 from autotest.report.layers import ROWS, layer_lines

@@ -12,12 +12,12 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import lockstep
+from autotest.diagnosis.attribution import lockstep
+from autotest.diagnosis.attribution.locating import locate
+from autotest.diagnosis.attribution.referee import examine
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.locating import locate
-from autotest.diagnosis.referee import examine
-from autotest.diagnosis.shrinking import ProgramJudge, Shrinker
-from autotest.diagnosis.shrunk_trial import failure_of
+from autotest.diagnosis.shrinking.shrinker import ProgramJudge, Shrinker
+from autotest.diagnosis.shrinking.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program.rewriting import needed

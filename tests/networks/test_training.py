@@ -16,8 +16,8 @@ from autotest import random_tensor, torch
 from autotest.base.errors import UsageError
 from autotest.base.options import Options
 from autotest.base.settings import Settings
+from autotest.diagnosis.attribution.lockstep import first_divergent
 from autotest.diagnosis.failed_trial import FailedTrial
-from autotest.diagnosis.lockstep import first_divergent
 from autotest.frameworks import Framework
 from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.recording.disabled import DeviceGradScaler

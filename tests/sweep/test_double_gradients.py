@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autotest.diagnosis.fitting_cotangents import with_fitting_cotangents
+from autotest.diagnosis.shrinking.fitting_cotangents import with_fitting_cotangents
 from autotest.frameworks import Pair
 from autotest.frameworks.samples import Sample
 from autotest.program import Array, Call, Program, Ref

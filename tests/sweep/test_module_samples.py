@@ -9,7 +9,7 @@ import torch
 
 from autotest.frameworks import framework
 from autotest.frameworks.samples import Form
-from autotest.frameworks.torch_modules import ModuleDatabase
+from autotest.frameworks.torch_samples.torch_modules import ModuleDatabase
 from autotest.program import Program
 from autotest.program.serialisation import pack_arrays
 from autotest.replaying.replay import replay

@@ -13,8 +13,8 @@ from autotest.base.errors import FrameworkMissing
 from autotest.frameworks import framework
 from autotest.frameworks.samples import DatabaseEntry, Sample
 from autotest.frameworks.torch_lowering import arranged
-from autotest.frameworks.torch_operators import OperatorDatabase
-from autotest.frameworks.torch_testing import internal
+from autotest.frameworks.torch_samples.torch_operators import OperatorDatabase
+from autotest.frameworks.torch_samples.torch_testing import internal
 from autotest.program import Program, Ref, Root
 from autotest.program.serialisation import pack_arrays, to_json
 from autotest.replaying.replay import replay

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from autotest.diagnosis.out_of_bounds_reads import slots_read_out_of_bounds
+from autotest.diagnosis.attribution.out_of_bounds_reads import slots_read_out_of_bounds
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotest.frameworks import framework
-from autotest.frameworks.torch_public import PublicDatabase
+from autotest.frameworks.torch_samples.torch_public import PublicDatabase
 from autotest.frameworks.torch_schemas import overloads, public_names
 from autotest.program.serialisation import pack_arrays
 from autotest.replaying.replay import replay

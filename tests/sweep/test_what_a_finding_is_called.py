@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from autotest.frameworks import Pair
-from autotest.frameworks.torch_options import changed_options
+from autotest.frameworks.torch_samples.torch_options import changed_options
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.report import sweep_markdown

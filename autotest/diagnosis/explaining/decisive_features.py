@@ -1,0 +1,303 @@
+"""Finds the features that a shrunk program's failure needs: memory layout, sizes, numbers, dtypes, ranks."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses
+from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
+from autotest.diagnosis.explaining.decisive_sizes import ONE_DIMENSION, size_clauses
+from autotest.diagnosis.explaining.outcomes import Numbers, OnNumbers, ProgramOutcome
+from autotest.diagnosis.explaining.paired_numbers import holds_beside, needs_equal_inputs, order_needed, whose
+from autotest.diagnosis.explaining.whole_trial import WholeTrial
+from autotest.emission import cotangent_of, cotangents, names
+from autotest.program import Call, Program, leaves
+from autotest.program.calls import LAYOUT
+from autotest.program.inputs import Input, inputs_of, with_inputs
+from autotest.program.rewriting import with_call
+from autotest.program.semantics import is_backward
+from autotest.program.values import TensorValue
+from generators import GeneratorError
+from generators.layouts import LAYOUTS, LEAST_RANK
+
+
+class OutOfTime(Exception):
+    """Raised by a function that runs programs when its time is over; features found until then are reported."""
+
+
+Run: TypeAlias = Callable[[Program], ProgramOutcome]
+ValuesOf: TypeAlias = Callable[[Program], Mapping[int, TensorValue]]
+
+_LAYOUTS = tuple(layout for layout in LAYOUTS if layout != "contiguous")
+#: The largest number of inputs that are varied.
+_MOST = 4
+
+
+def decisive_features(program: Program, values_of: ValuesOf, run: Run, whole: Program | None = None) -> tuple[str, ...]:
+    """Return the features without which `program` passes: "only with strided memory", "needs 9 elements or more".
+
+    Args:
+        program: the failing program, already shrunk.
+        values_of: returns the reference's results in a program, by slot.
+        run: returns how another program ends; may raise `OutOfTime`.
+        whole: the failing program before it was shrunk.
+    """
+    own, pushed = names(program), cotangents(program)
+    found = [item for item in inputs_of(program, values_of(program)) if item.array.data.dtype.kind in "fiub"]
+    inputs = [item for item in found if item.made_by[0] not in pushed][:_MOST]
+    named = [own[item.made_by[0]] for item in inputs]
+    backwards = {cotangent_of(program, item.slot): item for item in found if item.made_by[0] in pushed}
+    trial = WholeTrial() if whole is None else WholeTrial.of(whole, values_of)
+    looked = _Features(program, inputs, named, backwards, values_of, run, trial)
+    clauses: dict[str, None] = {}
+    with contextlib.suppress(OutOfTime):
+        for clause in looked.clauses():
+            clauses[clause] = None
+    return tuple(clauses)
+
+
+class _Features:
+    """The search for the features that a failure needs: runs the program without each of them."""
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Sequence[Input],
+        named: Sequence[str],
+        pushed: Mapping[str, Input],
+        values_of: ValuesOf,
+        run: Run,
+        trial: WholeTrial,
+    ) -> None:
+        """Prepare the search.
+
+        Args:
+            program: the failing program.
+            inputs: its inputs without cotangents.
+            named: their names.
+            pushed: its cotangents by name.
+            values_of: returns the reference's results in a program, by slot.
+            run: returns how another program ends.
+            trial: the numbers of the program before it was shrunk.
+        """
+        self._program, self._inputs, self._names, self._pushed = program, inputs, named, pushed
+        self._values_of, self._run, self._trial = values_of, run, trial
+
+    def clauses(self) -> Iterator[str]:
+        memory = [*self._memory()]
+        yield from memory
+        if self._with(self._inputs) != "fails":
+            return  # the memory layout of the inputs cannot be made again for other numbers
+        broadcast = [*self._broadcasting()]
+        yield from broadcast
+        numbers = [*self._numbers(special_only=bool(memory))]
+        if not memory:
+            yield from self._ranks()
+        if not broadcast:
+            sizes = size_clauses(self._inputs, self._with, telling=not (memory or numbers))
+            yield from (one for one in sizes if one != ONE_DIMENSION or self._trial.has_a_dimension_of_one())
+        yield from numbers
+        yield from self._cotangents(special_only=bool(memory))
+        # Frameworks convert a cotangent of another dtype, so that its own memory plays no part any more.
+        yield from dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results)
+        yield from self._gradients()
+        yield from self._negative_arguments()
+
+    # -- runs of changed programs --
+
+    def _with(self, others: Iterable[Input]) -> ProgramOutcome:
+        try:
+            return self._run(with_inputs(self._program, others))
+        except (GeneratorError, ValueError, KeyError, IndexError):
+            return "neither"  # the program does not allow this change
+
+    def _holding(self, item: Input) -> OnNumbers:
+        """Return a function that runs the program on other numbers in `item`."""
+        return lambda data: self._with([item.with_data(data)])
+
+    def _results(self, others: Iterable[Input]) -> list[Numbers]:
+        """Return the reference's results with `others`, without inputs and the views that lay them out."""
+        program = with_inputs(self._program, others)
+        values = self._values_of(program)
+        made = [call for call in program.calls if call.kind != "tensor" and call.note != LAYOUT]
+        return [values[call.slot].data for call in made if call.slot in values]
+
+    def _of(self, item: Input) -> str:
+        """Return `` of x1`` if there are several inputs, else an empty string."""
+        return f" of {self._names[self._inputs.index(item)]}" if len(self._inputs) > 1 else ""
+
+    # -- one feature each --
+
+    def _memory(self) -> Iterator[str]:
+        for item in self._inputs:
+            if len(item.made_by) == 1 or self._with([item.with_layout("contiguous")]) != "passes":
+                continue
+            alike = [
+                kind for kind in _LAYOUTS if kind == item.layout or self._with([item.with_layout(kind)]) == "fails"
+            ]
+            if not alike:
+                continue  # the failure needs memory that none of these layouts make
+            if item.array.data.ndim < LEAST_RANK["channels_last"]:  # the order is reversed, and nothing is a channel
+                alike = list(dict.fromkeys("transposed" if kind == "channels_last" else kind for kind in alike))
+            several = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
+            yield f"only with {several} memory{self._of(item)}"
+
+    def _broadcasting(self) -> Iterator[str]:
+        shapes = [item.array.data.shape for item in self._inputs]
+        if len({*shapes}) < 2:
+            return
+        try:
+            whole = np.broadcast_shapes(*shapes)
+        except ValueError:
+            return
+        for item in self._inputs:
+            if item.array.data.shape != whole:
+                full = _broadcast(item, whole)
+                varied = [_of_different_numbers(other) for other in self._inputs]
+                wide = [_broadcast(other, whole) if other.slot == item.slot else other for other in varied]
+                alike = self._are_the_same([], [full]) and self._are_the_same(varied, wide)
+                if alike and self._with([full]) == "passes":
+                    name = self._names[self._inputs.index(item)]
+                    yield f"only where {'an operand' if self._fails_swapped(item, whole) else name} is broadcast"
+
+    def _fails_swapped(self, item: Input, whole: tuple[int, ...]) -> bool:
+        """Whether the program also fails if another input, of the shape `whole`, is broadcast instead of `item`."""
+        return any(
+            self._with([item.with_data(_as(other, item)), other.with_data(_as(item, other))]) == "fails"
+            for other in self._inputs
+            if other.array.data.shape == whole
+        )
+
+    def _are_the_same(self, some: Iterable[Input], others: Iterable[Input]) -> bool:
+        """Whether the reference computes the same with both, as an operator does that really broadcasts."""
+        held, other_held = self._results(some), self._results(others)
+        return len(held) == len(other_held) and all(
+            one.shape == other.shape and np.allclose(one, other, equal_nan=True)
+            for one, other in zip(held, other_held, strict=True)
+        )
+
+    def _numbers(self, *, special_only: bool) -> Iterator[str]:
+        if len(self._inputs) == 2 and not special_only:
+            relation = self._relation(*self._inputs)
+            if relation:
+                yield relation
+                return
+        for item, name in zip(self._inputs, self._names, strict=True):
+            others = [other for other in self._inputs if other is not item]
+            claim = number_claim(item.array, self._holding(item), special_only=special_only)
+            if claim is None:
+                if not special_only and needs_equal_elements(item.array, self._holding(item)):
+                    yield f"only where elements{f' of {name}' if others else ''} are equal"
+                continue
+            if not self._trial.has(claim.text):
+                continue
+            concerned = whose(claim, item, others, self._with)
+            if concerned is not None and holds_beside(claim, item, [*self._pushed.values()], self._with):
+                yield f"only where an element{f' of {name}' if others and len(concerned) == 1 else ''} is {claim.text}"
+
+    def _cotangents(self, *, special_only: bool) -> Iterator[str]:
+        for name, item in self._pushed.items():
+            claim = number_claim(item.array, self._holding(item), special_only=special_only)
+            others = [*self._inputs, *(other for other in self._pushed.values() if other is not item)]
+            if claim is not None and holds_beside(claim, item, others, self._with):
+                yield f"only where an element of {name} is {claim.text}"
+
+    def _relation(self, one: Input, two: Input) -> str:
+        """Return the clause on how the numbers of two inputs lie to each other; "" if the failure needs none."""
+        if needs_equal_inputs(one, two, self._with):
+            return f"only where elements of {self._names[0]} and {self._names[1]} are equal"
+        order = order_needed(one, two, self._with)
+        return f"only where an element of {self._names[0]} is {order} that of {self._names[1]}" if order else ""
+
+    def _ranks(self) -> Iterator[str]:
+        """Yield the clause on the rank, if it can be changed with the same elements.
+
+        This skips programs whose calls have an integer argument, which may name a dimension.
+        """
+        ranks = {item.array.data.ndim for item in self._inputs}
+        called = [call for call in self._program.calls if call.kind != "tensor" and not is_backward(call)]
+        if len(ranks) != 1 or any(type(item) is int for call in called for item in leaves((call.args, call.kwargs))):
+            return
+        rank = ranks.pop()
+        shapes = [item.array.data.shape for item in self._inputs]
+        lower: ProgramOutcome = "neither"
+        if rank > 1 or all(shape == (1,) for shape in shapes):
+            merged = [(shape[0] * shape[1], *shape[2:]) if rank > 1 else () for shape in shapes]
+            pairs = zip(self._inputs, merged, strict=True)
+            lower = self._with([item.with_data(item.array.data.reshape(shape)) for item, shape in pairs])
+        higher = self._with([item.with_data(item.array.data[None]) for item in self._inputs])
+        if rank == 0 and higher == "passes":
+            yield "only with rank 0"
+        elif lower == higher == "passes":
+            yield f"only with rank {rank}"
+        elif lower == "passes" and rank > 1:
+            yield f"needs rank {rank} or more"
+
+    def _gradients(self) -> Iterator[str]:
+        frozen = [item for item in self._inputs if not item.requires_grad and item.array.dtype in FLOATING]
+        if frozen and self._with([dataclasses.replace(item, requires_grad=True) for item in frozen]) == "passes":
+            names = [self._names[self._inputs.index(item)] for item in frozen]
+            alone = len(frozen) == len(self._inputs)
+            verb = "require" if len(names) > 1 else "requires"
+            yield "only with requires_grad=False" if alone else f"only where {' and '.join(names)} {verb} no grad"
+        if any(is_backward(call) for call in self._program.calls):
+            return
+        asking = [item for item in self._inputs if item.requires_grad]
+        plain = [dataclasses.replace(item, requires_grad=False) for item in asking]
+        if asking and self._with(plain) == "passes":
+            yield "only with requires_grad=True"
+
+    def _negative_arguments(self) -> Iterator[str]:
+        """Yield a clause for each negative argument, if the same dimension or the positive number passes."""
+        rank = max((item.array.data.ndim for item in self._inputs), default=0)
+        for call in self._program.calls:
+            if call.kind not in ("function", "method") or is_backward(call) or call.note:
+                continue
+            places = [(None, place) for place in range(len(call.args))] + [(key, 0) for key in call.kwargs]
+            for key, place in places:
+                item = call.kwargs[key] if key else call.args[place]
+                if type(item) not in (int, float) or item >= 0:
+                    continue
+                others = [-item] if type(item) is float else [item + max(rank, 1), -item]
+                endings = [self._run(_given(self._program, call, key, place, other)) for other in others]
+                if "passes" in endings[:1] and (key in _DIMENSIONS or "fails" not in endings):
+                    yield f"only where {key or f'the {item!r} of {call.target}'} is negative"
+
+
+def _broadcast(item: Input, shape: tuple[int, ...]) -> Input:
+    return item.with_data(np.ascontiguousarray(np.broadcast_to(item.array.data, shape)))
+
+
+def _of_different_numbers(item: Input) -> Input:
+    """Return `item` with numbers that are all different, because equal ones hide which of them an operator reads."""
+    data = item.array.data
+    if data.dtype.kind != "f":
+        return item
+    laid_out = item.with_layout("contiguous") if item.layout == "expanded" else item  # different numbers do not repeat
+    return laid_out.with_data((1 + 0.375 * np.arange(data.size)).reshape(data.shape).astype(data.dtype))
+
+
+def _as(one: Input, other: Input) -> Numbers:
+    """Return the numbers of `one` in the dtype of `other`."""
+    return one.array.data.astype(other.array.data.dtype)
+
+
+#: The names of arguments for a dimension, whose negative values count from the last one.
+_DIMENSIONS = frozenset(("dim", "axis", "dim0", "dim1"))
+
+
+def _given(program: Program, call: Call, key: str | None, place: int, other: float) -> Program:
+    """Return `program` with the number `other` in one argument of `call`."""
+    if key is None:
+        changed = call._replace(args=(*call.args[:place], other, *call.args[place + 1 :]))
+    else:
+        changed = call._replace(kwargs={**call.kwargs, key: other})
+    return with_call(program, changed)
+
+
+__all__ = ["OutOfTime", "Run", "decisive_features"]

@@ -1,0 +1,199 @@
+"""Finds the range of the numbers in one input that a failure needs: great ones, small ones, a single one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autotest.diagnosis.explaining.outcomes import NumberClaim, Numbers, OnNumbers, ProgramOutcome, ending_of, holdable
+
+#: The least number of steps of a bisection, and the ratio of its ends at which it stops: enough for two digits.
+_STEPS, _NARROW = 8, 1.02
+#: Factors that numbers are multiplied by to find out whether the failure needs their magnitude.
+_SMALLER, _GREATER = (0.5, 0.1, 1e-2, 1e-4, 1e-8, 1e-16, 1e-24), (2.0, 10.0, 1000.0)
+#: Factors of a bound that lead out of a range, with mantissas of all kinds: multiples of one number by powers of two
+#: and ten are all exact in a narrower dtype, if that number is.
+_BELOW = (0.93, 0.86, 0.77, 0.68, 0.61, 0.52, 0.43, 0.37, 0.31, 0.23)
+_ABOVE = (1.07, 1.19, 1.31, 1.47, 1.61, 1.83, 2.3, 3.1, 4.7)
+#: What is added to numbers: others like them, such as 0.5 and 2.5, may be far from their multiples.
+_SHIFTS = (1.0, 2.0, -1.0, -2.0)
+#: How far from a bound, which is known to two digits, a number is certainly on one side of it.
+_SLACK = 1.04
+#: The smallest magnitude that is tried: smaller numbers may pass only because of the tolerance.
+_LEAST = 0.05
+#: A finite number that is tried in the place of an infinity.
+_GREAT = 1e4
+#: Relative distances from a number at which neighbours are tried, to find out whether only this one fails.
+_BESIDE = (1e-3, 1e-5)
+#: How much of the greatest number of a dtype is tried in the place of an infinity: all of it overflows in any operator.
+_MOST = 0.9
+#: The greatest upper bound of a magnitude that is reported: greater numbers may pass only because a function overflows.
+_NEAR = 20.0
+
+#: A small number, and how many times the smallest normal number of a dtype counts as a tiny one.
+_SMALL, _TIMES_TINY = 1e-3, 4.0
+#: The magnitude at which a failure around zero ends: ordinary numbers of about this one pass before it is tried.
+_PASSING = 3.0
+
+_AtFactor = Callable[[float], ProgramOutcome]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Range:
+    """A range of magnitudes, in one sign or in both (`sign` is "")."""
+
+    least: float | None
+    most: float | None
+    sign: str
+
+    def may_hold(self, data: Numbers) -> bool:
+        """Whether an element of `data` lies in this range or at its edge."""
+        size = np.asarray(data, np.float64)
+        if self.least is None or not self.sign:
+            size = np.abs(size)
+        elif self.sign == "-":
+            size = -size
+        inside = np.ones(size.shape, bool)
+        if self.least is not None:
+            inside &= size >= self.least / _SLACK
+        if self.most is not None:
+            inside &= size <= self.most * _SLACK
+        return bool((inside | np.isnan(size)).any())
+
+    def __str__(self) -> str:
+        low, high = (None if edge is None else f"{float(f'{edge:.2g}'):g}" for edge in (self.least, self.most))
+        if low is None:
+            return f"closer to zero than about {high}"
+        if self.sign == "":
+            return f"greater than about {low} in magnitude" if high is None else f"of magnitude {low} to {high}"
+        if high is None:
+            return f"above about {low}" if self.sign == "+" else f"below about -{low}"
+        return f"from about {low} to {high}" if self.sign == "+" else f"from about -{high} to -{low}"
+
+
+def infinite(data: Numbers, run: OnNumbers) -> tuple[str, list[Numbers]]:
+    """Return the numbers that a failure at an infinity needs, and the contents with the other infinity if that passes.
+
+    These are great numbers of its sign, if they fail, too.
+    """
+    there = np.isinf(data)
+    other = np.where(there, -data, data)
+
+    def at(magnitude: float) -> Numbers:
+        return np.where(there, np.copysign(magnitude, data), data).astype(data.dtype)
+
+    greatest = _MOST * float(np.finfo(data.dtype).max)
+    if run(at(_GREAT)) == "fails":
+        passing, failing = _LEAST, _GREAT
+    elif run(at(greatest)) == "fails":
+        passing, failing = _GREAT, greatest
+    elif run(other) == "passes" and len(np.unique(data[there])) == 1:
+        return f"{'-' if data[there][0] < 0 else '+'}infinity", [other]
+    else:
+        return "infinite", []
+    least = failing * _edge(passing / failing, 1.0, lambda factor: run(at(factor * failing)))
+    either = run(np.where(there, -at(failing), data)) == "fails"
+    sign = "" if either else "-" if (data[there] < 0).all() else "+" if (data[there] > 0).all() else ""
+    return str(_Range(least, None, sign)), []
+
+
+def around_zero(data: Numbers, run: OnNumbers) -> str:
+    """Return how near to zero numbers must be for a failure at zero: "zero", if no other number fails."""
+    zero = data == 0
+
+    def at(value: float) -> ProgramOutcome:
+        return ending_of([np.where(zero, np.asarray(one, data.dtype), data) for one in (value, -value)], run)
+
+    small, tiny = small_numbers(data.dtype)
+    if at(small) == "fails":
+        return str(_Range(None, small * _edge(_PASSING / small, 1.0, lambda factor: at(factor * small)), ""))
+    return "near zero" if at(tiny) == "fails" else "zero"
+
+
+def small_numbers(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return a small positive number and a tiny one of the floating `dtype`."""
+    return _SMALL, _TIMES_TINY * float(np.finfo(dtype).tiny)
+
+
+def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
+    """Return the range of magnitudes that fail; None if no multiple of the numbers passes, or a number beyond fails."""
+    finite = np.where(np.isfinite(data), data, 0)
+    place = int(np.argmax(np.abs(finite)))
+    greatest = float(finite.reshape(-1)[place])
+    if not greatest or (data.dtype.kind in "iu" and abs(greatest) < 3):
+        return None
+
+    def at(factor: float) -> ProgramOutcome:
+        return ending_of(_scaled(data, factor), run)
+
+    reaching = [factor for factor in _SMALLER if abs(greatest) * factor >= _LEAST]
+    lower = next((factor for factor in reaching if at(factor) == "passes"), None)
+    reaching = [factor for factor in _GREATER if np.isfinite(data * factor).all() and _held(data, factor)]
+    upper = next((factor for factor in reaching if at(factor) == "passes"), None)
+    sign = "" if _fails_negated(data, run) else "-" if greatest < 0 else "+"
+    least = None if lower is None else abs(greatest) * _edge(lower, 1.0, at)
+    most = None if upper is None else abs(greatest) * _edge(upper, 1.0, at)
+    if least is None and (most is None or most > _NEAR):
+        return None
+    found, text = _Range(least, most, sign), ""
+    if least is not None and most is not None and most < 1.02 * least:
+        text = f"{greatest:.6g}" if sign else f"of magnitude {abs(greatest):.6g}"
+        if data.dtype.kind == "f" and "fails" in [at(1 + beside) for one in _BESIDE for beside in (one, -one)]:
+            text = f"about {greatest:.3g}" if sign else f"of magnitude about {abs(greatest):.3g}"
+    outside = [one for one in _beyond(data, abs(greatest), found) if not found.may_hold(one)]
+    if ending_of(outside, run) == "fails":
+        return None
+    passed = [variant for factor in (lower, upper) if factor is not None for variant in _scaled(data, factor)]
+    opposite = [-data] if sign and data.dtype.kind != "u" else []
+    # The first number outside is close to the range.
+    return NumberClaim(text or str(found), [*outside[:1], *opposite, *passed], either_sign=not sign)
+
+
+def _scaled(data: Numbers, factor: float) -> list[Numbers]:
+    """Return `data` multiplied by `factor`; of integers, also the nearest odd ones, which need all of their digits."""
+    if data.dtype.kind == "f":
+        return [np.asarray(data * factor).astype(data.dtype)]
+    whole = np.asarray(np.trunc(data * factor)).astype(data.dtype)
+    return [whole, np.where(whole != 0, whole | 1, whole).astype(data.dtype)]
+
+
+def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
+    """Yield numbers like `data`, most of them outside of the range `found`."""
+    for bound, factors in ((found.least, _BELOW), (found.most, _ABOVE)):
+        for factor in [] if bound is None else [one * bound / greatest for one in factors]:
+            if np.isfinite(data * factor).all() and _held(data, factor):
+                yield from _scaled(data, factor)
+    wide = data if data.dtype.kind == "f" else data.astype(np.int64)  # an unsigned dtype does not hold -1
+    for shift in _SHIFTS:
+        if len(holdable([float(data.min()) + shift, float(data.max()) + shift], data.dtype)) == 2:
+            yield (wide + np.asarray(shift, wide.dtype)).astype(data.dtype)
+
+
+def _held(data: Numbers, factor: float) -> bool:
+    if data.dtype.kind == "f":
+        return True
+    limits = np.iinfo(data.dtype)
+    return bool(limits.min <= data.min() * factor and data.max() * factor <= limits.max)
+
+
+def _fails_negated(data: Numbers, run: OnNumbers) -> bool:
+    return data.dtype.kind != "u" and run(-data) == "fails"
+
+
+def _edge(passing: float, failing: float, at: _AtFactor) -> float:
+    """Return the factor between `passing` and `failing` at which the program begins to fail, by bisection."""
+    steps = max(_STEPS, math.ceil(math.log2(abs(math.log(passing / failing)) / math.log(_NARROW))))
+    for _ in range(steps):
+        middle = math.sqrt(passing) * math.sqrt(failing)  # the product may overflow or underflow
+        if at(middle) == "fails":
+            failing = middle
+        else:
+            passing = middle
+    return math.sqrt(passing) * math.sqrt(failing)
+
+
+__all__ = ["around_zero", "infinite", "magnitude", "small_numbers"]

@@ -1,0 +1,126 @@
+"""Finds the numbers in one input that a failure needs: NaN, zero, a sign, a magnitude, equal numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from autotest.diagnosis.explaining.decisive_magnitudes import around_zero, infinite, magnitude, small_numbers
+from autotest.diagnosis.explaining.outcomes import NumberClaim, Numbers, OnNumbers, ending_of, holdable
+from autotest.program import Array
+
+#: Ordinary numbers that replace other ones.
+_ORDINARY = (1.0, 0.5, 2.5, -3.0, 8.0)
+#: Whole numbers that do so.
+_WHOLE = (1, 2, 5)
+#: Odd numbers that are added to even ones: the last digit of the sum is lost in half and in single precision.
+_LONG = (2049, 2**24 + 1)
+#: The claims about numbers that are not finite.
+_NEITHER_FINITE = "NaN or infinite"
+_NOT_FINITE = frozenset(("NaN", "infinite", "+infinity", "-infinity", _NEITHER_FINITE))
+#: The claims about special numbers that hold for their negatives, too.
+_OF_EITHER_SIGN = frozenset(("NaN", "infinite", "subnormal", _NEITHER_FINITE))
+
+
+def number_claim(array: Array, run: OnNumbers, *, special_only: bool) -> NumberClaim | None:
+    """Return what an element of one input must be for the failure, or None.
+
+    Args:
+        array: the input's array.
+        run: runs the program on other numbers in this input.
+        special_only: whether only NaN and infinities are tested.
+    """
+    data = array.data
+    if not data.size or data.dtype.kind not in "fiu":
+        return None
+    with np.errstate(all="ignore"):
+        found = _special(data, run)
+        if special_only:
+            return found if found and found.text in _NOT_FINITE else None
+        return found or _extreme(data, run) or magnitude(data, run) or _ordinary(data, run)
+
+
+def needs_equal_elements(array: Array, run: OnNumbers) -> bool:
+    """Whether the failure needs equal numbers: neither rising, nor falling, nor mixed numbers show it."""
+    data, count = array.data, array.data.size
+    if data.dtype.kind not in "fiu" or not 1 < count <= 1000 or len(np.unique(data)) == count:
+        return False
+    rising = 1 + np.arange(count)
+    mixed = np.argsort(np.cos(rising * 2.3)) + 1
+    step = 1 if data.dtype.kind in "iu" else 0.75
+    orders = (rising, -rising + count + 1, mixed)
+    return ending_of([(order * step).reshape(data.shape).astype(data.dtype) for order in orders], run) == "passes"
+
+
+def _claim(text: str, without: Sequence[Numbers], run: OnNumbers) -> NumberClaim | None:
+    """Return the claim `text` if `without` passes."""
+    return NumberClaim(text, without) if ending_of(without, run) == "passes" else None
+
+
+def _without(data: Numbers, gone: Numbers, instead: Sequence[float]) -> list[Numbers]:
+    return [np.where(gone, np.asarray(one, data.dtype), data) for one in holdable(instead, data.dtype)]
+
+
+def _special(data: Numbers, run: OnNumbers) -> NumberClaim | None:
+    if data.dtype.kind != "f":
+        return None
+    tiny = np.finfo(data.dtype).tiny
+    kinds = (
+        ("NaN", np.isnan(data), _ORDINARY),
+        ("infinite", np.isinf(data), _ORDINARY),
+        ("subnormal", (np.abs(data) < tiny) & (data != 0), (*_ORDINARY, *small_numbers(data.dtype))),
+        ("-0.0", (data == 0) & np.signbit(data), (0.0, *_ORDINARY)),
+    )
+    for text, there, instead in kinds:
+        found = _claim(text, _without(data, there, instead), run) if there.any() else None
+        if found:
+            told, passing = infinite(data, run) if text == "infinite" else (text, [])
+            others = {"NaN": (math.inf, -math.inf), "infinite": (math.nan,)}.get(text, ())
+            if ending_of([np.where(there, np.asarray(one, data.dtype), data) for one in others], run) == "fails":
+                told, passing = _NEITHER_FINITE, []
+            return NumberClaim(told, [*found.without, *passing], either_sign=told in _OF_EITHER_SIGN)
+    zero = data == 0
+    found = _claim("zero", _without(data, zero, _ORDINARY), run) if zero.any() else None
+    return found and NumberClaim(around_zero(data, run), found.without, either_sign=True)
+
+
+def _extreme(data: Numbers, run: OnNumbers) -> NumberClaim | None:
+    if data.dtype.kind == "f":
+        return None
+    limits = np.iinfo(data.dtype)
+    ends = (("the smallest integer", limits.min), ("the largest integer", limits.max))
+    edges = [(f"{text} of {data.dtype}", edge) for text, edge in ends if edge]
+    for text, edge in (*edges, ("zero", 0)):
+        there = data == edge
+        # An operator that is wrong at an end of the range may be so far from it, too.
+        far = [edge - edge // more for more in (abs(edge), 4, 2) if edge]
+        found = _claim(text, _without(data, there, (*_WHOLE, -1, -3, *far)), run) if there.any() else None
+        if found:
+            return found
+    return None
+
+
+def _ordinary(data: Numbers, run: OnNumbers) -> NumberClaim | None:
+    negative, least = data < 0, data.min()
+    shifted = np.isfinite(least) and least <= 0  # their differences stay the same, or also what follows the point
+    above = [data + shift for shift in (1 - least, 2 - least, np.ceil(-least), 1 + np.ceil(-least))] if shifted else []
+    above = [one.astype(data.dtype) for one in above if (one > 0).all()]
+    positive = (*_WHOLE, *(small_numbers(data.dtype) if data.dtype.kind == "f" else ()))
+    if negative.any():
+        without = [np.abs(data), *_without(data, negative, (*positive, 0)), *above]
+        found = _claim("negative", without, run)
+        if found:
+            return found
+    if (data <= 0).any():
+        turned = [np.where(data == 0, np.asarray(1, data.dtype), np.abs(data))]
+        found = _claim("zero or negative", [*turned, *_without(data, data <= 0, positive), *above], run)
+        if found:
+            return found
+    fractions = data.dtype.kind == "f" and np.isfinite(data).all() and (data != np.rint(data)).any()
+    whole = [np.floor(data), np.ceil(data), *(2 * np.floor(data) + one for one in holdable(_LONG, data.dtype))]
+    return _claim("not a whole number", whole, run) if fractions else None
+
+
+__all__ = ["needs_equal_elements", "number_claim"]

@@ -1,0 +1,123 @@
+"""Finds the sizes that a failure needs: 9 elements or more, a dimension of 1, some numbers of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from autotest.diagnosis.explaining.outcomes import ProgramOutcome, together
+from autotest.diagnosis.explaining.paired_numbers import OnInputs
+from autotest.program.inputs import Input
+
+#: How much larger sizes are tried before one is called the only one: the next ones with the same remainder in blocks
+#: of 2, 3, 5, 7, 8 and 32.
+_FURTHER = (2, 3, 5, 7, 8, 32)
+#: The clause on a dimension of 1.
+ONE_DIMENSION = "only with a dimension of 1"
+#: How many factors, from 1 in steps of a quarter, numbers that are repeated are multiplied by.
+_DIFFERENT = 7
+#: How the numbers of a longer dimension are made from those that it had.
+_Order: TypeAlias = Literal["wrap", "clip", "varied"]
+
+
+def size_clauses(inputs: Sequence[Input], run: OnInputs, *, telling: bool) -> Iterator[str]:
+    """Yield clauses on the sizes of `inputs`.
+
+    Args:
+        inputs: the inputs.
+        run: runs the program with other inputs.
+        telling: whether a size of 2 is tested, too: other features imply that there are two elements.
+    """
+    shapes = [item.array.data.shape for item in inputs]
+    elements = max((len(shape) for shape in shapes), default=0) == 1
+    for size in sorted({size for shape in shapes for size in shape}, reverse=True):
+        sizes = _Sizes(size, inputs, run)
+        if size == 0:
+            if sizes.resized(1) == "passes":
+                yield "only without elements"
+        elif (size != 2 or telling) and sizes.smaller() == "passes":
+            yield from sizes.larger(elements=elements)
+
+
+class _Sizes:
+    """The failing program with other sizes in the place of one."""
+
+    def __init__(self, size: int, inputs: Sequence[Input], run: OnInputs) -> None:
+        self._size, self._inputs, self._run = size, inputs, run
+
+    def smaller(self) -> ProgramOutcome:
+        """Return "passes" if the program does so with fewer elements, or if there is only one."""
+        size = self._size
+        if size == 1:
+            return "passes"
+        if self.resized(size - 1) != "passes":
+            return "neither"
+        others = {size // 2, 1, size - 2, size // 3, size - 8} - {size - 1}
+        return "fails" if any(self.resized(other) == "fails" for other in others if other > 0) else "passes"
+
+    def larger(self, *, elements: bool) -> Iterator[str]:
+        """Yield the clause on this size, given that the program passes with fewer elements."""
+        size = self._size
+        near = {other: self._lengthened(other) for other in ((2, 3) if size == 1 else (size + 1, 2 * size))}
+        if "passes" not in near.values():
+            if size > 1:
+                yield f"needs {size} elements or more" if elements else f"needs a dimension of {size} or more"
+            return
+        if size == 1 and "fails" in near.values():
+            return  # nearly any size shows it
+        if "fails" not in near.values():
+            near |= {size + more: self._lengthened(size + more) for more in _FURTHER if size + more not in near}
+        # A vector of twice the elements passes: if two rows or columns of these fail, a dimension decides.
+        elements = elements and not (near.get(2 * size) == "passes" and "fails" in map(self._doubled, (0, 1)))
+        failing = [size, *(other for other, ending in near.items() if ending == "fails")]
+        if len(failing) > 1:
+            such = f"such as {failing[0]} and {failing[1]}"
+            yield f"only with some {'numbers of elements' if elements else 'sizes of a dimension'}, {such}"
+        elif size > 1:
+            yield f"only with {size} elements" if elements else f"only with a dimension of {size}"
+        else:
+            yield "only with 1 element" if elements else ONE_DIMENSION
+
+    def _lengthened(self, other: int) -> ProgramOutcome:
+        """Run the program with every dimension of this size grown to `other`, with its numbers in several orders.
+
+        It passes only if it does so in each of them: some operators depend on the first or the last number alone, and
+        of repeated numbers some results are zero, as a determinant is.
+        """
+        orders: tuple[_Order, ...] = ("wrap", "clip", "varied")
+        endings = [self.resized(other, mode) for mode in orders]
+        return "neither" if "neither" in endings and "fails" not in endings else together(endings)
+
+    def _doubled(self, axis: int) -> ProgramOutcome:
+        """Run the program with each input twice, side by side along a new axis."""
+        doubled = [np.stack([item.array.data] * 2, min(axis, item.array.data.ndim)) for item in self._inputs]
+        return self._run([item.with_data(data) for item, data in zip(self._inputs, doubled, strict=True)])
+
+    def resized(self, other: int, mode: _Order = "wrap") -> ProgramOutcome:
+        """Run the program with every dimension of this size changed to `other`.
+
+        A dimension is cut, or its numbers are repeated: all of them (`mode` "wrap"), or the last one ("clip"), or all
+        of them, multiplied by several factors ("varied").
+        """
+        changed = []
+        for item in self._inputs:
+            data = item.array.data
+            for axis, length in enumerate(data.shape):
+                if length == self._size:
+                    places = np.arange(other)
+                    repeat: Literal["wrap", "clip"] = "clip" if mode == "clip" else "wrap"
+                    data = np.take(data, places, axis=axis, mode=repeat) if length else _grown(data, axis)
+            if mode == "varied" and data.dtype.kind == "f":
+                data = (data * (1 + np.arange(data.size) % _DIFFERENT / 4).reshape(data.shape)).astype(data.dtype)
+            if data.shape != item.array.data.shape:
+                changed.append(item.with_data(data))
+        return self._run(changed)
+
+
+def _grown(data: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
+    return np.ones((*data.shape[:axis], 1, *data.shape[axis + 1 :]), data.dtype)
+
+
+__all__ = ["size_clauses"]

@@ -1,0 +1,145 @@
+"""Finds what the numbers of two inputs must be beside each other, and refutes claims on one that hold for that reason.
+
+``y > x`` needs no number in `x`, but if `y` stays what it is, it looks like "x is negative".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from autotest.diagnosis.explaining.outcomes import NumberClaim, Numbers, ProgramOutcome, holdable
+from autotest.program.inputs import Input
+
+#: A function that runs the failing program with other inputs and returns how it ends.
+OnInputs: TypeAlias = Callable[[Iterable[Input]], ProgramOutcome]
+
+#: Numbers that other inputs are filled with, and one that is added to them.
+_FILLED, _ADDED = (-3.0, 3.0, 2.5), 5.0
+#: What no number of `_rising` is. Equal numbers, which others may be filled with, hide what an operator compares.
+_OF_NO_RISING_NUMBER = frozenset(("zero", "negative", "zero or negative", "NaN", "infinite", "-0.0", "subnormal"))
+#: The largest number of contents that are tried with each of the others.
+_MOST = 5
+#: Pairs of numbers in rising order.
+_RISING = ((1.0, 2.0), (2.0, 40.0), (-7.0, -2.0), (-3.0, 3.0))
+
+
+@np.errstate(all="ignore")  # of numbers that a dtype cannot hold
+def whose(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInputs) -> Sequence[Input] | None:
+    """Return the inputs in which an element must be as `claim` says for that of `item`; None if that proves wrong.
+
+    Args:
+        claim: a claim that holds as long as all other inputs stay what they are.
+        item: the input whose numbers were varied.
+        others: the other inputs.
+        run: runs the program with other inputs.
+    """
+    if holds_beside(claim, item, others, run):
+        return [item]
+    without = claim.without[:_MOST]
+    instead = [*without, *(-one for one in without if claim.either_sign and one.dtype.kind == "f")]
+    # No element of any input is now as the claim says.
+    everywhere = [
+        [item.with_data(data), *(_filled(other, more) for other in others)] for data in without for more in instead
+    ]
+    if claim.text in _OF_NO_RISING_NUMBER:
+        everywhere += [
+            [item.with_data(data), *(_rising(other, down=down) for other in others)]
+            for data in without
+            for down in (False, True)
+        ]
+    return None if _fails(everywhere, run) else [item, *others]
+
+
+@np.errstate(all="ignore")  # of numbers that a dtype cannot hold
+def holds_beside(claim: NumberClaim, item: Input, others: Sequence[Input], run: OnInputs) -> bool:
+    """Whether `claim` on `item` also holds beside other numbers in `others`."""
+    beside = [*_beside(item, others)]
+    for data in claim.without[:_MOST]:
+        alike = [[_filled(other, numbers) for other in others] for numbers in (data, -data)] if others else []
+        if _fails([[item.with_data(data), *more] for more in (*beside, *alike)], run):
+            return False
+    return True
+
+
+def needs_equal_inputs(one: Input, two: Input, run: OnInputs) -> bool:
+    """Whether the failure needs equal numbers in both inputs, for any numbers."""
+    if one.array.data.dtype.kind == "b" or two.array.data.dtype.kind == "b":
+        return False
+    up = [item.with_data(item.array.data + 1) for item in (one, two)]
+    return run(up) == "fails" and run(up[:1]) == run(up[1:]) == "passes"
+
+
+def order_needed(one: Input, two: Input, run: OnInputs) -> str:
+    """Return how the numbers of `one` must lie to those of `two`, for any numbers: "less than"; "" if need not be."""
+    first, second = one.array.data, two.array.data
+    if first.shape != second.shape or not first.size or {first.dtype.kind, second.dtype.kind} - {*"fi"}:
+        return ""
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        return ""
+
+    def all_end(ending: ProgramOutcome, pairs: Sequence[tuple[float, float]]) -> bool:
+        filled = ([_full(item, value) for item, value in zip((one, two), pair, strict=True)] for pair in pairs)
+        return all(run(changed) == ending for changed in filled)
+
+    dtypes = (first.dtype, second.dtype)
+    rising = [pair for pair in _RISING if all(_can_hold(dtype, value) for dtype in dtypes for value in pair)]
+    falling, equal = [(high, low) for low, high in rising], [(low, low) for low, _ in rising]
+    for strict, weak, shown, hidden in (
+        ("less than", "at most", rising, falling),
+        ("greater than", "at least", falling, rising),
+    ):
+        if all_end("fails", shown) and all_end("passes", hidden):
+            return strict if all_end("passes", equal) else weak if all_end("fails", equal) else ""
+    return ""
+
+
+def _fails(variants: Iterable[Sequence[Input]], run: OnInputs) -> bool:
+    return any(run(variant) == "fails" for variant in variants)
+
+
+def _beside(item: Input, others: Sequence[Input]) -> Iterable[list[Input]]:
+    """Yield other contents of `others`: ordinary numbers, greater ones, and those of `item`."""
+    varied = [other for other in others if other.array.data.dtype.kind in "fiu" and other.array.data.size]
+    if not varied:
+        return
+    own = item.array.data
+    extremes = [*{float(own.min()), float(own.max())}] if own.size and own.dtype.kind in "fiu" else []
+    for value in dict.fromkeys((*_FILLED, *extremes)):
+        if all(_can_hold(other.array.data.dtype, value) for other in varied):
+            yield [_full(other, value) for other in varied]
+    floating = [other for other in varied if other.array.data.dtype.kind == "f"]
+    if floating:  # what is the greatest number of some is then the least one, and what is first is last
+        yield [other.with_data(-other.array.data) for other in floating]
+        yield [other.with_data(np.ascontiguousarray(np.flip(other.array.data))) for other in floating]
+    if all(_can_hold(other.array.data.dtype, float(other.array.data.max()) + _ADDED) for other in varied):
+        yield [other.with_data(other.array.data + np.asarray(_ADDED, other.array.data.dtype)) for other in varied]
+
+
+def _can_hold(dtype: np.dtype[Any], value: float) -> bool:
+    return bool(holdable([value], dtype)) if np.isfinite(value) else dtype.kind == "f"
+
+
+def _full(item: Input, value: float) -> Input:
+    data = item.array.data
+    return item.with_data(np.full(data.shape, value).astype(data.dtype))
+
+
+def _rising(item: Input, *, down: bool) -> Input:
+    """Return `item` with different numbers from 1 on, in rising or in falling order."""
+    data = item.array.data
+    numbers = (1 + np.arange(data.size)).reshape(data.shape).astype(data.dtype)
+    return (
+        item.with_data(np.ascontiguousarray(np.flip(numbers)) if down else numbers) if data.dtype.kind == "f" else item
+    )
+
+
+def _filled(item: Input, numbers: Numbers) -> Input:
+    """Return `item` with as many of `numbers` as it has elements, over and over."""
+    data = item.array.data
+    return item.with_data(np.resize(numbers, data.shape).astype(data.dtype)) if data.dtype.kind in "fiu" else item
+
+
+__all__ = ["OnInputs", "holds_beside", "needs_equal_inputs", "order_needed", "whose"]

@@ -1,0 +1,61 @@
+"""Refutes claims on a shrunk program with the whole trial, which failed in the same way without what they claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from autotest.diagnosis.explaining.outcomes import Numbers
+from autotest.emission import cotangents
+from autotest.program import Program
+from autotest.program.calls import LAYOUT
+from autotest.program.inputs import inputs_of
+from autotest.program.semantics import is_backward
+from autotest.program.values import TensorValue
+
+#: By the text of a claim, whether a number is what the claim says.
+_HOLDS: Mapping[str, Callable[[Numbers], Numbers]] = MappingProxyType(
+    {
+        "NaN": np.isnan,
+        "infinite": np.isinf,
+        "zero": lambda data: data == 0,
+        "negative": lambda data: data < 0,
+        "zero or negative": lambda data: data <= 0,
+    }
+)
+
+
+class WholeTrial:
+    """The numbers of a failed trial before shrinking, as far as they are known.
+
+    They are known if the trial made a single call: an operand of a later call is no input of the trial.
+    """
+
+    def __init__(self, arrays: Sequence[Numbers] = ()) -> None:
+        self._arrays = arrays
+
+    @staticmethod
+    def of(program: Program, values_of: Callable[[Program], Mapping[int, TensorValue]]) -> WholeTrial:
+        """Return the numbers of `program`. `values_of` returns the reference's results in it, by slot."""
+        made = [call for call in program.calls if call.kind != "tensor" and call.note != LAYOUT]
+        if sum(not is_backward(call) for call in made) != 1:
+            return WholeTrial()
+        pushed = cotangents(program)
+        found = inputs_of(program, values_of(program))
+        return WholeTrial([item.array.data for item in found if item.made_by[0] not in pushed])
+
+    def has(self, text: str) -> bool:
+        """Return whether a number of the trial is what a claim's `text` says, or may be."""
+        holds = _HOLDS.get(text)
+        if holds is None or not self._arrays:
+            return True
+        return any(bool(holds(data).any()) for data in self._arrays if data.dtype.kind in "fiu")
+
+    def has_a_dimension_of_one(self) -> bool:
+        """Return whether a dimension of an input of the trial is 1, or may be."""
+        return not self._arrays or any(1 in data.shape for data in self._arrays)
+
+
+__all__ = ["WholeTrial"]

@@ -1,0 +1,1 @@
+"""Takes torch's databases and public names; returns entries, and a program for each of their samples."""

@@ -12,6 +12,7 @@ from autotest.base.errors import AutotestError
 from autotest.comparison.rejection import first_line
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
+from autotest.frameworks.recorded_calls import run_call
 from autotest.gradients.checking import GradcheckResult, check, forward_rows
 from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
@@ -27,7 +28,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     written,
 )
-from autotest.replaying.replay import Contexts, run_call
+from autotest.replaying.replay import Contexts
 
 #: Methods of modules that are called only once: the state after them is what is varied.
 _TELLING = frozenset(("double", "to", "load_state_dict"))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from autotest.frameworks import ABSENT, Framework
+from autotest.frameworks.recorded_calls import run_call
 from autotest.program import LAYOUT, Array, Call, Captured, Ref, captured, refs
 from autotest.program.dtypes import is_complex
 from autotest.program.semantics import (
@@ -33,7 +34,7 @@ from autotest.replaying.graph_setup import (
     setup_calls,
     unfit,
 )
-from autotest.replaying.replay import Contexts, run_call
+from autotest.replaying.replay import Contexts
 
 #: Methods that are called outside of the graph if their tensor is outside.
 _OUTSIDE = frozenset(("to_global", "to_local", "placement", "sbp"))
@@ -103,7 +104,7 @@ class DividedProgram:
             values[slot] = value
         for call in self.inside:
             self.at = call.slot
-            values[call.slot] = run_call(call, self.framework, values, tuple(self.record.arrays))
+            values[call.slot] = run_call(call, self.framework, values, self.record.arrays)
         outputs: list[Any] = []
         for result in self.results:
             built = values[result.slot]
@@ -290,7 +291,7 @@ class _Division:
         return self._record.arrays[held.index]
 
     def _carried_out(self, call: Call) -> Any:
-        return run_call(call, self._framework, self._values, tuple(self._record.arrays))
+        return run_call(call, self._framework, self._values, self._record.arrays)
 
     def _is_placement(self, call: Call) -> bool:
         """Return whether a call only moves an outer tensor to where it is used."""

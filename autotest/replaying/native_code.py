@@ -11,12 +11,12 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import names
 from autotest.emission.native_script import NativeCode
 from autotest.frameworks import Framework, framework
+from autotest.frameworks.recorded_calls import run_call
 from autotest.frameworks.remote.peer import START
 from autotest.frameworks.remote.wire import AnsweringEnd
 from autotest.frameworks.traced import NAME, TracedGradient, Transcript
 from autotest.program import Program
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
-from autotest.replaying.replay import run_call
 
 _TEMPORARY = re.compile(r"t\d+")
 

@@ -7,12 +7,9 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from autotest.base.allocator import current_filling
 from autotest.frameworks import Framework, files
-from autotest.program import Array, Call, Captured, File, Operand, Program, Ref, Root, map_operand, refs
-from autotest.program.semantics import returns_new_memory
+from autotest.frameworks.recorded_calls import run_call
+from autotest.program import Call, Program, Ref, refs
 
 #: The slot of a result and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]
@@ -119,73 +116,6 @@ class Contexts:
             framework.restore(modes)
         for framework in self._saved:
             files.remove(framework)
-
-
-def run_call(
-    call: Call,
-    framework: Framework,
-    values: list[Any],
-    arrays: tuple[Array, ...],
-) -> Any:
-    """Make one call with operands from `values` and `arrays`; see `live_operands`. Raises what it raises."""
-    if call.kind == "tensor":
-        kwargs: Any = call.kwargs
-        return framework.tensor(
-            arrays[call.args[0].index], device=kwargs["device"], requires_grad=kwargs["requires_grad"]
-        )
-    if call.kind == "load_state":
-        module, state = call.args
-        framework.load_state(values[module.slot], {name: arrays[item.index] for name, item in state.items()})
-        return None
-    if call.kind == "overwrite":
-        framework.overwrite(values[call.args[0].slot], arrays[call.args[1].index])
-        return None
-
-    args, named = live_operands(call, framework, values, arrays)
-    if returns_new_memory(call):
-        return _in_known_memory(call, framework, args, named)
-    made = framework.invoke(call.kind, call.target, args, named)
-    if call.kind == "enter" and made is args[0]:
-        return None  # a reference to OneFlow's context would keep it entered
-    return None if call.kind in ("setattr", "exit") else made
-
-
-def live_operands(
-    call: Call,
-    framework: Framework,
-    values: list[Any],
-    arrays: tuple[Array, ...],
-) -> tuple[list[Any], dict[str, Any]]:
-    """Return the positional and keyword arguments of `call` as the framework gets them."""
-
-    def live(leaf: Operand) -> Any:
-        kind = type(leaf)
-        if kind is Ref:
-            return values[leaf.slot]
-        if kind is Root:
-            return framework.resolve(leaf.path)
-        if kind is File:
-            return files.path(framework, leaf.name)
-        return arrays[leaf.index].data.copy() if kind is Captured else leaf
-
-    args: list[Any] = [map_operand(item, live) for item in call.args]
-    named: dict[str, Any] = {key: map_operand(item, live) for key, item in call.kwargs.items()}
-    return args, named
-
-
-def _in_known_memory(call: Call, framework: Framework, args: list[Any], named: dict[str, Any]) -> Any:
-    """Make a call that returns uninitialised memory, as ``torch.empty`` does, with the same contents on all frameworks.
-
-    The contents would otherwise be left over from an earlier replay. These may be what a later call should write there,
-    and hide that it does not.
-    """
-    made = framework.invoke(call.kind, call.target, args, named)
-    with contextlib.suppress(Exception):  # a result of another layout, for instance, keeps its contents
-        (held,) = framework.values([made])
-        byte = current_filling() & (1 if held.data.dtype == np.bool_ else 0xFF)
-        contents = np.full(held.data.nbytes, byte, np.uint8).view(held.data.dtype).reshape(held.data.shape)
-        framework.overwrite(made, Array(contents, held.dtype))
-    return made
 
 
 def _read_later(program: Program, call: Call) -> bool:

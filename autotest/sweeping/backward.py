@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from autotest.frameworks.recorded_calls import run_call
 from autotest.program import COTANGENT, VIEW, Array, Call, Operand, Program, Ref, refs
 from autotest.program.rewriting import tensor_call
 from autotest.program.semantics import is_backward, written
 from autotest.replaying.module_alone import cotangent
-from autotest.replaying.replay import Replayed, replay, run_call
+from autotest.replaying.replay import Replayed, replay
 
 
 def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -> Program:
@@ -42,7 +43,7 @@ def extended(program: Program, expected: Replayed, calls: Sequence[Call], arrays
     values = list(expected.values)
     try:
         for call in calls[len(values) :]:
-            values.append(run_call(call, expected.framework, values, tuple(arrays)))
+            values.append(run_call(call, expected.framework, values, arrays))
     except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         expected.values = replay(program, expected.framework).values
         return program

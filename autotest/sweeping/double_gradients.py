@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from autotest.frameworks.recorded_calls import run_call
 from autotest.program import COTANGENT, Array, Call, Operand, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.replaying.module_alone import cotangent
-from autotest.replaying.replay import Replayed, run_call
+from autotest.replaying.replay import Replayed
 from autotest.sweeping.backward import differentiable, extended
 
 #: Dtypes with enough digits for a comparison of second derivatives.
@@ -68,7 +69,7 @@ def _depends(calls: Sequence[Call], arrays: Sequence[Array], expected: Replayed,
     again = Call("function", "autograd.grad", pushed, {"allow_unused": True, "retain_graph": True}, len(calls))
     try:
         for call in [*calls[len(values) :], again]:
-            values.append(run_call(call, expected.framework, values, tuple(arrays)))
+            values.append(run_call(call, expected.framework, values, arrays))
     except Exception:  # noqa: BLE001 - torch itself raises if it has no derivative
         return False
     tensors = [value for value in values[-1] if isinstance(value, expected.framework.tensor_types)]

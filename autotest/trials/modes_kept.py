@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from autotest.base.errors import NotDual, NotReplayable
+from autotest.frameworks.recorded_calls import run_call
 from autotest.recording.recorder import Recorder
-from autotest.replaying.replay import Contexts, run_call
+from autotest.replaying.replay import Contexts
 from autotest.trials.returned import changes_modes_of_both_sides
 
 # pytest and unittest leave this module out of the traceback of a failed test.

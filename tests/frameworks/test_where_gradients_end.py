@@ -10,9 +10,9 @@ import pytest
 from autotest import random_tensor, torch
 from autotest.base.errors import NotReplayable
 from autotest.emission import names
+from autotest.frameworks.recorded_calls import run_call
 from autotest.frameworks.torch import TorchFramework
 from autotest.replaying.native_code import as_native_code
-from autotest.replaying.replay import run_call
 from tests.support import block_framework, running
 
 tensor = functools.partial(random_tensor, shape=(2, 3))

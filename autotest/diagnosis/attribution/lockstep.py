@@ -10,13 +10,14 @@ from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN_TYPES, freeze
+from autotest.frameworks.recorded_calls import run_call
 from autotest.program import Array, Call, Program, refs
 from autotest.program.exact_conversions import exact_conversions
 from autotest.program.influence import shared_memory
 from autotest.program.randomness import KnownContents, contents_of_result
 from autotest.program.semantics import is_backward, is_class, is_step, written
 from autotest.recording.pairing import is_data
-from autotest.replaying.replay import Contexts, run_call
+from autotest.replaying.replay import Contexts
 
 #: Calls whose result is a leaf that requires grad.
 _MAKING_LEAVES = frozenset(("requires_grad_", "nn.Parameter"))

@@ -19,6 +19,7 @@ from autotest.diagnosis.rounding.operand_scale import AnswerFunction, greatest, 
 from autotest.diagnosis.rounding.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
+from autotest.frameworks.recorded_calls import live_operands, run_call
 from autotest.frameworks.requests import FunctionCalled
 from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
@@ -27,7 +28,7 @@ from autotest.program.paths import indices_of
 from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, in_place, is_module_call, overwritten_operand
 from autotest.replaying.agreement import results
-from autotest.replaying.replay import Place, live_operands, replay, run_call
+from autotest.replaying.replay import Place, replay
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
 #: torch's names of operands, in the order of their positions. Oracles have other names for them.

@@ -78,11 +78,18 @@ class OneFlowFramework(Namespace):
         return neutral
 
     def modes(self) -> Any:
-        return self.root.get_default_dtype()  # the grad mode belongs to a context object, which the trial releases
+        return self.root.get_default_dtype(), self.root.is_grad_enabled()
 
     def restore(self, modes: Any) -> None:
-        if modes != self.modes():
-            self.root.set_default_dtype(modes)
+        dtype, gradients = modes
+        if dtype != self.root.get_default_dtype():
+            self.root.set_default_dtype(dtype)
+        if gradients != self.root.is_grad_enabled():
+            # A guard sets its mode when it is made, and the mode that it found when it is destroyed: OneFlow 0.9.0 is
+            # left without gradients for good if a body enters one no_grad twice. The inner guard finds what is wanted.
+            guard = self.root._oneflow_internal.autograd.AutoGradMode
+            outer, inner = guard(gradients), guard(not gradients)
+            del outer, inner
 
     def told(self) -> Mapping[str, Any]:
         flow = self.root

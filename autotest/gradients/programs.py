@@ -221,7 +221,7 @@ class ProgramFunction:
         values = self._values = []
         for slot, state in self._buffers.items() if not first else ():
             self._framework.load_state(self._kept[slot], state)
-        with Contexts(self._framework) as contexts:  # the program may end, or fail, inside of one
+        with Contexts(self._calls, self._framework) as contexts:  # the program may end, or fail, inside of one
             for call in self._calls:
                 values.append(self._result(call, instead, first=first))
                 contexts.note(self._framework, call, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -318,6 +318,14 @@ def describes(call: Call) -> bool:
 def sets_mode(call: Call) -> bool:
     """Whether `call` changes a mode of the process, such as the default dtype."""
     return base_name(call) in _MODES
+
+
+def left_for_good(calls: Sequence[Call], call: Call) -> int | None:
+    """Return the slot of the context manager that `call` leaves if no later one of `calls` needs it, else None."""
+    if call.kind != "exit" or type(call.args[0]) is not Ref:
+        return None
+    needed = any(call.args[0] in set(refs(later)) for later in calls[call.slot + 1 :])
+    return None if needed else call.args[0].slot
 
 
 def loads_state(call: Call) -> bool:

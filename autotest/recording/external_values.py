@@ -10,9 +10,10 @@ import numpy as np
 
 from autotest.base.errors import UsageError
 from autotest.comparison import Mismatch
-from autotest.frameworks import Framework, Pair
+from autotest.frameworks import ABSENT, Framework, Pair
 from autotest.frameworks.states import difference
 from autotest.program import Array, Captured, Operand, Ref, map_operand
+from autotest.program.semantics import left_for_good
 from autotest.recording.drawn_result import Mask
 from autotest.recording.other_candidates import is_of_another_candidate, made_again
 from autotest.recording.record import Record
@@ -193,6 +194,9 @@ def _import_calls(record: Recorder, other: Record) -> int:
         made.append(actual)
         args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
         record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
+        left = left_for_good(other.calls, call) if anew else None
+        if left is not None:
+            made[left] = record.actual[offset + left] = ABSENT  # OneFlow's no_grad ends only when it is destroyed
     record.imported[id(other)] = offset
     record.held.append(other)
     _import_undefined(record, other, offset)

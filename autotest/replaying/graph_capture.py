@@ -146,7 +146,7 @@ def divide(record: Record, *, backward: bool = True) -> DividedProgram:
     framework = record.pair.candidate
     divided = DividedProgram(record, framework)
     division = _Division(divided)
-    with Contexts(framework) as entered:
+    with Contexts(record.calls, framework) as entered:
         for call in record.calls:
             division.assign(call, entered)
     if not divided.inside:
@@ -232,8 +232,6 @@ class _Division:
         entered.note(self._framework, call, self._values)
         if call.kind in ("enter", "exit"):
             self._depth += 1 if call.kind == "enter" else -1
-        if call.kind == "exit":
-            self._values[call.args[0].slot] = None  # OneFlow's no_grad ends only when its object is destroyed
 
     def finish(self) -> None:
         """Find the modules and the outer tensors that the graph needs. Raises `CannotDivide`."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from autotest.frameworks import Framework, files
 from autotest.frameworks.recorded_calls import run_call
-from autotest.program import Call, Program, Ref, refs
+from autotest.program import Call, Program, Ref
+from autotest.program.semantics import left_for_good
 
 #: The slot of a result and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]
@@ -46,17 +47,13 @@ def replay(
         The results. An exception of the framework ends the replay and is returned, never raised.
     """
     result = Replayed(framework, [])
-    with Contexts(framework) as contexts:
+    with Contexts(program.calls, framework) as contexts:
         for call in program.calls[:upto]:
             if between_calls is not None:
                 between_calls(len(result.values), result.values)
             try:
                 result.values.append(run_call(call, framework, result.values, program.arrays))
                 contexts.note(framework, call, result.values)
-                if call.kind == "exit" and not _read_later(program, call):
-                    # Drop the context, as a `with` statement does. OneFlow's no_grad ends only when its object is
-                    # destroyed.
-                    result.values[call.args[0].slot] = None
             except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
                 result.error, result.failed_at = error, call.slot
                 break
@@ -86,15 +83,20 @@ class Contexts:
 
     It exits the contexts that are still entered, last first, restores the modes of the process, and removes saved
     files. A program may end inside a context: it was cut short, it was shrunk, or the framework refused a call.
+
+    Args:
+        calls: the calls of the programs.
+        frameworks: the frameworks that they run on.
     """
 
-    def __init__(self, *frameworks: Framework) -> None:
+    def __init__(self, calls: Sequence[Call], *frameworks: Framework) -> None:
+        self._calls = calls
         self._modes = [(framework, framework.modes()) for framework in frameworks]
         self._entered: list[tuple[Framework, list[Any], int]] = []
         self._saved: list[Framework] = []
 
     def note(self, framework: Framework, call: Call, values: list[Any]) -> None:
-        """Note that `call` was made on `framework`, with results in `values`."""
+        """Note that `call` was made on `framework`, with results in `values`, and drop a context that it left."""
         if call.kind == "function" and call.target == files.SAVES:
             self._saved.append(framework)
         if call.kind in ("enter", "exit") and type(call.args[0]) is Ref:
@@ -103,6 +105,10 @@ class Contexts:
                 self._entered.append((framework, values, slot))
             else:
                 self._entered = [entry for entry in self._entered if entry[1] is not values or entry[2] != slot]
+        left = left_for_good(self._calls, call)
+        if left is not None:
+            # A `with` statement drops its context manager, and OneFlow's no_grad ends only when it is destroyed.
+            values[left] = None
 
     def __enter__(self) -> Contexts:
         return self
@@ -116,7 +122,3 @@ class Contexts:
             framework.restore(modes)
         for framework in self._saved:
             files.remove(framework)
-
-
-def _read_later(program: Program, call: Call) -> bool:
-    return any(call.args[0] in set(refs(later)) for later in program.calls[call.slot + 1 :])

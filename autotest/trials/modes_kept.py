@@ -32,7 +32,7 @@ def check_candidate_keeps_modes(recorder: Recorder, modes: Any) -> None:
 
     values: list[Any] = []
     try:
-        with Contexts(candidate) as contexts:
+        with Contexts(program.calls, candidate) as contexts:
             for call in program.calls:
                 try:
                     values.append(run_call(call, candidate, values, program.arrays))

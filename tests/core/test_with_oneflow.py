@@ -9,7 +9,10 @@ import pytest
 from autotest import autotest, random_tensor, torch
 from autotest.frameworks import registry
 from autotest.frameworks.oneflow import OneFlowFramework
-from tests.support.running import agrees, trial
+from autotest.gradients.numeric_check import RULE
+from autotest.gradients.programs import check_program
+from autotest.recording.recorder import Recorder, recording
+from tests.support.running import agrees, pair_with, trial
 
 pytestmark = pytest.mark.oneflow
 
@@ -61,6 +64,39 @@ def devices():
 def test_bodies_agree(body, oneflow):
     for seed in range(3):
         assert agrees(trial(body, oneflow, seed=seed))
+
+
+def entered_twice():
+    without_gradients = torch.no_grad()
+    for _ in range(2):
+        with without_gradients:
+            torch.sin(random_tensor(shape=(2,)))
+
+
+def test_a_context_that_is_entered_twice_leaves_gradients_to_the_next_trial(oneflow):
+    trial(entered_twice, oneflow)
+    assert oneflow.records_gradients()
+    assert agrees(trial(contexts, oneflow))
+
+
+def test_what_is_computed_after_a_context_is_checked_numerically(oneflow):
+    def body():
+        x = random_tensor(shape=(2,), dtype="float64")
+        with torch.no_grad():
+            y = torch.sin(x)
+        return x * y
+
+    (row,) = check_program(trial(body, oneflow).program, oneflow, RULE)[0].rows
+    assert row.analytic != 0
+
+
+def test_a_context_of_set_up_with_another_candidate_ends_on_this_one_too(oneflow):
+    with recording(Recorder(pair_with())):
+        layer = torch.nn.Linear(2, 2)
+        for context in (torch.no_grad(), torch.no_grad()):
+            with context:
+                layer.weight.mul_(2)
+    assert agrees(trial(lambda: layer(random_tensor(shape=(3, 2), dtype="float32")), oneflow))
 
 
 def test_a_wrong_number_on_oneflows_side_is_found(oneflow):

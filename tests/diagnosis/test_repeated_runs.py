@@ -10,6 +10,7 @@ import pytest
 from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.diagnosis.attribution.locating import locate
+from autotest.diagnosis.attribution.lockstep import first_divergent
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
@@ -68,6 +69,21 @@ def test_of_two_calls_the_first_divergent_one_is_still_run_alone() -> None:
     assert located.slot == 2
     assert located.alone is not None
     assert [call.target for call in located.alone.program.calls] == ["float32", "neg"]
+
+
+def test_a_context_that_is_entered_again_hides_no_later_divergent_call() -> None:
+    def body() -> Any:
+        without_gradients = dual.no_grad()
+        with without_gradients:
+            x = dual.ones(2)
+        with without_gradients:
+            return dual.exp(x)
+
+    pair = pair_with(FaultyTorch({"exp": lambda exp: lambda x: exp(x) + 1}))
+    program = run_trial(body, 0, SETTINGS, pair).program
+    slot = first_divergent(program, pair, SETTINGS)
+    assert slot is not None
+    assert program.calls[slot].target == "exp"
 
 
 def test_a_replay_serves_as_the_first_of_the_runs_of_which_the_reference_must_repeat_its_results() -> None:

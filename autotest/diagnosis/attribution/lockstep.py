@@ -75,7 +75,7 @@ class _Lockstep:
 
     def run(self) -> int | None:
         sides = list(zip((self._pair.reference, self._pair.candidate), self._values, strict=True))
-        with Contexts(self._pair.reference, self._pair.candidate) as contexts:
+        with Contexts(self._program.calls, self._pair.reference, self._pair.candidate) as contexts:
             for call in self._program.calls:
                 given_alike = True
                 if is_step(call):
@@ -87,9 +87,6 @@ class _Lockstep:
                     for side, values in reversed(sides) if call.kind == "exit" else sides:
                         values.append(run_call(call, side, values, self._program.arrays))
                         contexts.note(side, call, values)
-                        if call.kind == "exit":
-                            # OneFlow's context ends only when the object is destroyed, so drop the reference to it.
-                            values[call.args[0].slot] = None
                 except Exception:  # noqa: BLE001 - a framework may raise any exception
                     return call.slot
                 self._share_memory(call)

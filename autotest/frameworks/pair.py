@@ -120,14 +120,7 @@ class Pair:
             except AttributeError as error:
                 # `from None`: newer torch raises it in a function of its own, which would clutter the traceback.
                 raise as_test_mistake(AttributeError(f"{error}{self._suggested(path)}")) from None
-            try:
-                actual = self.candidate.resolve(path)
-            except AttributeError:
-                actual = ABSENT
-            except (AutotestError, CandidateDied):
-                raise
-            except Exception as error:  # noqa: BLE001 - a module that is imported on first use may raise anything
-                actual = _raising(error)
+            actual = _found(lambda: self.candidate.resolve(path))
             both = self._resolved[path] = Both(expected, actual)
         return both
 
@@ -164,14 +157,7 @@ class Pair:
             if kind == "function":
                 self.resolve(target)  # a name that the reference lacks is raised as an error of the test
             expected = self.reference.operation(kind, target)
-            try:
-                actual: Any = self.candidate.operation(kind, target)
-            except AttributeError:
-                actual = ABSENT
-            except (AutotestError, CandidateDied):
-                raise
-            except Exception as error:  # noqa: BLE001 - a module that is imported on first use may raise anything
-                actual = _raising(error)
+            actual = _found(lambda: self.candidate.operation(kind, target))
             both = self._operations[kind, target] = Both(expected, actual)
         return both
 
@@ -279,6 +265,18 @@ class Pair:
     def devices(self) -> tuple[str, ...]:
         """The device types that both sides can use."""
         return tuple(kind for kind in self.reference.devices() if kind in self.candidate.devices())
+
+
+def _found(find: Callable[[], Any]) -> Any:
+    """Return the object of the candidate that `find` returns: absent, or raising when called, if finding it fails."""
+    try:
+        return find()
+    except AttributeError:
+        return ABSENT
+    except (AutotestError, CandidateDied):
+        raise
+    except Exception as error:  # noqa: BLE001 - a module that is imported on first use may raise anything
+        return _raising(error)
 
 
 def _raising(error: Exception) -> Callable[..., Any]:

@@ -69,11 +69,16 @@ class Agent:
         library = digest_of_library()
         try:
             self._workers, server = agent_workers.opened(package, self._folder, ledger)
-            with contextlib.closing(server.process(_facts)) as process:
-                group = process.connection.recv() if process.connection.poll(START_UP) else "no answer"
-        except (AutotestError, EOFError, OSError) as error:
+            with contextlib.closing(server.process(_send_group)) as process:
+                if process.connection.poll(START_UP):
+                    group, trouble = process.connection.recv()
+                else:
+                    group, trouble = "", f"it does not import the frameworks in {START_UP:g} s"
+        except EOFError:
+            return Facts("", library, differing, "a process that imports the frameworks dies there")
+        except (AutotestError, OSError) as error:
             return Facts("", library, differing, str(error) or type(error).__name__)
-        return Facts(group, library, differing)
+        return Facts(group, library, differing, trouble)
 
     def _apply_settings(self, package: Package) -> Path | None:
         """Give worker processes the same settings as on the driver's machine.
@@ -134,12 +139,17 @@ class Agent:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _facts(connection: Connection, server: socket.socket) -> None:
-    """Send the names and versions of the frameworks. Runs in a process that has imported them."""
-    pair = chosen_pair()
-    sides = " / ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
+def _send_group(connection: Connection, server: socket.socket) -> None:
+    """Send the names and versions of the frameworks, or why they cannot be used. Runs in a process of their own."""
+    try:
+        pair = chosen_pair()
+        sides = " / ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
+        devices = " and ".join(pair.devices)
+    except AutotestError as error:
+        connection.send(("", str(error)))
+        return
     python = ".".join(platform.python_version_tuple()[:2])
-    connection.send(f"{sides} on {' and '.join(pair.devices)}, NumPy {np.__version__}, Python {python}")
+    connection.send((f"{sides} on {devices}, NumPy {np.__version__}, Python {python}", ""))
 
 
 __all__ = ["Agent"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -148,3 +150,24 @@ def test_tasks_in_threads_come_back_and_what_fails_is_told():
         threaded.wait(5.0)
     threaded.close()
     assert closed == ["yes"]
+
+
+@pytest.mark.parametrize("work", ["sweep", "gradients"])
+def test_a_machine_that_lacks_the_candidate_says_what_to_install(work, here, importable_elsewhere):
+    asked = f"""
+        import os
+        from pathlib import Path
+        from autotest.clusters.agent import Agent
+        from autotest.clusters.packing import package
+        from autotest.results.tasks import Conditions
+        os.environ["AUTOTEST_CANDIDATE"] = "jax"
+        agent = Agent()
+        facts = agent._set_up(package(Conditions(Path(), ("torch", "jax")), [], Path.cwd(), {work!r}))
+        agent._shut_down()
+        print(facts.group, facts.trouble)
+    """
+    (here / "jax.py").write_text("raise ImportError('there is no JAX on this machine')\n")
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(asked)], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "the framework 'jax' cannot be imported" in ended.stdout

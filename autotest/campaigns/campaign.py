@@ -26,6 +26,7 @@ from autotest.results.tasks import (
     FindingRecord,
     Result,
     Task,
+    Undiagnosed,
     Where,
     fatal_call,
 )
@@ -198,6 +199,9 @@ class Campaign:
             self._queue.add_next(task, result)
         elif isinstance(result, Death):
             self._died(task, result, seconds)
+        elif isinstance(result, Undiagnosed):
+            assert not isinstance(task, Explore)
+            self._diagnosis_failed(task, result.why)
         elif result.rejection:
             self._rejected(task.where, result.rejection)
         elif not isinstance(task, Explore) and not task.thorough:
@@ -292,13 +296,19 @@ class Campaign:
         self.progress.known_deaths[key] += times
 
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
-        """Plan the next attempt after a diagnosis killed its worker. The finding is stored; shrinking is left out."""
+        """Plan the next attempt after a diagnosis killed its worker."""
+        shrinks = task.thorough and task.shrink
+        if isinstance(task, Diagnose) and death.index == task.index and death.symptom and not shrinks:
+            self._fatal(task.where, death)  # when it was run again, the failed trial killed the process
+        else:
+            self._diagnosis_failed(task, f"a worker process died in it ({death.how}) {death.last_words}".strip())
+
+    def _diagnosis_failed(self, task: Diagnose | DiagnoseDeath, why: str) -> None:
+        """Plan the next attempt after a diagnosis failed, and record why if its failure is not even stored."""
         if isinstance(task, Diagnose) and task.thorough and task.shrink:
             self._queue.requeue(dataclasses.replace(task, shrink=False))
-        elif isinstance(task, Diagnose) and death.index == task.index and death.symptom:
-            self._fatal(task.where, death)  # when it was run again, the failed trial killed the process
         elif not task.thorough:
-            self.progress.vanished.append((task.where, task.index))
+            self.progress.undiagnosed.append((task.where, task.index, why))
 
     def _record_finding(self, found: FindingRecord) -> None:
         first = found.identity not in self.progress.found

@@ -30,6 +30,7 @@ from autotest.results.tasks import (
     FindingRecord,
     Result,
     Task,
+    Undiagnosed,
     Vanished,
     Where,
 )
@@ -117,7 +118,7 @@ def _note_graph_trials(
 
 def _diagnose(
     task: Diagnose, conditions: Conditions, crumb: Breadcrumb | None
-) -> FindingRecord | ExpectedDeath | Vanished:
+) -> FindingRecord | ExpectedDeath | Vanished | Undiagnosed:
     found: list[FindingRecord | ExpectedDeath] = []
     rejections: list[str] = []
     options = Options(
@@ -144,9 +145,12 @@ def _diagnose(
             elif outcome.rejection is not None:
                 rejections.append(outcome.rejection.reason)
 
+    raised = ""
     with contextlib.suppress(SkipsItself):
-        _call(task.where, drive)
-    return found[0] if found else Vanished(task.where, task.index, "".join(rejections))
+        raised = _call(task.where, drive)
+    if found:
+        return found[0]
+    return Undiagnosed(raised) if raised else Vanished(task.where, task.index, "".join(rejections))
 
 
 def _room_to_judge(outcome: Outcome, conditions: Conditions) -> contextlib.AbstractContextManager[None]:

@@ -222,6 +222,12 @@ class _Trials:
             raise KeyboardInterrupt
         for found in progress.found.values():
             raise Divergence(found.report, self._finding(found), found.place)
+        if progress.undiagnosed:
+            where, index, why = progress.undiagnosed[0]
+            raise AutotestError(
+                f"{where.test}: in trial {index} of base seed {where.base_seed} the sides differed, but the diagnosis "
+                f"failed:\n{why}"
+            )
         if progress.vanished:
             where, index = progress.vanished[0]
             raise AutotestError(

@@ -17,7 +17,7 @@ from autotest.campaigns.worker_breadcrumbs import breadcrumb_at
 from autotest.frameworks import chosen_pair
 from autotest.processes.client import Server, ServerLost
 from autotest.processes.endings import limit_memory
-from autotest.results.tasks import Conditions, Death, Explore, Explored, Result, Task
+from autotest.results.tasks import Conditions, Explore, Explored, Result, Task, Undiagnosed
 from autotest.sources.pytest_session import sessions_kept
 
 
@@ -54,8 +54,7 @@ def _result(task: Task, conditions: Conditions, crumb_path: Path, processes: Ser
         if isinstance(task, Explore):
             # For example, a test file was changed meanwhile. Other tests can continue.
             return Explored(broken=_error_message(error))
-        # The finding is already stored; an error in its diagnosis must not end the campaign.
-        return Death(None, f"{type(error).__name__}: {error}", "")
+        return Undiagnosed(f"{type(error).__name__}: {error}")
     finally:
         if crumb is not None:
             crumb.close()

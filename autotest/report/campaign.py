@@ -189,6 +189,12 @@ def _troubles(progress: CampaignProgress) -> list[str]:
     never_drawn = coverage.closing(progress.covered, "")
     if never_drawn:
         blocks.append("\n".join(never_drawn))
+    if progress.undiagnosed:
+        lines = [
+            f"{where.test}, trial {index} of base seed {where.base_seed}\n{textwrap.indent(why, ' ' * 6)}"
+            for where, index, why in progress.undiagnosed
+        ]
+        blocks.append(_listed("The sides differed, but the diagnosis failed:", lines))
     if progress.vanished:
         lines = [f"{where.test}, trial {index}" for where, index in progress.vanished]
         blocks.append(_listed("Seen once, but not when the same trial ran again:", lines))
@@ -255,12 +261,14 @@ def verdict(progress: CampaignProgress) -> str:
 
 
 def mistakes(progress: CampaignProgress) -> list[str]:
-    """Return what is wrong with the tests themselves, so that a campaign without findings has not passed."""
+    """Return what is wrong with the tests or the run, so that a campaign without findings has not passed."""
     broken, refused, files = len(progress.broken), len(progress.refused), len(progress.files_broken)
+    undiagnosed = len(progress.undiagnosed)
     return [
         *([_broken(broken)] if broken else []),
         *([_forgetful(progress)] if progress.forgetful else []),
         *([_ungraphed(progress)] if progress.ungraphed else []),
         *([f"the reference refused every trial of {several(refused, 'test')}"] if refused else []),
         *([f"{several(files, 'file')} cannot be imported"] if files else []),
+        *([f"the diagnosis of {several(undiagnosed, 'failure')} failed"] if undiagnosed else []),
     ]

@@ -48,6 +48,10 @@ def as_data(progress: CampaignProgress, sides: Sequence[str], versions: Mapping[
             for identity, found in progress.found.items()
         ],
         "vanished": [{"test": where.test, "trial": index} for where, index in progress.vanished],
+        "undiagnosed": [
+            {"test": where.test, "base_seed": where.base_seed, "trial": index, "why": why}
+            for where, index, why in progress.undiagnosed
+        ],
         "left_out": [{"name": name, "why": why} for name, why in progress.unexplored],
         "files_broken": [{"name": name, "why": why} for name, why in progress.files_broken],
         "tests": [

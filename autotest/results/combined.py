@@ -39,6 +39,7 @@ def _add(whole: CampaignProgress, group: CampaignProgress) -> None:
             whole.found[identity] = found
     whole.seen += group.seen
     whole.vanished += group.vanished
+    whole.undiagnosed += group.undiagnosed
     whole.expected += group.expected
     whole.cleared += group.cleared
     whole.workers_lost += group.workers_lost

@@ -160,6 +160,8 @@ class CampaignProgress:
     seen: collections.Counter[Identity] = dataclasses.field(default_factory=collections.Counter)
     #: Test and trial index of each failure that did not happen again.
     vanished: list[tuple[Where, int]] = dataclasses.field(default_factory=list)
+    #: Test and trial index of each failure that is not stored because its diagnosis failed, and why it did.
+    undiagnosed: list[tuple[Where, int, str]] = dataclasses.field(default_factory=list)
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     cleared: int = 0
     #: Number of worker processes that died; and of trials in which they did, by test and call.

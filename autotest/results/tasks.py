@@ -238,6 +238,14 @@ class Vanished:
     rejection: str = ""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Undiagnosed:
+    """A failure whose diagnosis raised an exception, so that nothing was stored by it."""
+
+    #: The exception: a traceback, or its type and message.
+    why: str
+
+
 def fatal_call(operator: str, refused: bool, *, backward: bool = False) -> str:
     """Return the name under which a call of `operator` is set aside after it has killed its process.
 
@@ -289,4 +297,4 @@ class Death:
 
 
 Task = Explore | Diagnose | DiagnoseDeath
-Result = Explored | FindingRecord | ExpectedDeath | Vanished | Death
+Result = Explored | FindingRecord | ExpectedDeath | Vanished | Undiagnosed | Death

@@ -15,7 +15,8 @@ from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.diagnosis_queue import DiagnosisQueue
 from autotest.campaigns.executor import NullObserver
 from autotest.campaigns.plan import DEATHS_ALLOWED
-from autotest.report.campaign import summary
+from autotest.report.campaign import mistakes, summary
+from autotest.results.combined import combined
 from autotest.results.identity import Identity
 from autotest.results.tasks import (
     Death,
@@ -26,6 +27,7 @@ from autotest.results.tasks import (
     Explored,
     FindingRecord,
     Suspect,
+    Undiagnosed,
     Vanished,
     Where,
     fatal_call,
@@ -411,6 +413,30 @@ def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():
     Campaign(progress, Plan(0, trials=10), script, Silent()).run()
     assert not progress.found
     assert [(where.test, index) for where, index in progress.vanished] == [("a", 3)]
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        (Undiagnosed("OSError: the disk is full"), "OSError: the disk is full"),
+        (Death("hang", "no answer in 20 s", ""), "a worker process died in it (no answer in 20 s)"),
+    ],
+    ids=["raises", "kills its worker"],
+)
+def test_a_failure_whose_diagnosis_fails_is_told_with_the_reason_and_does_not_pass(result, why):
+    class Failing(Pretending):
+        def answer(self, task):
+            return result if isinstance(task, Diagnose) else super().answer(task)
+
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    script = Failing(lambda test, index: Suspect(index, VALUE) if index == 3 else None)
+    Campaign(progress, Plan(0, trials=10), script, Silent()).run()
+    assert not progress.found
+    assert not progress.vanished
+    assert [(where.test, index, said) for where, index, said in progress.undiagnosed] == [("a", 3, why)]
+    assert why in summary(progress)
+    assert mistakes(progress) == ["the diagnosis of 1 failure failed"]
+    assert combined({"one": progress, "other": progress}).undiagnosed == 2 * progress.undiagnosed
 
 
 @pytest.mark.parametrize("failing", [3, 12])  # an ordinary trial, and the pinned one

@@ -8,6 +8,7 @@ import resource
 import pytest
 import torch
 
+from autotest.base.errors import StoreUnwritable
 from autotest.campaigns import exploring, task_tally
 from autotest.campaigns.worker_breadcrumbs import current_activity
 from autotest.frameworks.torch import TorchFramework
@@ -16,7 +17,7 @@ from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server
 from autotest.report import campaign
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Conditions, Diagnose, Explore, Vanished, Where
+from autotest.results.tasks import Conditions, Diagnose, Explore, Undiagnosed, Vanished, Where
 from autotest.trials import memory
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.graph_torch import GraphTorch
@@ -221,3 +222,17 @@ def test_a_failed_trial_in_which_the_reference_disagrees_with_itself_is_diagnose
     found = exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server())
     assert isinstance(found, Vanished)
     assert found.rejection.startswith("relu: NotRepeatable: faulty gives a different result when it runs again")
+
+
+def test_a_failed_trial_whose_diagnosis_raises_is_not_one_that_does_not_happen_again(tmp_path, against, monkeypatch):
+    def raising(*given, **named):
+        raise StoreUnwritable("the disk is full")
+
+    monkeypatch.setattr(exploring, "keep", raising)
+    file = tmp_path / "test_relu.py"
+    file.write_text(SUITE)
+    against(FaultyTorch({"relu": plus(1.0)}))
+    task = Diagnose(Where(file, "test_relu.py::test_relu", 0), 0, thorough=False)
+    found = exploring.run_task(task, Conditions(tmp_path / "kept"), None, Server())
+    assert isinstance(found, Undiagnosed)
+    assert "StoreUnwritable: the disk is full" in found.why

@@ -47,6 +47,8 @@ _LATE = 4.0
 #: How many process servers may be lost in a row without any of their workers having been ready: at the start, and
 #: later, when workers are known to be able to start.
 _LOST_AT_START, _LOST = 3, 25
+#: How many workers may end in a row before they are ready, for example because somebody kills them for their memory.
+_UNREADY = 3
 #: With how many servers a task may be lost before it is given up: the task may be what ends them.
 _LOST_WITH_TASK = 10
 
@@ -105,6 +107,8 @@ class Workers:
         #: How many servers were lost since a worker was last ready, and how many with each task, by the task's `id`.
         self._lost = 0
         self._lost_with: dict[int, int] = {}
+        #: How many workers have ended before they were ready since one was.
+        self._unready = 0
 
     @property
     def slots(self) -> int:
@@ -171,7 +175,7 @@ class Workers:
         if trouble:
             raise FrameworkMissing(trouble)
         worker.ready, worker.begun = True, time.monotonic()
-        self._lost = 0
+        self._lost = self._unready = 0
 
     def _why(self, worker: _Worker) -> str:
         with contextlib.suppress(OSError):
@@ -221,7 +225,11 @@ class Workers:
         try:
             said = worker.process.connection.recv()
         except (EOFError, OSError):
-            yield worker.task, self._died(slot)
+            status = worker.process.status(_GONE)
+            if worker.ready:
+                yield worker.task, self._died(slot, status)
+            else:
+                self._start_elsewhere(slot)
             return
         if not worker.ready:
             self._has_started(worker, said)
@@ -235,14 +243,21 @@ class Workers:
             yield worker.task, said
             worker.task = None
 
-    def _died(self, slot: int) -> Death:
-        worker = self._workers[slot]
-        status = worker.process.status(_GONE)
-        if not worker.ready:
-            raise AutotestError(f"a worker process does not start: {self._why(worker)}")
+    def _died(self, slot: int, status: int | None) -> Death:
         if status is None:
             return self._replace_dead_worker(slot, ProcessDeath("crash", "its connection ended"))
-        return self._replace_dead_worker(slot, death_from_status(status, worker.killed_before))
+        return self._replace_dead_worker(slot, death_from_status(status, self._workers[slot].killed_before))
+
+    def _start_elsewhere(self, slot: int) -> None:
+        """Start the task of the worker at `slot` again: the worker died, or was killed, before it was ready."""
+        worker = self._workers.pop(slot)
+        why = self._why(worker)
+        worker.process.close()
+        self._unready += 1
+        if self._unready == _UNREADY:
+            raise AutotestError(f"worker processes do not start: {why}")
+        assert worker.task is not None
+        self.start(worker.task)
 
     def _handle_timeout(self, slot: int) -> Iterator[tuple[Task, Result]]:
         worker = self._workers[slot]

@@ -20,6 +20,7 @@ from autotest.campaigns.workers import (
     _LOST_AT_START,
     _LOST_WITH_TASK,
     _STALE,
+    _UNREADY,
     DIAGNOSIS,
     Workers,
     _append_trials,
@@ -204,6 +205,36 @@ def test_a_task_that_many_servers_are_lost_with_is_given_up(losing):
     given_up = lose(pool)
     assert [task for task, _ in given_up] == tasks
     assert {(death.symptom, death.index) for _, death in given_up} == {(None, None)}
+
+
+def killed_while_it_starts(pool, slot):
+    class Killed(Silent):
+        def status(self, seconds):
+            return -signal.SIGKILL
+
+        class connection(Silent.connection):
+            @staticmethod
+            def recv():
+                raise EOFError
+
+    pool._workers[slot].process = Killed()
+    return list(pool._handle_message(slot))
+
+
+def test_the_task_of_a_worker_that_is_killed_while_it_starts_is_given_to_another_one(losing):
+    pool, tasks = losing
+    for _ in range(2 * _UNREADY):
+        assert killed_while_it_starts(pool, 1) == []
+        assert pool._workers[1].task is tasks[1]
+        pool._has_started(pool._workers[0], "")
+
+
+def test_a_campaign_ends_none_of_whose_workers_starts(losing):
+    pool, _ = losing
+    for slot in range(_UNREADY - 1):
+        assert killed_while_it_starts(pool, slot) == []
+    with pytest.raises(AutotestError, match="worker processes do not start"):
+        killed_while_it_starts(pool, 0)
 
 
 class Listening:

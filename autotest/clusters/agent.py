@@ -40,7 +40,7 @@ from autotest.storage.store import Store
 
 
 class Agent:
-    """The agent that an engine runs on a machine. It keeps files of a finding only until it has sent them."""
+    """The agent that an engine runs on a machine. It has a store of its own until it shuts down."""
 
     def __init__(self) -> None:
         self._folder = own_folder("autotest-agent-")
@@ -129,8 +129,8 @@ class Agent:
         if not isinstance(result, FindingRecord):
             return SentResult(number, result, {})
         place = self._root / result.place
+        # They stay there: another task may have come to the same finding, and replaced the files, before they are read.
         files = Store(place.parents[1]).files(place.name)
-        shutil.rmtree(place, ignore_errors=True)
         return SentResult(number, dataclasses.replace(result, place=str(place)), files)
 
     def _shut_down(self) -> None:

@@ -13,12 +13,14 @@ import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.base.options import from_environment
-from autotest.clusters.messages import AccountTask, digest_of_file
+from autotest.clusters.agent import Agent
+from autotest.clusters.messages import AccountTask, SentTask, TaskBatch, digest_of_file
 from autotest.clusters.packing import package, packed, relative, unpacked, with_file
 from autotest.clusters.threaded import Threaded
 from autotest.results.tasks import (
     Conditions,
     Death,
+    Diagnose,
     DiagnoseDeath,
     ExpectedDeath,
     Explore,
@@ -150,6 +152,26 @@ def test_tasks_in_threads_come_back_and_what_fails_is_told():
         threaded.wait(5.0)
     threaded.close()
     assert closed == ["yes"]
+
+
+def test_two_tasks_of_an_agent_that_come_to_one_finding_both_bring_its_files(here):
+    agent, given = Agent(), []
+
+    class Finished:
+        late = 0
+        start = staticmethod(given.append)
+        close = staticmethod(given.clear)
+
+        @staticmethod
+        def wait(seconds):
+            return [(task, keep(finding(), task.where, agent._folder)) for task in given]
+
+    agent._workers = Finished()
+    tasks = [SentTask(number, Diagnose(HERE, number, thorough=False), {}) for number in range(2)]
+    report = agent._run_tasks(TaskBatch(tasks, 1.0))
+    agent._shut_down()
+    assert report.trouble == ""
+    assert [set(one.files) <= set(FILES) and "failure.json" in one.files for one in report.results] == [True, True]
 
 
 @pytest.mark.parametrize("work", ["sweep", "gradients"])

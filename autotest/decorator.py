@@ -33,6 +33,7 @@ from autotest.sources.hypothesis_examples import Example, example_now, options_f
 from autotest.sources.outside_draws import SIDES
 from autotest.sources.source_locations import redefinition_warning, return_location, source_location
 from autotest.sources.test_names import current_name, owner_of, path_of
+from autotest.sources.unittest_draws import draw_by_test_case
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.decorated import Test
 from autotest.trials.driver import driver
@@ -204,6 +205,7 @@ def decorate(
     bound = functools.partial(_checked(function))
     written = bound.func  # the function in the source file: a partial has no name and no source lines
     file = path_of(inspect.getfile(inspect.unwrap(written)))
+    draw_by_test_case()
     usual = _taken_by_position(function)
     parameters = inspect.signature(bound) if usual is None else None
 

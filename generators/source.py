@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
@@ -282,11 +282,15 @@ def _read(forced: Sequence[Choice] | Sequence[Sequence[Any]]) -> tuple[Choice, .
 
 _active: ContextVar[Source | None] = ContextVar("generators.active", default=None)
 _ambient: ContextVar[Source | None] = ContextVar("generators.ambient", default=None)
+#: Returns the `Source` to use outside of `using`; None, the default, or a result None: one with seed 0.
+otherwise: ContextVar[Callable[[], Source | None] | None] = ContextVar("generators.otherwise", default=None)
 
 
 def current() -> Source:
     """Return the `Source` in use. Outside of trials it is one with seed 0, created at the first call in a context."""
     source = _active.get()
+    if source is None and (find := otherwise.get()) is not None:
+        source = find()
     if source is None:
         source = _ambient.get()
         if source is None:

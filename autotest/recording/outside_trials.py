@@ -22,7 +22,7 @@ __tracebackhide__ = is_test_mistake  # as in recorder.py
 def pair_outside_trials() -> Pair:
     """Return the pair of the test that is set up, or else that of the environment; the first of several."""
     note_computed()
-    draws = _draws.get()
+    draws = _draws.get() or _found()
     return chosen_pairs()[0] if draws is None else draws.pair()
 
 
@@ -38,7 +38,8 @@ class OutsideDraws:
         """
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=generators.TRIAL_BITS // 8).digest()
         self._seed = int.from_bytes(digest, "big")
-        self._source = generators.Source(self._seed)
+        #: What the generators draw from.
+        self.source = generators.Source(self._seed)
         self._sides, self._is_seeded = sides, False
 
     @contextlib.contextmanager
@@ -46,7 +47,7 @@ class OutsideDraws:
         """Draw from this series inside the block, outside of trials; a second block continues it."""
         token = _draws.set(self)
         try:
-            with generators.using(self._source):
+            with generators.using(self.source):
                 yield
         finally:
             _draws.reset(token)
@@ -62,6 +63,23 @@ class OutsideDraws:
 
 
 _draws: ContextVar[OutsideDraws | None] = ContextVar("autotest_outside_draws", default=None)
+_finder: ContextVar[Callable[[], OutsideDraws | None] | None] = ContextVar("autotest_outside_finder", default=None)
+
+
+def find_draws_with(find: Callable[[], OutsideDraws | None]) -> None:
+    """Outside of trials and of `OutsideDraws.drawing`, draw from the series that `find` returns, if any."""
+    _finder.set(find)
+    generators.source.otherwise.set(_found_source)
+
+
+def _found() -> OutsideDraws | None:
+    find = _finder.get()
+    return None if find is None else find()
+
+
+def _found_source() -> generators.Source | None:
+    draws = _found()
+    return None if draws is None else draws.source
 
 
 def compare_plain_results(recorder: Recorder, slot: int) -> None:

@@ -40,12 +40,30 @@ def drawing_of_fixture(fixture: Any, request: Any) -> contextlib.AbstractContext
 
 def drawing_of_class(owner: Any, file: Path) -> contextlib.AbstractContextManager[None]:
     """Return the context of ``setUpClass`` of a test case in `file`."""
-    return OutsideDraws(f"{file.name}::{owner.__qualname__}.setUpClass").drawing()
+    return draws_of_class(owner, file).drawing()
 
 
 def drawing_of_module(file: Path) -> contextlib.AbstractContextManager[None]:
     """Return the context of the function that sets up the module in `file`."""
-    return OutsideDraws(f"{file.name}::setUpModule").drawing()
+    return draws_of_module(file).drawing()
 
 
-__all__ = ["SIDES", "drawing_of_class", "drawing_of_fixture", "drawing_of_module", "draws_of_test"]
+def draws_of_class(owner: Any, file: Path) -> OutsideDraws:
+    """Return the draws of ``setUpClass`` of a test case in `file`."""
+    return OutsideDraws(f"{file.name}::{owner.__qualname__}.setUpClass")
+
+
+def draws_of_module(file: Path) -> OutsideDraws:
+    """Return the draws of the function that sets up the module in `file`."""
+    return OutsideDraws(f"{file.name}::setUpModule")
+
+
+__all__ = [
+    "SIDES",
+    "drawing_of_class",
+    "drawing_of_fixture",
+    "drawing_of_module",
+    "draws_of_class",
+    "draws_of_module",
+    "draws_of_test",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 
@@ -95,3 +96,50 @@ def test_a_campaign_draws_outside_of_trials_what_pytest_draws(pytester, drawn):
     together = drawn(pytester.runpytest_inprocess)
     found = collect([pytester.path / "test_suite.py"]).tests
     assert sorted(drawn(lambda: [item.call() for item in reversed(found)])) == sorted(together)
+
+
+CASES = """
+import unittest
+from autotest import autotest, random_tensor, torch
+
+def setUpModule():
+    global first
+    first = torch.nn.Linear(1, 1)
+
+class TestOne(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.layer, cls.scale = torch.nn.Linear(1, 1), random_tensor(shape=(1,), low=-1, high=1)
+
+    def setUp(self):
+        self.other, self.x = torch.nn.Linear(1, 1), random_tensor(shape=(1,), low=-1, high=1)
+
+    @autotest(n=1)
+    def test_a(self):
+        drawn = (first.weight, self.layer.weight, self.scale, self.other.weight, self.x)
+        with open(r"{place}", "a") as file:
+            file.write(f"{self.id()} {[one.reference.tolist() for one in drawn]}\\n")
+        return self.other(self.layer(self.x))
+
+    test_b = test_a
+
+class TestTwo(TestOne):
+    pass
+"""
+
+
+def test_unittest_without_pytest_draws_what_pytest_draws_in_any_order(pytester, monkeypatch, quick):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    place = pytester.path / "drawn.txt"
+    pytester.makepyfile(test_cases=CASES.replace("{place}", str(place)))
+    assert pytester.run(sys.executable, "-m", "unittest", "test_cases").ret == 0
+    assert (
+        pytester.run(sys.executable, "-m", "unittest", "test_cases.TestTwo.test_b", "test_cases.TestOne.test_b").ret
+        == 0
+    )
+    pytester.runpytest_inprocess().assert_outcomes(passed=4)
+    lines = place.read_text().splitlines()
+    together, alone, under_pytest = lines[:4], lines[4:6], lines[6:]
+    assert len(set(together)) == 4
+    assert set(alone) < set(together)
+    assert sorted(under_pytest) == sorted(together)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from generators.choosing import parent, planned_alternative
@@ -58,7 +58,9 @@ class Schedule:
         #: Whether any trial was accepted so far.
         self.has_accepted = False
         after = THOROUGH - BLOCK if thorough else 0
-        self._coming = (index if index < BLOCK else after + index for index in range(first, first + attempts))
+        self._coming: Iterator[int] = (
+            index if index < BLOCK else after + index for index in range(first, first + attempts)
+        )
         #: The pending trials that are compared with each other after the first refusal, in their order.
         self._window: dict[int, None] = {}
         self._accepted: dict[_Feature, int] = {}
@@ -83,6 +85,10 @@ class Schedule:
         while (index := self._next()) is not None:
             self._window.pop(index, None)
             yield index
+
+    def give_back(self, indices: Iterable[int]) -> None:
+        """Take back the latest indices, which were not run, as the next ones."""
+        self._coming = itertools.chain(indices, self._coming)
 
     def record(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
         """Record the `features` that trial `index` drew, and whether the reference refused it."""

@@ -230,7 +230,8 @@ class Campaign:
                 continue
             self.progress.seen[settled] += 1
             if self.progress.seen[settled] == 1:
-                self._queue.add_failure(Diagnose(task.where, suspect.trial, thorough=False))
+                grad = task.all_require_grad
+                self._queue.add_failure(Diagnose(task.where, suspect.trial, thorough=False, all_require_grad=grad))
 
     def _died(self, task: Task, death: Death, seconds: float) -> None:
         """Record that a worker died in `task`."""

@@ -74,10 +74,12 @@ def _explore(task: Explore, conditions: Conditions, crumb: Breadcrumb | None) ->
         agreeing: list[tuple[int, Outcome]] = []
         with observing(task.where, crumb, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
-                outcome = _trial(test, pair, task.where, index, crumb)
+                outcome = _trial(test, pair, task, index, crumb)
                 with _room_to_judge(outcome, conditions):
                     tally.add(outcome, index)
                 result.done += 1
+                if task.until_refused and result.last_refused:
+                    break
                 large, shared = holds_large_arrays(outcome.recorder), bool(outcome.recorder.imported)
                 if _should_check_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
@@ -133,7 +135,7 @@ def _diagnose(
         test, pair = _strict(test, conditions), context.pair
         context = dataclasses.replace(context, options=options)
         with observing(task.where, crumb, conditions):
-            outcome = _trial(test, pair, task.where, task.index, crumb)
+            outcome = _trial(test, pair, task, task.index, crumb)
             if _should_check_graph(outcome, test, pair):
                 _note_graph_trials(crumb, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
@@ -202,10 +204,11 @@ def _strict(test: Test, conditions: Conditions) -> Test:
     return dataclasses.replace(test, settings=dataclasses.replace(test.settings, check_errors=True))
 
 
-def _trial(test: Test, pair: Pair, where: Where, index: int, crumb: Breadcrumb | None) -> Outcome:
+def _trial(test: Test, pair: Pair, task: Explore | Diagnose, index: int, crumb: Breadcrumb | None) -> Outcome:
     if crumb is not None:
         crumb.trial(index)
-    outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), test.settings, pair)
+    seed = trial_seed(task.where.base_seed, test.id, index)
+    outcome = run_trial(test.body, seed, test.settings, pair, all_require_grad=task.all_require_grad)
     # An asynchronous candidate may still be computing results that nothing has read. If that crashes, it must be in
     # this trial.
     pair.candidate.synchronize()

@@ -154,7 +154,7 @@ class _Trials:
         """Run trials until `needed` were accepted, in the order in which the test's own process would run them.
 
         Returns how many were needed in the end. Until the reference refuses one, the order is known in advance, so that
-        the worker gets all of them at once.
+        the worker gets all of them at once, and stops after the first that is refused.
         """
         options = self.context.options
         schedule = Schedule(needed * ATTEMPTS_PER_TRIAL, thorough=options.half_precision)
@@ -163,12 +163,19 @@ class _Trials:
             indices = [*itertools.islice(waiting, 1 if refused else needed - tally.counted)]
             if not indices:
                 break
+            unrun: list[int] = []
             for part in _ranges(indices):
-                ran = self._explore(options.seed, part, tally)
+                if unrun:
+                    unrun += part
+                    continue
+                all_require_grad = refused and not schedule.has_accepted
+                ran = self._explore(options.seed, part, tally, all_require_grad=all_require_grad)
                 needed -= ran.avoided.total()
                 for drawn in ran.drawn:
                     schedule.record(drawn.trial, drawn.features, refused=drawn.refused)
                     refused = refused or drawn.refused
+                unrun += sorted(itertools.chain(*ran.unrun))
+            schedule.give_back(unrun)
         return needed
 
     def _run_additional(self) -> collections.Counter[str]:
@@ -183,7 +190,7 @@ class _Trials:
             self._explore(base, range(index, index + 1), tally)
         return tally.expected
 
-    def _explore(self, base: int, indices: range, tally: Tally) -> TestProgress:
+    def _explore(self, base: int, indices: range, tally: Tally, *, all_require_grad: bool = False) -> TestProgress:
         """Run the trials `indices`, add their results to `tally`, and return them. Raises the finding, if there is one.
 
         Trials that make a call which has already killed a worker are left out, and are among those `avoided`.
@@ -200,6 +207,8 @@ class _Trials:
             candidate=candidate,
             coverage=options.coverage,
             drawn=True,
+            until_refused=True,
+            all_require_grad=all_require_grad,
         )
         with contextlib.ExitStack() as stack:
             try:

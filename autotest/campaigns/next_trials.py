@@ -60,7 +60,9 @@ class NextTrials:
             where, indices = chosen.where, self._indices(chosen)
         aside, watched = self._deadly.set_aside(where.test), self._deadly.watched()
         seconds = self._length_factor * TASK_SECONDS
-        return Explore(where, indices, seconds, aside, watched, self._counts(where), self._plan.drawn)
+        plan, counted = self._plan, self._counts(where)
+        flags = counted, plan.drawn, plan.until_refused, plan.all_require_grad
+        return Explore(where, indices, seconds, aside, watched, *flags)
 
     @property
     def _prefers_gaps(self) -> bool:
@@ -123,7 +125,15 @@ class NextTrials:
             test.set_aside = "all it does was set aside"
         if result.done < len(task.indices):
             self.requeue(task, task.indices[result.done :])
+        if task.until_refused and result.last_refused:
+            self._end(test)
         return test
+
+    def _end(self, test: TestProgress) -> None:
+        """Run no more trials of `test`, and note which are left of the plan's number."""
+        last = test.next + self._remaining(test)
+        test.unrun += [*test.returned, self._range(range(test.next, last))]
+        test.returned, test.next = [], last
 
     def requeue(self, task: Explore, indices: range) -> None:
         """Queue those trials of `task` again that did not run, under the base seed that they had.

@@ -31,6 +31,10 @@ class Plan:
     coverage: bool = False
     #: Return what each trial drew.
     drawn: bool = False
+    #: Run no trial of a task after one whose body the reference refuses.
+    until_refused: bool = False
+    #: Let all tensors require grad for which the test leaves it open.
+    all_require_grad: bool = False
 
     def index(self, position: int) -> int:
         """Return the trial index at `position` of this shard."""

@@ -50,7 +50,7 @@ class TaskTally:
         result.compared += outcome.compared
         rejection = outcome.rejection
         if self.drawn and not (rejection is not None and rejection.type == SET_ASIDE):
-            result.drawn.append(DrawnTrial(index, outcome.features, refused=rejection is not None))
+            result.drawn.append(DrawnTrial(index, outcome.features, refused=outcome.refused_body))
         judgement = self._judged(outcome, index)
         if isinstance(judgement, Vacuous):  # a mistake in the test, as under pytest
             said = text.nothing_compared(outcome.seed, index, outcome.recorder.other_tests)
@@ -69,6 +69,7 @@ class TaskTally:
                     coverage.add(result.covered, refused_features_of(outcome))
             return
         result.accepted += 1
+        result.without_gradients += outcome.leaves_out_gradients
         self._count_gradients(outcome, agrees=not isinstance(judgement, Expected | Diverged))
         if self.counted:
             special = self.context.options.special_values

@@ -180,7 +180,12 @@ def _troubles(progress: CampaignProgress) -> list[str]:
     if never:
         lines = [f"{test.where.test}: {_why_never(test)}" for test in never]
         blocks.append(_listed(f"{several(len(never), 'test')} had no accepted trial:", lines))
-    rare = [test for test in progress.tests if test.accepted and test.rejected > ATTEMPTS_PER_TRIAL * test.accepted]
+    partly = [test for test in progress.refused if test.accepted]
+    if partly:
+        lines = [f"{test.where.test}: {_commonest_refusal(test)}" for test in partly]
+        blocks.append(_listed("Accepted by the reference only where some inputs require no grad:", lines))
+    seldom = [test for test in progress.tests if test.accepted and test.rejected > ATTEMPTS_PER_TRIAL * test.accepted]
+    rare = [test for test in seldom if test not in partly]
     if rare:
         lines = [
             f"{test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest_refusal(test)}" for test in rare
@@ -232,6 +237,17 @@ def _why_never(test: TestProgress) -> str:
     return f"0 of {test.tried}; mostly {_commonest_refusal(test)}"
 
 
+def _refused(progress: CampaignProgress) -> str:
+    partly = any(test.accepted for test in progress.refused)
+    where = " in which all inputs require grad" if partly else ""
+    return f"the reference refused every trial of {several(len(progress.refused), 'test')}{where}"
+
+
+def refuses_every_trial(test: TestProgress) -> str:
+    """Return the sentence about a test of which the reference refused every trial that counts."""
+    return "the reference refuses every trial" + (" in which all inputs require grad" if test.accepted else "")
+
+
 def _broken(count: int) -> str:
     return "1 test is broken" if count == 1 else f"{count} tests are broken"
 
@@ -268,7 +284,7 @@ def mistakes(progress: CampaignProgress) -> list[str]:
         *([_broken(broken)] if broken else []),
         *([_forgetful(progress)] if progress.forgetful else []),
         *([_ungraphed(progress)] if progress.ungraphed else []),
-        *([f"the reference refused every trial of {several(refused, 'test')}"] if refused else []),
+        *([_refused(progress)] if refused else []),
         *([f"{several(files, 'file')} cannot be imported"] if files else []),
         *([f"the diagnosis of {several(undiagnosed, 'failure')} failed"] if undiagnosed else []),
     ]

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
-from autotest.report.campaign import why_ungraphed
+from autotest.report.campaign import refuses_every_trial, why_ungraphed
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import FindingRecord
 
@@ -100,7 +100,7 @@ def _errors(test: TestProgress) -> list[tuple[str, str]]:
         *([("the test is broken", test.broken)] if test.broken else []),
         *(("the test compares no gradients", complaint) for complaint in test.complaints),
         *([("the test compares nothing in graph mode", why_ungraphed(test))] if test.ungraphed else []),
-        *([("the reference refuses every trial", "\n".join(test.rejections))] if test.refused else []),
+        *([(refuses_every_trial(test), "\n".join(test.rejections))] if test.refused else []),
     ]
 
 

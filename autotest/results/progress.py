@@ -35,6 +35,8 @@ class TestProgress:
     died: int = 0
     mishaps: int = 0
     accepted: int = 0
+    #: Accepted trials of this run in which the plan chose that some or all tensors require no grad.
+    without_gradients: int = 0
     seconds: float = 0.0
     #: Seconds per trial in the last task; None before the first.
     pace: float | None = None
@@ -60,6 +62,8 @@ class TestProgress:
     gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
     #: What its trials drew, if the plan asks for it.
     drawn: list[DrawnTrial] = dataclasses.field(default_factory=list)
+    #: Trials that did not run because the reference refused one before them, if the plan asks for that.
+    unrun: list[range] = dataclasses.field(default_factory=list)
     #: Whether the progress changed since it was last written to the history.
     changed: bool = True
     #: Number of tasks since the last one with a new failure, operator or reason of rejection.
@@ -95,8 +99,12 @@ class TestProgress:
 
     @property
     def refused(self) -> bool:
-        """Whether the reference refused every trial, and so many that the test is wrong."""
-        return self.rejected == self.tried >= REFUSED and not self.died
+        """Whether the reference refused every trial, and so many that the test is wrong.
+
+        Accepted trials in which some tensors require no grad do not count. A body that writes into its inputs has only
+        these, and checks no gradient.
+        """
+        return self.rejected + self.without_gradients == self.tried >= REFUSED and not self.died
 
     @property
     def complaints(self) -> collections.Counter[str]:
@@ -119,6 +127,7 @@ class TestProgress:
         self.tried += result.done
         self.pace = (result.seconds - result.set_up) / result.done if result.done else self.pace
         self.accepted += result.accepted
+        self.without_gradients += result.without_gradients
         self.rejections += result.rejections
         self.avoided += result.avoided
         self.places = {**result.places, **self.places}

@@ -91,6 +91,10 @@ class Explore:
     counted: bool = False
     #: Whether to return what each trial drew.
     drawn: bool = False
+    #: Whether to stop after the first trial whose body the reference refuses; it takes `drawn`.
+    until_refused: bool = False
+    #: Whether all tensors require grad for which the test leaves it open.
+    all_require_grad: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class Diagnose:
     shrink: bool = True
     #: The identity under which it was stored. The reproducer may show in a fresh interpreter that it is a death.
     identity: Identity | None = None
+    #: Whether all tensors required grad in the failed trial for which the test leaves it open.
+    all_require_grad: bool = False
 
 
 class RanTrials(NamedTuple):
@@ -140,7 +146,7 @@ class Suspect(NamedTuple):
 
 
 class DrawnTrial(NamedTuple):
-    """What a trial drew among the features that its test leaves open, and whether the reference refused it."""
+    """What a trial drew among the features that its test leaves open, and whether the reference refused its body."""
 
     trial: int
     features: Mapping[Any, int]
@@ -154,6 +160,8 @@ class Explored:
     #: Number of indices that were run.
     done: int = 0
     accepted: int = 0
+    #: Number of accepted trials in which the plan chose that some or all tensors require no grad.
+    without_gradients: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Trials that ended before a call that is set aside, by that call.
     avoided: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
@@ -189,6 +197,11 @@ class Explored:
     #: How long the task took, and how long the set-up of the test before its trials.
     seconds: float = 0.0
     set_up: float = 0.0
+
+    @property
+    def last_refused(self) -> bool:
+        """Whether the reference refused the body of the last of the trials in `drawn`."""
+        return bool(self.drawn) and self.drawn[-1].refused
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def _run(judged: JudgedTrials, lethal: Set[int], crumb: breadcrumb.Breadcrumb | 
     for planned in not_lethal(crumb, test, trials, lethal, [context.pair]):
         outcome = run_planned(test, planned, context, judged.judge_waiting)
         if not planned.additional:
-            schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
+            schedule.record(planned.trial, outcome.features, refused=outcome.refused_body)
         judged.add(planned, outcome)
         if judged.enough:
             break

@@ -110,7 +110,7 @@ def _one_trial(test: Test, planned: PlannedTrial, candidates: list[_Candidate], 
     context = first.judged.context
     outcome = runner.run_planned(test, planned, context, lambda: _judge_waiting(candidates))
     if not planned.additional:
-        schedule.record(planned.trial, outcome.features, refused=outcome.rejection is not None)
+        schedule.record(planned.trial, outcome.features, refused=outcome.refused_body)
     replayed = [(candidate, outcome_on(outcome, candidate.judged.context.pair)) for candidate in others]
     first.take(planned, outcome)
     for candidate, another in replayed:

@@ -30,6 +30,9 @@ class Outcome:
     features: Mapping[Any, int] = dataclasses.field(default_factory=dict)
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
     rejection: Rejection | None = None
+    #: Whether the reference refused the body, and not only the backward that the trial adds. It is known before the
+    #: comparison, and the order of later trials depends on it.
+    refused_body: bool = False
     compared: int = 0
     gradients: int = 0
     #: Number of input/output pairs whose gradients were checked by finite differences, on both sides together.

@@ -62,6 +62,8 @@ def run_trial(
     settings: Settings,
     pair: Pair,
     forced: Sequence[generators.Choice] | None = None,
+    *,
+    all_require_grad: bool = False,
 ) -> Outcome:
     """Run `body` once and compare the results.
 
@@ -71,12 +73,13 @@ def run_trial(
         settings: settings of the test.
         pair: the two frameworks.
         forced: choices to use first, in place of those drawn from `seed`.
+        all_require_grad: whether all tensors require grad for which the test leaves it open.
 
     Returns:
         The compared outcome.
     """
     check_equal_default_dtypes(pair)
-    outcome = _seed_and_run(_TrialRun(body, seed, settings, pair, forced))
+    outcome = _seed_and_run(_TrialRun(body, seed, settings, pair, forced, all_require_grad=all_require_grad))
     compare_outcomes([outcome], settings)
     return outcome
 
@@ -193,7 +196,8 @@ def _run_once(run: _TrialRun) -> Outcome:
                 files.remove(candidate)
     # If the reference refuses only the backward, what the body computed is compared nevertheless.
     if recorder.rejection is not None and not (recorder.mismatches or forward_done):
-        return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
+        rejection = recorder.rejection
+        return Outcome(seed, recorder, source.choices, source.features, rejection=rejection, refused_body=True)
     try:
         return uncompared_outcome(seed, recorder, source.choices, source.features)
     except CandidateDied as error:

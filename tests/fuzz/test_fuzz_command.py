@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
 import sqlite3
 import xml.etree.ElementTree as ET
 
@@ -281,6 +282,20 @@ def test_a_test_that_the_reference_always_refuses_is_named_and_no_success(comman
     assert many.output.endswith("Nothing new found, but the reference refused every trial of 1 test.\n")
     assert [error.get("message") for error in ET.parse(tmp_path / "out.xml").iter("error")] == [
         "the reference refuses every trial"
+    ]
+
+
+def test_a_test_that_the_reference_accepts_only_without_gradients_is_named_and_no_success(command, tmp_path):
+    suite = tmp_path / "leaf.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        "@autotest()\ndef test_leaf():\n    x = random_tensor(ndim=1)\n    x += 1\n    return x\n"
+    )
+    ended = command("fuzz", suite, "--jobs", 0, "--trials", 400, "--seed", 3, "--junitxml", "out.xml")
+    assert ended.status == 2
+    assert re.search(r"only where some inputs require no grad:\n +leaf.py::test_leaf: iadd: .* leaf Var", ended.output)
+    assert [error.get("message") for error in ET.parse(tmp_path / "out.xml").iter("error")] == [
+        "the reference refuses every trial in which all inputs require grad"
     ]
 
 

@@ -285,6 +285,38 @@ def test_what_the_reference_refuses_is_tried_again_in_isolated_trials(suite, run
     assert isolated == here
 
 
+LOGGED = """
+@autotest(n=40)
+def test_it():
+    x, dim, start = random_tensor(ndim=3), random(-3, 4).to(int).value(), random(0, 4).to(int).value()
+    with open("drawn.txt", "a") as file:
+        file.write(f"{tuple(x.shape)} {dim} {start}\\n")
+    return torch.narrow(x, dim, start, 2)
+"""
+
+
+def test_isolated_trials_are_those_of_the_tests_own_process(suite, run, against, monkeypatch, pytester):
+    against(FaultyTorch()).names = ("torch", "torch")
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite(LOGGED)
+    drawn = []
+    for isolated in ([], ["--autotest-isolate"]):
+        run(*isolated).assert_outcomes(passed=1)
+        drawn.append((pytester.path / "drawn.txt").read_text().splitlines())
+        (pytester.path / "drawn.txt").unlink()
+    assert len(drawn[0]) > 30
+    assert drawn[1] == drawn[0]
+
+
+def test_an_isolated_test_that_writes_into_its_inputs_fails_as_in_its_own_process(suite, run, against, monkeypatch):
+    against(FaultyTorch()).names = ("torch", "torch")
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite("@autotest(n=5)\ndef test_it():\n    x = random_tensor(ndim=2)\n    x += 1\n    return x\n")
+    result = run("--autotest-isolate")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the reference accepted 0 of 100 trials; 5 are needed*"])
+
+
 def test_isolated_trials_of_a_thorough_run_have_half_precision(suite, run, against, monkeypatch):
     against(FaultyTorch()).names = ("torch", "torch")
     monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))

@@ -13,20 +13,23 @@ from autotest.report.session import against_itself
 
 def sides(tests: Iterable[Settings]) -> str:
     """Return the candidates and the reference of `tests`, such as ``oneflow 0.9.0 against torch 2.0.1``."""
-    given = environment_now()
-    asked = (given.get("AUTOTEST_REFERENCE"), given.get("AUTOTEST_CANDIDATE"))
-    reference, usual = (name or default for name, default in zip(asked, DEFAULT_PAIR, strict=True))
-    named: dict[str, None] = {}
-    pairs = False
-    for test in tests:
-        if test.has_pair:
-            pairs = True
-            continue
-        candidates = test.candidate if takes_own(test.candidate) else usual
-        named |= dict.fromkeys(name.strip() for name in candidates.split(","))
-    candidates = ", ".join(map(_with_version, named))
-    against = f"{candidates} against {_with_version(reference)}{against_itself(named, reference)}" if named else ""
+    tests = list(tests)
+    reference, named = environment_now().get("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_of(tests)
+    pairs = any(test.has_pair for test in tests)
+    shown = ", ".join(map(_with_version, named))
+    against = f"{shown} against {_with_version(reference)}{against_itself(named, reference)}" if named else ""
     return " and of ".join([*([against] if named else []), *(["pairs of their own"] if pairs else [])])
+
+
+def candidates_of(tests: Iterable[Settings]) -> dict[str, None]:
+    """Return the names of the candidates of those `tests` that have no pair of their own, in their order."""
+    usual = environment_now().get("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
+    named: dict[str, None] = {}
+    for test in tests:
+        if not test.has_pair:
+            candidates = test.candidate if takes_own(test.candidate) else usual
+            named |= dict.fromkeys(name.strip() for name in candidates.split(","))
+    return named
 
 
 def _with_version(name: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from autotest.pytest_plugin import command_line
-from autotest.pytest_plugin.examples import given_test
+from autotest.pytest_plugin.examples import given_test, is_autotest
 
 if TYPE_CHECKING:
     from autotest.base.settings import Settings
@@ -43,6 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     command_line.apply(config)
     config.pluginmanager.register(Session(config), "autotest-session")
+    from autotest.pytest_plugin.unmatched_ledgers import UnmatchedLedgers
+
+    config.pluginmanager.register(UnmatchedLedgers(config), "autotest-unmatched-ledgers")
     expression = config.getoption("autotest_sweep")
     if expression is not None:
         _sweep(config, expression)
@@ -326,11 +329,6 @@ def _sweep(config: pytest.Config, expression: str) -> None:
     if config.args_source is not config.ArgsSource.ARGS:
         config.args = []
     config.pluginmanager.register(SweepItems(expression), "autotest-sweep")
-
-
-def is_autotest(item: pytest.Item) -> bool:
-    """Return whether `item` is decorated with ``@autotest``, in a class or not."""
-    return hasattr(getattr(item, "function", None), "__autotest__")
 
 
 def _takes_examples(item: pytest.Item) -> bool:

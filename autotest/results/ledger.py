@@ -36,7 +36,7 @@ import fnmatch
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -228,16 +228,19 @@ def find(
     Raises:
         UsageError: a ledger cannot be read.
     """
-    entries: list[LedgerEntry] = []
-    for folder in start.resolve().parents:
-        for file in sorted(folder.glob(FILES)):
-            entries.extend(read(file))
-        if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
-            break
+    entries = [entry for file in files_for(start) for entry in read(file)]
     if common is not None:
         entries += [entry for entry in read(common) if entry not in entries]
     about = (entry for entry in entries if not candidate or entry.is_about(candidate, version, reference_version))
     return Ledger(tuple(about), start.resolve())
+
+
+def files_for(start: Path) -> Iterator[Path]:
+    """Yield the ledgers that apply to the file `start`: those in its folder and above, up to the project's root."""
+    for folder in start.resolve().parents:
+        yield from sorted(folder.glob(FILES))
+        if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
+            return
 
 
 def _numbered(test: str) -> tuple[str, str]:

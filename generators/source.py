@@ -94,6 +94,7 @@ class Source:
         "gradients_left_out",
         "memo",
         "nesting",
+        "refuses_special",
         "seed",
         "special_values",
     )
@@ -122,6 +123,8 @@ class Source:
         self.nesting = 0
         #: Whether special numbers such as NaN and infinities are drawn if a test leaves the numbers open.
         self.special_values = True
+        #: Whether the test itself excludes special numbers, so that it must not ask for them by name.
+        self.refuses_special = False
         #: Whether every tensor requires grad if a test leaves it open. Otherwise some do not, in a few trials.
         self.all_require_grad = False
         #: Which tensors require no grad because the plan chose so, see `generators.gradients_left_open`; None until a

@@ -143,7 +143,7 @@ class Options:
         said = settings.gives_special_values or not settings.special_values
         if settings.special_values == self.special_values or (said and "special_values" not in self.explicit):
             return settings
-        return dataclasses.replace(settings, special_values=self.special_values)
+        return dataclasses.replace(settings, special_values=self.special_values, gives_special_values=False)
 
     def trials(self, own: int) -> int:
         """Return the number of trials to run of a test whose own number is `own`."""

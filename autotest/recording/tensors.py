@@ -67,7 +67,8 @@ def random_tensor(
         device: device of the tensor on both sides.
 
     Raises:
-        generators.GeneratorError: the bounds or sizes cannot be met, or arguments contradict each other.
+        generators.GeneratorError: the bounds or sizes cannot be met, or arguments contradict each other or the test's
+            ``special_values=False``.
     """
     if isinstance(ndim, (tuple, list)):
         raise generators.GeneratorError(
@@ -89,6 +90,8 @@ def random_tensor(
         raise
     except (MemoryError, ValueError) as error:  # NumPy raises either if an array is too large
         raise generators.GeneratorError(f"random_tensor(...): {error}; draw smaller dimensions") from None
+    if contents is not None:
+        _check_counts(contents, drawn)
     grad = _gradient_wanted(requires_grad, drawn, dtype, contents)
     recorder = current()
     if recorder is not None and drawn.data.size > ORDINARY and generators.drawn_large():
@@ -214,6 +217,18 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
         recorder.calls[made] = recorder.calls[made]._replace(note=LAYOUT)
         return made
     return recorder.write(call, expected, actual)
+
+
+def _check_counts(contents: Any, drawn: generators.Drawn) -> None:
+    """Raise `GeneratorError` if the test asks for special numbers, and says that differences at these do not count."""
+    if not generators.current().refuses_special or drawn.dtype not in DIFFERENTIABLE:
+        return
+    wanted = _value(contents)
+    if wanted == "special" or (isinstance(wanted, generators.special) and wanted.rate):
+        raise generators.GeneratorError(
+            f"random_tensor(contents={wanted!r}) in a test with special_values=False: differences at NaN, infinities "
+            "and similar numbers would not count; leave out special_values=False, or the contents"
+        )
 
 
 def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, contents: Any) -> bool:

@@ -157,6 +157,7 @@ def _run_once(run: _TrialRun) -> Outcome:
     seed, settings, pair = run.seed, run.settings, run.pair
     source = run.source = generators.Source(seed, run.forced)
     source.special_values, source.all_require_grad = settings.special_values, run.all_require_grad
+    source.refuses_special = settings.gives_special_values and not settings.special_values
     recorder = Recorder(pair, check_errors=settings.check_errors)
     if run.is_known_refusal is not None:
         recorder.is_known_refusal = functools.partial(run.is_known_refusal, recorder)

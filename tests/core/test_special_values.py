@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch as real
 
+import generators
 from autotest import Divergence, UsageError, autotest, random_tensor, torch
 from autotest.results.identity import identity_of
 from autotest.results.ledger import LedgerEntry
@@ -330,3 +331,37 @@ def test_a_difference_of_all_numbers_is_ordinary_also_behind_a_computed_subnorma
 
     (found,) = trial(body, FaultyTorch({"atan": lambda atan: lambda x: atan(x) * 1.1})).mismatches[:1]
     assert (found.symptom, found.special) == ("value", False)
+
+
+@pytest.mark.parametrize("contents", ["special", generators.special(0.5), generators.oneof("special", "special")])
+def test_special_contents_contradict_a_test_that_excludes_special_values(against, contents) -> None:
+    against(FaultyTorch())
+
+    @autotest(n=1, special_values=False)
+    def contradictory() -> object:
+        return torch.relu(random_tensor(ndim=2, contents=contents))
+
+    said = "in a test with special_values=False: differences at NaN, infinities and similar numbers would not count"
+    with pytest.raises(generators.GeneratorError, match=said):
+        contradictory()
+
+
+def test_special_contents_are_allowed_where_only_the_project_excludes_special_values(against, monkeypatch) -> None:
+    against(FaultyTorch())
+    monkeypatch.setenv("AUTOTEST_SPECIAL_VALUES", "0")
+
+    @autotest(n=1, special_values=True)
+    def asking() -> object:
+        return torch.relu(random_tensor(ndim=2, contents="special"))
+
+    asking()
+
+
+def test_whole_numbers_at_the_limits_count_without_special_values(against) -> None:
+    against(FaultyTorch())
+
+    @autotest(n=1, special_values=False)
+    def asking() -> object:
+        return torch.neg(random_tensor(ndim=2, dtype="int32", contents="special"))
+
+    asking()

@@ -15,6 +15,7 @@ from autotest.results.verification import Verification
 from autotest.sources.test_names import is_same_test
 from autotest.storage.keeping import shortened
 from autotest.storage.store import Store
+from autotest.storage.survivals import is_noted_as_survived, note_survival
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test
 
@@ -24,7 +25,8 @@ def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tu
 
     Only those on the frameworks of `context` count.
 
-    Deaths that do not happen any more are left out. Each check starts one or two processes, which takes some seconds.
+    Deaths that do not happen any more are left out. Each check starts one or two processes, which takes some seconds,
+    unless an earlier one found that the test, as it is now, survives.
 
     Raises:
         UsageError: a process died in `test`, and the pair of `context` was made by hand.
@@ -48,9 +50,14 @@ def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tu
         if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
             from autotest.diagnosis.verification import verify
 
+            versions = {side.name: side.version for side in (context.pair.reference, context.pair.candidate)}
+            if test.file is not None and is_noted_as_survived(record.path, test.file, versions):
+                continue
             state = verify(finding.script)
             if state.holds and _is_still_of_test(finding, test, context):
                 yield dataclasses.replace(finding, verified=state), shortened(record.path)
+            elif state.holds and test.file is not None:
+                note_survival(record.path, test.file, versions)
 
 
 def _is_still_of_test(finding: Finding, test: Test, context: RunContext) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -113,3 +115,52 @@ def test_a_stored_death_counts_as_long_as_the_test_still_dies(told_by, tmp_path)
     file.write_text(SUITE.replace("torch.sinh", "torch.relu"))
     run = told_by("unittest", file.name, AUTOTEST_QUICK="1")
     assert run.status == 0, run.output
+    assert [*tmp_path.glob(".autotest/failures/*/survived.txt")]
+    file.write_text(SUITE)  # it dies as before, whatever the note says of another version of the file
+    run = told_by("unittest", file.name, AUTOTEST_QUICK="1")
+    assert (run.status, "sinh: faulty dies (SIGSEGV)" in run.output) == (1, True), run.output
+
+
+@pytest.fixture
+def died(tmp_path, monkeypatch):
+    """Return a function that looks for a stored death, whose script still dies, and returns what it found and ran.
+
+    It takes whether the test's own trial dies, too.
+    """
+    file = tmp_path / "test_it.py"
+    file.write_text("1")
+    first = Mismatch("sinh", 0, "crash", "forward", "candidate", "sinh: wrong_relu dies (SIGSEGV)")
+    pair = registry.pair(*NAMES[1])
+    finding = Finding("test_it.py::test_a", 0, 0, 17, (first,), pair.sides, None, {}, {}, script="...")
+    Store(tmp_path).save(finding)
+    ran = []
+
+    def look(*, dies):
+        ran.clear()
+        monkeypatch.setattr(verification, "verify", lambda script: ran.append("script") or Verification(State.VERIFIED))
+        monkeypatch.setattr(deaths, "dies_again", lambda *_: ran.append("trial") or dies)
+        context = RunContext(pair, Options(directory=tmp_path))
+        found = [*earlier_deaths(the_test(file), context, Store(tmp_path))]
+        return len(found), [*ran]
+
+    return look
+
+
+def change(file: Path, text: str) -> None:
+    file.write_text(text)
+    later = time.time() + 10
+    os.utime(file, (later, later))
+
+
+def test_a_death_that_a_changed_test_survives_is_checked_once(tmp_path, died):
+    assert died(dies=True) == (1, ["script", "trial"])
+    change(tmp_path / "test_it.py", "2")
+    assert died(dies=False) == (0, ["script", "trial"])
+    assert died(dies=False) == (0, [])
+    change(tmp_path / "test_it.py", "1")
+    assert died(dies=True) == (1, ["script", "trial"])
+
+
+def test_a_death_that_an_unchanged_test_survives_is_checked_again(died):
+    assert died(dies=False) == (0, ["script", "trial"])
+    assert died(dies=True) == (1, ["script", "trial"])

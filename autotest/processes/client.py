@@ -35,11 +35,16 @@ START_UP = 120.0
 class ServerLost(OSError):
     """The process server ended, and with it all its children, whatever they were doing."""
 
+    def __init__(self, turn: int = 0) -> None:
+        super().__init__("the process server ended")
+        #: Which server of its `Server` it was: 1 for the first that was started.
+        self.turn = turn
+
 
 class Process:
     """A process that runs one function, as seen by the process that requested it."""
 
-    def __init__(self, connection: Connection, pipe: Connection) -> None:
+    def __init__(self, connection: Connection, pipe: Connection, turn: int = 0) -> None:
         #: Its other end is the function's first argument. It ends (`EOFError`) with the process.
         self.connection = connection
         #: Readable when the process id or the exit status arrives. Its descriptor is closed when this object is garbage
@@ -47,6 +52,7 @@ class Process:
         self.pipe = pipe
         #: Whether its server has ended.
         self.lost = False
+        self._turn = turn
         self._pid: int | None = None
         self._status: int | None = None
 
@@ -81,7 +87,7 @@ class Process:
         data = os.read(self.pipe.fileno(), NUMBER.size)
         if not data:
             self.lost = True
-            raise ServerLost("the process server ended")
+            raise ServerLost(self._turn)
         number: int = NUMBER.unpack(data)[0]
         return number
 
@@ -100,7 +106,10 @@ class Process:
 
 
 class Server:
-    """The process server of this process; in a child of a server, a client of that same server."""
+    """The process server of this process; in a child of a server, a client of that same server.
+
+    Several threads may use it. If it is lost, one of them starts it again.
+    """
 
     def __init__(
         self,
@@ -127,16 +136,22 @@ class Server:
         self._socket = inherited
         self._started: subprocess.Popen[bytes] | int | None = None
         self._errors: IO[bytes] | None = None
+        #: How many servers were started so far. A thread that has lost one must not close the next one, which another
+        #: thread has started and uses.
+        self._turn = 0
+        self._lock = threading.RLock()
 
     def start(self) -> None:
         """Start the server without waiting for it; if it was lost, start it again."""
-        if self._inherited is not None or (self._socket is not None and self._alive()):
-            return
-        self.close()
-        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._started = self._forked(own, theirs) if self._fork else self._run(theirs)
-        theirs.close()
-        self._socket = own
+        with self._lock:
+            if self._inherited is not None or (self._socket is not None and self._alive()):
+                return
+            self.close()
+            own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._turn += 1
+            self._started = self._forked(own, theirs) if self._fork else self._run(theirs)
+            theirs.close()
+            self._socket = own
 
     def _run(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
         # It dies with the thread that started it, and only the main thread lives as long as the process.
@@ -189,23 +204,29 @@ class Server:
             ServerLost: if the server ends before it receives the request, twice; once if the server is inherited.
             OSError: if the request cannot be sent.
         """
-        self.start()
         try:
             return self._ask(function, arguments, log)
-        except ServerLost:
+        except ServerLost as error:
             if self._inherited is not None:
                 raise
-        self.close()
-        self.start()
+            self._close_lost(error.turn)
         return self._ask(function, arguments, log)
 
     def _ask(self, function: Callable[..., object], arguments: tuple[object, ...], log: Path | None) -> Process:
+        with self._lock:  # until the request is sent, no other thread starts the server again
+            self.start()
+            turn = self._turn
+            try:
+                process = self._requested()
+            except (BrokenPipeError, ConnectionResetError) as error:
+                raise ServerLost(turn) from error
         try:
-            return self._sent(function, arguments, log)
+            return self._told(process, function, arguments, log)
         except (BrokenPipeError, ConnectionResetError) as error:
-            raise ServerLost("the process server ended") from error
+            raise ServerLost(turn) from error
 
-    def _sent(self, function: Callable[..., object], arguments: tuple[object, ...], log: Path | None) -> Process:
+    def _requested(self) -> Process:
+        """Return a new child, which waits to be told what to do."""
         assert self._socket is not None
         own, theirs = socket.socketpair()
         reading, writing = os.pipe()
@@ -218,7 +239,12 @@ class Server:
         finally:
             theirs.close()
             os.close(writing)
-        process = Process(Connection(own.detach()), Connection(reading, writable=False))
+        return Process(Connection(own.detach()), Connection(reading, writable=False), self._turn)
+
+    def _told(
+        self, process: Process, function: Callable[..., object], arguments: tuple[object, ...], log: Path | None
+    ) -> Process:
+        """Return `process` after it was told to call `function`. This may wait until the server has started."""
         around = Surroundings(
             {**os.environ, **self._choice}, str(Path.cwd()), list(sys.path), None if log is None else log.absolute()
         )
@@ -230,34 +256,42 @@ class Server:
         """Return the result of `work`, which uses processes of this server; run it again if the server is lost."""
         try:
             return work()
-        except ServerLost:
-            self.close()
+        except ServerLost as error:
+            self._close_lost(error.turn)
             return work()
+
+    def _close_lost(self, turn: int) -> None:
+        """Close the server of this turn, unless another thread has already started the next one."""
+        with self._lock:
+            if turn == self._turn:
+                self.close()
 
     def last_words(self) -> str:
         """Return the last line that the server itself printed, for errors about a server that does not answer."""
-        if self._errors is None:
-            return ""
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").split("\n")
+        with self._lock:
+            if self._errors is None:
+                return ""
+            self._errors.seek(0)
+            lines = self._errors.read().decode(errors="replace").split("\n")
         return next((line for line in reversed(lines) if line.strip()), "")
 
     def close(self) -> None:
         """Kill the server and all its children."""
-        if self._socket is not None and self._inherited is None:
-            self._socket.close()
-            self._socket = None
-        if isinstance(self._started, int):
-            with contextlib.suppress(OSError):
-                os.kill(self._started, signal.SIGKILL)
-                os.waitpid(self._started, 0)
-        elif self._started is not None:
-            self._started.kill()
-            self._started.wait()
-        self._started = None
-        if self._errors is not None:
-            self._errors.close()
-            self._errors = None
+        with self._lock:
+            if self._socket is not None and self._inherited is None:
+                self._socket.close()
+                self._socket = None
+            if isinstance(self._started, int):
+                with contextlib.suppress(OSError):
+                    os.kill(self._started, signal.SIGKILL)
+                    os.waitpid(self._started, 0)
+            elif self._started is not None:
+                self._started.kill()
+                self._started.wait()
+            self._started = None
+            if self._errors is not None:
+                self._errors.close()
+                self._errors = None
 
 
 _RUN = "import sys; from autotest.processes.server import main; main(*sys.argv[1:])"

@@ -66,7 +66,7 @@ def test_workers_start_although_their_server_is_killed_meanwhile_but_not_for_eve
 class _AlwaysGone(Server):
     """A server that has ended before each request."""
 
-    def _sent(self, *_):
+    def _requested(self):
         raise BrokenPipeError
 
 

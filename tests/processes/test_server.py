@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import gc
 import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -201,6 +203,31 @@ def test_nobody_outlives_a_server_that_is_closed(server):
     below = server.process(tasks.sleep_twice).connection.recv()
     server.close()
     assert all_end(below)
+
+
+def test_who_lost_a_server_does_not_close_the_next_one_that_another_thread_has_started(server):
+    lost = [server.process(tasks.sleep_twice) for _ in range(2)]
+    assert all(process.connection.recv() for process in lost)
+    os.kill(server._started.pid, signal.SIGKILL)
+    assert all(process.connection.poll(10) for process in lost)
+    second = server.retried(lambda: server.process(tasks.sleep_twice) if lost[0].lost else lost[0].status(10))
+    assert server.retried(lambda: lost[1].lost or lost[1].status(10)) is True
+    assert second.status(1) is None
+
+
+def test_threads_that_lose_a_server_together_all_get_a_process(server):
+    assert server.process(tasks.tell, 0).connection.recv()[0] == 0
+    for turn in range(5):
+        server._started.kill()
+        server._started.wait()
+        together = threading.Barrier(6)
+
+        def ask(number, together=together):
+            together.wait(10)
+            return server.process(tasks.tell, number).connection.recv()[0]
+
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            assert sorted(pool.map(ask, range(6))) == [*range(6)], turn
 
 
 def test_a_server_may_be_a_fork_of_this_process():

@@ -56,7 +56,10 @@ _LEAST = 1e-35
 
 
 def is_small(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
-    """Whether all elements are so small that `atol` would hide real differences; returns quickly if not."""
+    """Whether all elements are so small that `atol` would hide real differences; returns quickly if not.
+
+    A NaN has no magnitude, so the numbers beside it decide; an infinity is not small.
+    """
     if expected.dtype.kind != "f" or not expected.size or not rtol:
         return False
     limit = _SMALL_BELOW * atol / rtol
@@ -77,8 +80,12 @@ def scaled_limits(expected: Values, actual: Values, rtol: float, atol: float) ->
 
 @np.errstate(all="ignore")
 def _scale(expected: Values, actual: Values) -> float:
-    """Return the greatest magnitude in `expected`, or in `actual` if `expected` is all zeros."""
-    return float(np.abs(expected).max(initial=0.0)) or float(np.abs(actual).max(initial=0.0))
+    """Return the greatest magnitude in `expected`, or in `actual` if `expected` is all zeros; NaN does not count."""
+    return _greatest_magnitude(expected) or _greatest_magnitude(actual)
+
+
+def _greatest_magnitude(values: Values) -> float:
+    return float(np.fmax.reduce(np.abs(values), axis=None, initial=0.0))
 
 
 def identical(expected: Values, actual: Values) -> bool:

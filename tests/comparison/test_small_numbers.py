@@ -54,12 +54,21 @@ def test_what_single_precision_can_hardly_hold_may_be_zero() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_nothing_and_what_is_not_finite_are_not_small(dtype: str) -> None:
+def test_nothing_and_an_infinity_are_not_small(dtype: str) -> None:
     assert not differs([], [], dtype=dtype)
     assert not differs([np.nan, 0.0], [np.nan, 0.0], dtype=dtype)
+    assert not differs([np.nan, np.nan], [np.nan, np.nan], dtype=dtype)
     assert not differs([np.inf, 1e-9], [np.inf, 0.0], dtype=dtype)
 
 
 def test_a_large_array_is_looked_at_as_a_small_one_is() -> None:
     assert differs([1e-5] * 5000, [0.0] * 5000)
     assert not differs([1e-5] * 4999 + [1.0], [0.0] * 4999 + [1.0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_small_numbers_beside_a_nan_are_small(dtype: str) -> None:
+    assert differs([np.nan, 1e-9], [np.nan, 0.0], dtype=dtype)
+    assert differs([np.nan, 0.0], [np.nan, 1e-9], dtype=dtype)
+    assert not differs([np.nan, 1e-9], [np.nan, 1e-9 * (1 + 1e-8)], dtype=dtype)
+    assert not differs([np.nan, 1.0, 1e-9], [np.nan, 1.0, 0.0], dtype=dtype)

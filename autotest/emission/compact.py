@@ -118,7 +118,10 @@ with contextlib.suppress(Exception):  # an exception is not a crash
     read(program(side))
 if sys.argv[1:]:
     os._exit(0)
-status = subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode
+try:
+    status = subprocess.run([sys.executable, __file__, "child"], timeout={patience}).returncode
+except subprocess.TimeoutExpired:
+    sys.exit(print("DIFFERS: {candidate} hangs: no answer in {patience} s") or 1)
 if status == 0:
     sys.exit(print("same"))
 print(f"DIFFERS: {candidate} ends with status {{status}} (a negative one is the signal that killed it)")
@@ -135,9 +138,9 @@ if sys.argv[1:]:
 statuses = []
 for _ in range({processes}):
     try:
-        statuses.append(subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode)
+        statuses.append(subprocess.run([sys.executable, __file__, "child"], timeout={patience}).returncode)
     except subprocess.TimeoutExpired:
-        statuses.append("no answer in 60 s")
+        statuses.append("no answer in {patience} s")
         break  # the next run may take as long
 deaths = [status for status in statuses if status != 0]
 if not deaths:
@@ -254,9 +257,8 @@ def dying_candidate(about: ScriptSubject, runs: Runs = ONCE) -> str | None:
         check += forked.short(about.root, about.fields["namespace"], about.fields["candidate"], runs)
         modules = ("contextlib", "os", "signal", "sys")
     else:
-        check += (_DIES_IN_SOME_RUNS if runs.often else _DIES).format(
-            root=about.root, processes=runs.processes, calls=runs.calls, **about.fields
-        )
+        numbers = {"processes": runs.processes, "calls": runs.calls, "patience": forked.TIMEOUT}
+        check += (_DIES_IN_SOME_RUNS if runs.often else _DIES).format(root=about.root, **numbers, **about.fields)
         modules = ("contextlib", "os", "subprocess", "sys")
     # For an in-place call, read the operand that it changes, because the call may return nothing on one side.
     return script(about, _result(about.program, in_place(last)), check, modules=modules)

@@ -260,6 +260,21 @@ def test_a_fork_that_hangs_proves_no_death(tmp_path, program, runs, monkeypatch)
     assert run(tmp_path, text) == (2, "cannot tell: no answer in 1 s\n")
 
 
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (ONCE, "DIFFERS: hangs hangs: no answer in 1 s\n"),
+        (Runs(3, 1), "DIFFERS: hangs dies in 1 of 1 runs: ['no answer in 1 s']\n"),
+    ],
+    ids=["once", "often"],
+)
+def test_an_interpreter_that_hangs_instead_of_dying_is_told(tmp_path, program, runs, said, monkeypatch):
+    monkeypatch.setattr(forked, "TIMEOUT", 1)
+    text = compact.dying_candidate(ScriptSubject(program, toys(tmp_path, "toy", "hangs"), "relu", []), runs)
+
+    assert run(tmp_path, text) == (1, said)
+
+
 def test_what_is_not_plain_gets_the_full_form(tmp_path, build, found):
     sides = toys(tmp_path, "toy", "healthy")
     build.call("getattr", "eps", build.tensor([1.0]))

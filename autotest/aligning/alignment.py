@@ -19,6 +19,7 @@ from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch
 from autotest.frameworks import Framework, Pair, chosen_pair
+from autotest.frameworks.random_state import random_state_kept
 from autotest.program import Array
 from autotest.program.dtypes import is_floating
 from autotest.replaying.module_alone import state_of
@@ -98,6 +99,7 @@ def align(
     The reference's weights are copied into the candidate's model, both are called on `inputs`, and the outputs of every
     module are compared in the order of execution; then gradients, then parameters and buffers after each step.
     Differences that disappear in double precision, where every step begins with the reference's weights, are rounding.
+    The random generators of both frameworks are left as they were.
 
     Args:
         reference_model: a module of the reference, such as a ``torch.nn.Module``.
@@ -119,7 +121,15 @@ def align(
     """
     validation.check_numbers(steps, rtol, atol, optimizer)
     pair = _pair(chosen_pair() if pair is None else pair, reference_model, candidate_model)
-    frameworks, models = (pair.reference, pair.candidate), (reference_model, candidate_model)
+    training, models = running.Training(steps, loss, optimizer), (reference_model, candidate_model)
+    with random_state_kept(pair.reference), random_state_kept(pair.candidate):
+        return _aligned(pair, models, inputs, {} if mapping is None else mapping, training, Tolerance(rtol, atol))
+
+
+def _aligned(
+    pair: Pair, models: tuple[Any, Any], inputs: Any, mapping: NameMapping, training: running.Training, given: Tolerance
+) -> Alignment:
+    frameworks = (pair.reference, pair.candidate)
     for framework, side, model in zip(frameworks, pair.sides, models, strict=True):
         if framework.draws(model):
             raise UsageError(
@@ -130,14 +140,12 @@ def align(
     models = validation.of_own_memory(pair, models)
     own, other = (validation.state(*each) for each in zip(frameworks, pair.sides, models, strict=True))
     shapes = [{name: value.data.shape for name, value in held.items()} for held in (own, other)]
-    matches = match(shapes[0], shapes[1], {} if mapping is None else mapping)
+    matches = match(shapes[0], shapes[1], mapping)
     modules = [[*side.modules(model)] for side, model in zip(frameworks, models, strict=True)]
-    port = Port(pair, models, matches, module_names(matches, mapping or {}, *modules))
+    port = Port(pair, models, matches, module_names(matches, mapping, *modules))
     port.share_weights()
     notes = validation.settings(port, (own, other))
-    given = Tolerance(rtol, atol)
     wide = None if given.given else port.in_double_precision()
-    training = running.Training(steps, loss, optimizer)
     try:
         found = _compared(port, training, arrays, given)
     except UsageError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import re
@@ -125,6 +126,16 @@ def test_a_model_whose_forward_draws_what_it_returns_is_refused_in_a_sentence() 
         autotest.align(Drawing(0.1), Drawing(0.1), X)
     assert autotest.align(Drawing(0.1).eval(), Drawing(0.1).eval(), X).passed
     assert autotest.align(Drawing(0.0), Drawing(0.0), X).passed
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_random_generators_are_left_as_they_were(share: float) -> None:
+    models = Drawing(share), Drawing(share)
+    torch.manual_seed(17)
+    before = torch.get_rng_state()
+    with contextlib.suppress(UsageError):
+        autotest.align(*models, X)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 class Returning(Original):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks.operations import Operations, StandIns
+from autotest.frameworks.parameters import Parameters
 from autotest.frameworks.requests import Build, FunctionCalled, Given, Graphed, Implementation
 from autotest.frameworks.samples import SampleDatabase
 from autotest.frameworks.states import Shapes
@@ -30,7 +31,7 @@ class Made(NamedTuple):
     args: tuple[Operand, ...]
 
 
-class Framework(Operations, abc.ABC):
+class Framework(Operations, Parameters, abc.ABC):
     """One side of a pair. Instances contain no state of a trial, and all trials may share them.
 
     Attributes:
@@ -367,16 +368,6 @@ class Framework(Operations, abc.ABC):
             positional: the number of positional arguments; selects the overload, together with `keywords`.
             keywords: the names of the keyword arguments.
         """
-
-    def argument_names(
-        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
-    ) -> tuple[str, ...]:
-        """Return the names of the positional arguments of `function`; empty if unknown. The last may be ``*starred``.
-
-        Used only for the reference, to report which arguments a test always gives the same value. `tensors` says of
-        each positional argument whether it is a tensor; the other arguments are those of `annotations`.
-        """
-        return ()
 
     def transcribing(self) -> tuple[Framework, Transcript] | None:
         """Return a copy of this adapter that records its calls as source code, and the transcript that it fills.

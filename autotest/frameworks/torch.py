@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import functools
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +21,7 @@ from autotest.frameworks.torch_errors import without_stacks
 from autotest.frameworks.torch_traps import TRAPPING, without_trap
 from autotest.program import Array, CallKind
 from autotest.program.values import names_of_items
+from autotest.results.optional_arguments import OptionalArgument
 
 
 class TorchFramework(Namespace):
@@ -206,6 +207,21 @@ class TorchFramework(Namespace):
         from autotest.frameworks import torch_references
 
         return list(torch_references.reference_implementations(path))
+
+    def argument_names(
+        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
+    ) -> tuple[str, ...]:
+        found = super().argument_names(path, function, tensors, keywords, method=method)
+        if found and not found[0].startswith("*"):
+            return found
+        from autotest.frameworks import torch_parameters  # imports torch
+
+        return torch_parameters.names(function, tensors, [*keywords]) or found
+
+    def optional_arguments(self, operator: str, called_as: str) -> Mapping[str, OptionalArgument]:
+        from autotest.frameworks import torch_parameters
+
+        return torch_parameters.optional_arguments(operator, called_as=called_as)
 
     def stubs(self) -> Mapping[str, str]:
         from autotest.frameworks import torch_schemas  # imports torch

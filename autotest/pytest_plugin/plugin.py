@@ -280,11 +280,11 @@ class Session:
         for line in session.summary(self._summaries, shutil.get_terminal_size().columns):
             terminalreporter.write_line(line)
         if self._config.getoption("autotest_coverage"):
-            from autotest.report import coverage
+            from autotest.pytest_plugin import coverage_table
             from autotest.results.coverage import merged
 
             terminalreporter.section("autotest coverage")
-            for line in coverage.table(merged(summary["covered"] for summary in self._summaries)):
+            for line in coverage_table.lines(merged(summary["covered"] for summary in self._summaries)):
                 terminalreporter.write_line(line)
 
     @pytest.hookimpl(optionalhook=True)

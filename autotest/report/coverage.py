@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from autotest.base.plural import several
 from autotest.results.coverage import (
+    BEYOND,
     BROADCAST,
     COMPUTED,
     ENOUGH,
@@ -18,6 +20,7 @@ from autotest.results.coverage import (
     may_broadcast,
     values_of,
 )
+from autotest.results.optional_arguments import OptionalArguments, never_given
 
 #: Number of operators listed at the end of a run; the table has all of them.
 SHOWN = 8
@@ -41,8 +44,11 @@ def closing(coverage: Coverage, more: str = " (see --autotest-coverage)") -> lis
     return lines
 
 
-def table(coverage: Coverage) -> list[str]:
-    """Return the number of calls in which each operator was given each kind of value, and its gaps."""
+def table(coverage: Coverage, signatures: OptionalArguments = MappingProxyType({})) -> list[str]:
+    """Return the number of calls in which each operator was given each kind of value, and its gaps.
+
+    With the `signatures` of operators, also the optional arguments, and the literal values of them, that no call gave.
+    """
     width = max((len(operator) for operator in coverage), default=8)
     lines = [f"{'operator':{width}}   calls  " + "  ".join(_COLUMNS) + "  dtypes, layouts, ranks, arguments"]
     found = gaps(coverage)
@@ -59,9 +65,11 @@ def table(coverage: Coverage) -> list[str]:
         others += _arguments(features)
         others += [f"no {name} {count}" for name, count in left_out(features).items()]
         if features.get(COMPUTED):
-            others.append(f"{COMPUTED} {features[COMPUTED]}")
+            given = ", ".join(_arguments(values_of(features, BEYOND)))
+            others.append(f"{COMPUTED} {features[COMPUTED]}" + (f" ({given})" if given else ""))
         lines.append(f"{operator:{width}}  {features.get(TRIALS, 0):6}  {counts}  {', '.join(others)}")
-        lines += [f"{'':{width}}  {said}" for said in found.get(operator, ())]
+        told = [*found.get(operator, ()), *never_given(features, signatures.get(operator, {}))]
+        lines += [f"{'':{width}}  {said}" for said in told]
     few = len(hardly_tried(coverage))
     if few:
         lines.append(f"{several(few, 'operator')} had fewer than {ENOUGH} calls, too few to tell what was never drawn")

@@ -26,10 +26,16 @@ OPERANDS = ("first tensor", "second tensor")
 #: Feature that counts calls whose tensors are all results of other calls. These are in the table, and never a gap: what
 #: such tensors contain is not what the test says about its inputs.
 COMPUTED = "computed operands"
+#: Kind of the features that count the arguments of these calls.
+BEYOND = "beyond"
 #: Feature that counts the calls among these of which a gradient was compared.
 COMPUTED_GRADIENT = "gradient beyond computed operands"
 #: Kind of the features that count calls by the name of each argument whose value is not plain, such as a tensor.
 GIVEN = "given"
+#: Kind of the features that count how calls were written: ``function``, ``method``, ``module``.
+CALLED_AS = "called as"
+#: Feature that counts the calls with positional arguments of which the reference does not tell the names.
+UNNAMED = "unnamed arguments"
 #: Kind of the features that count refused calls by the name of each argument that was given.
 REFUSED = "refused"
 #: Feature that counts trials of a run that draws no special values for any test; their absence is then no gap.

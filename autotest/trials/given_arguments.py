@@ -9,7 +9,7 @@ from typing import Any, Final
 from autotest.program import Call, Ref, Root, leaves
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
-from autotest.results.coverage import GIVEN, argument, valued
+from autotest.results.coverage import GIVEN, UNNAMED, argument, valued
 
 #: Maximum length of the text of an argument that is reported.
 _LONGEST: Final = 30
@@ -20,21 +20,29 @@ _OPERANDS: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys(("pow", "ipow"), ("input", "exponent")),
     **dict.fromkeys(("getitem", "setitem", "delitem"), ("input", "index")),
 }
+#: The names of the arguments of a function of which nothing is known, and of one that only passes them on.
+_HIDDEN: Final[tuple[tuple[str, ...], ...]] = ((), ("*args",))
 _USUAL_OPERANDS: Final = ("input", "other")
 #: Operators whose number is a condition of the test, such as the mask ``x > 0``, and no argument that could vary.
 _CONDITIONS: Final = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 def given_arguments(record: Record, call: Call) -> Iterator[str]:
-    """Yield the feature of each argument of `call`: its name and value, or its name only if the value has no text."""
+    """Yield the feature of each argument of `call`: its name and value, or its name only if the value has no text.
+
+    If the reference does not tell the names of positional arguments, yield `UNNAMED`.
+    """
     for name, value in _all_arguments(record, call):
+        if name == UNNAMED:
+            yield UNNAMED
+            continue
         text = _text(name, value)
         yield valued(GIVEN, name) if text is None else argument(name, text)
 
 
 def plain_arguments(record: Record, call: Call) -> Iterator[str]:
     """Yield the names of the arguments of `call` whose values have a text."""
-    return (name for name, value in _all_arguments(record, call) if _text(name, value) is not None)
+    return (name for name, value in _all_arguments(record, call) if name != UNNAMED and _text(name, value) is not None)
 
 
 def _all_arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
@@ -45,7 +53,7 @@ def _all_arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
 
 
 def _arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
-    """Yield name and value of the arguments of `call`; of positional ones only if the reference names them."""
+    """Yield name and value of the arguments of `call`; `UNNAMED` for positional ones without names."""
     if call.kind == "operator":
         if call.target in _CONDITIONS:
             return
@@ -56,11 +64,14 @@ def _arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
         owner = 1 if call.kind == "method" else 0
         given = call.args[owner:]
         whose = record.expected[call.args[0].slot] if owner and type(call.args[0]) is Ref else None
-        if len(given) > 1 or any(map(_has_text, given)):
+        # The first tensor of a function or a module is its input, which has no need of a name.
+        inputs = 0 if owner and not is_module_call(call) else 1
+        if len(given) > inputs or any(map(_has_text, given)):
             tensors = tuple([type(value) is Ref for value in given])
-            yield from _named(
-                record.pair.argument_names(call.kind, call.target, whose, tensors, (*call.kwargs,)), given
-            )
+            named = record.pair.argument_names(call.kind, call.target, whose, tensors, (*call.kwargs,))
+            if named in _HIDDEN:
+                yield UNNAMED, None
+            yield from _named(named, given)
     yield from call.kwargs.items()
 
 

@@ -15,13 +15,15 @@ from autotest.gradients.differentiable import tensors_in
 from autotest.gradients.nondifferentiable import listed
 from autotest.program import COTANGENT, LAYOUT, Array, Call, Ref, operator_of, refs
 from autotest.program.inputs import layout_of, viewed
-from autotest.program.semantics import OPERATIONS, pushes_gradients, written
+from autotest.program.semantics import OPERATIONS, is_module_call, pushes_gradients, written
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
 from autotest.recording.recorder import CHANGES_RECORDING
 from autotest.recording.special_values import has_special_numbers
 from autotest.results.coverage import (
+    BEYOND,
     BROADCAST,
+    CALLED_AS,
     COMPUTED,
     COMPUTED_GRADIENT,
     EMPTY,
@@ -69,12 +71,17 @@ def features_of(outcome: Outcome, settings: Settings, *, special_values: bool) -
             features = {TRIALS, *left_out, *_of_call(record, call, inputs)}
             features |= _of_gradient(outcome, settings, call)
         elif _computes_with_results(record, call):
-            features = {COMPUTED}
+            # The operands of an operator, such as ``x * 2``, cannot be left out.
+            given = () if call.kind == "operator" else given_arguments(record, call)
+            features = {COMPUTED, *(valued(BEYOND, said) for said in given)}
             if GRADIENT in _of_gradient(outcome, settings, call):
                 features.add(COMPUTED_GRADIENT)
         else:
             continue
-        found.setdefault(_name_of(record, call), collections.Counter()).update(features)
+        name = _name_of(record, call)
+        if called_as := _called_as(call, name):
+            features.add(valued(CALLED_AS, called_as))
+        found.setdefault(name, collections.Counter()).update(features)
         for ref in written(call):  # what it holds from here on is a result
             inputs.pop(ref.slot, None)
     return {operator: dict(features) for operator, features in found.items()}
@@ -98,6 +105,13 @@ def _is_operator(call: Call) -> bool:
 
 def _name_of(record: Record, call: Call) -> str:
     return call.target if call.kind == "getattr" else operator_of(record.calls, call.slot) or call.target
+
+
+def _called_as(call: Call, name: str) -> str:
+    """Return how `call`, counted as the operator `name`, is written; empty if it cannot have optional arguments."""
+    if is_module_call(call):
+        return "module"
+    return call.kind if call.kind in ("function", "method") and call.target == name else ""
 
 
 def _has_inputs(inputs: Mapping[int, tuple[Array, str]], call: Call) -> bool:

@@ -226,7 +226,7 @@ def test_what_a_call_has_overwritten_is_no_input_of_later_calls_and_the_copy_tha
         return torch.log(x) + positive
 
     coverage = covered(body, auto_backward=False)
-    assert coverage["log"] == {"computed operands": 20}
+    assert coverage["log"] == {"computed operands": 20, "called as function": 20}
     assert coverage.keys() == {"abs", "zero_", "clamp_", "fill_", "log", "add"}
 
 

@@ -52,7 +52,7 @@ class TrialsFailed(AutotestError, AssertionError):
 
 
 class NothingCompared(TrialsFailed):
-    """A trial ended without any comparison, so a pass would mean nothing."""
+    """A trial ended without any comparison, or no comparison of a test could fail: a pass would mean nothing."""
 
 
 class GradientNotCompared(TrialsFailed):

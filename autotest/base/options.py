@@ -151,6 +151,10 @@ class Options:
             return 1
         return self.n or max(1, math.ceil(own * self.times))
 
+    def runs_whole(self, own: int) -> bool:
+        """Whether at least the `own` trials of a test run; not for an example of Hypothesis, which has few inputs."""
+        return self.trial is None and self.trials(own) >= own and self.replays_failures
+
     @property
     def runs_all_default_trials(self) -> bool:
         """Whether all trials of a test run with the default base seed, so that all known divergences must happen."""

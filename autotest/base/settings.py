@@ -27,9 +27,23 @@ DEFAULT_TOLERANCES: dict[str, tuple[float, float]] = {
 }
 
 
+#: Size of the roundoff of 1 by dtype; of the other dtypes it is smaller than that of float32.
+_ROUNDOFF: Final[Mapping[str, float]] = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+def ordinary_from(dtype: str) -> float:
+    """Return the size from which on numbers of `dtype` are no tiny ones, which any usual `atol` hides.
+
+    It is the square root of the roundoff, of float32 at least, for which tolerances are mostly chosen. What is left of
+    ordinary numbers that cancel in half of their digits is smaller, and may be rounding alone.
+    """
+    return math.sqrt(_ROUNDOFF.get(dtype, 2.0**-23))
+
+
 #: One number for all dtypes, or a mapping from dtypes to numbers: ``1e-4``, ``{"float16": 1e-2}``.
 Limit: TypeAlias = "float | Mapping[str, float] | None"
 
+_FLOATING: Final = tuple(DEFAULT_TOLERANCES)
 #: The allowed values of `Settings.check_grad`.
 _CHECKS_OF_GRADIENTS: Final = ("dual", "intermediate", "numeric", "forward")
 
@@ -202,6 +216,17 @@ class Settings:
             if any(one >= 1 for one in given):
                 return f"{name}={limit!r}"
         return ""
+
+    @property
+    def may_pass_zeros(self) -> bool:
+        """Whether the test gives a tolerance with which zeros pass for numbers that are not tiny.
+
+        It does not count if they pass for all numbers, as `passes_zeros` tells, which the test was warned of.
+        """
+        if not (self.gives_tolerance and self.check_values) or self.passes_zeros:
+            return False
+        limits = [(one.of(dtype), dtype) for one in (self.tolerance, self.gradient_tolerance) for dtype in _FLOATING]
+        return any(atol >= (1 - rtol) * ordinary_from(dtype) for (rtol, atol), dtype in limits)
 
     def tolerance_at(self, stage: str) -> Tolerance:
         """Return the tolerance of gradients for the stage ``"backward"``, that of values for any other stage."""

@@ -224,6 +224,7 @@ class _Trials:
         tally.cleared += progress.cleared
         tally.compared += one.compared
         tally.gradient_tally.add(one.gradient_tally)
+        tally.zeros.add(one.zeros)
         tally.graphed += one.graphed
         tally.left_out += one.left_out
         tally.coverage.append(progress.covered)

@@ -165,6 +165,9 @@ def _troubles(progress: CampaignProgress) -> list[str]:
     if progress.forgetful:
         lines = [f"{test.where.test}: {_commonest(test.complaints)}" for test in progress.forgetful]
         blocks.append(_listed(f"{_forgetful(progress)}:", lines))
+    if progress.passing_zeros:
+        lines = [f"{test.where.test}: {test.passes_zeros}" for test in progress.passing_zeros]
+        blocks.append(_listed(f"{_passing_zeros(progress)}:", lines))
     if progress.ungraphed:
         lines = [f"{test.where.test}: {why_ungraphed(test)}" for test in progress.ungraphed]
         blocks.append(_listed(f"{_ungraphed(progress)}:", lines))
@@ -257,6 +260,11 @@ def _forgetful(progress: CampaignProgress) -> str:
     return "1 test compares no gradients" if count == 1 else f"{count} tests compare no gradients"
 
 
+def _passing_zeros(progress: CampaignProgress) -> str:
+    count = len(progress.passing_zeros)
+    return "1 test accepts zeros for all numbers" if count == 1 else f"{count} tests accept zeros for all numbers"
+
+
 def _ungraphed(progress: CampaignProgress) -> str:
     count = len(progress.ungraphed)
     return "1 test compares nothing in graph mode" if count == 1 else f"{count} tests compare nothing in graph mode"
@@ -283,6 +291,7 @@ def mistakes(progress: CampaignProgress) -> list[str]:
     return [
         *([_broken(broken)] if broken else []),
         *([_forgetful(progress)] if progress.forgetful else []),
+        *([_passing_zeros(progress)] if progress.passing_zeros else []),
         *([_ungraphed(progress)] if progress.ungraphed else []),
         *([_refused(progress)] if refused else []),
         *([f"{several(files, 'file')} cannot be imported"] if files else []),

@@ -27,6 +27,10 @@ def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
         for complaint in test.complaints
     ]
     lines += [
+        f"::warning title=Zeros accepted::{_data(test.where.test)}: {_data(test.passes_zeros)}"
+        for test in progress.passing_zeros
+    ]
+    lines += [
         f"::warning title=Nothing in graph mode::{_data(test.where.test)}: {_data(why_ungraphed(test))}"
         for test in progress.ungraphed
     ]

@@ -99,6 +99,7 @@ def _errors(test: TestProgress) -> list[tuple[str, str]]:
     return [
         *([("the test is broken", test.broken)] if test.broken else []),
         *(("the test compares no gradients", complaint) for complaint in test.complaints),
+        *([("the test accepts zeros for all numbers", test.passes_zeros)] if test.passes_zeros else []),
         *([("the test compares nothing in graph mode", why_ungraphed(test))] if test.ungraphed else []),
         *([(refuses_every_trial(test), "\n".join(test.rejections))] if test.refused else []),
     ]

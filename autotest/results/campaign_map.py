@@ -90,6 +90,7 @@ def _cell(test: TestProgress) -> Cell:
         ("set aside", test.skipped),
         (f"skipped: {test.skips}", bool(test.skips)),
         (f"the test is broken: {''.join(test.broken.strip().splitlines()[-1:])}", bool(test.broken)),
+        ("accepts zeros for all numbers", bool(test.passes_zeros)),
         ("compares nothing in graph mode", test.ungraphed),
         *((f"compares no gradients: {complaint}", count) for complaint, count in test.complaints.items()),
     ):

@@ -65,6 +65,7 @@ def _added(parts: Sequence[TestProgress]) -> TestProgress:
         for name in _COUNTERS:
             setattr(whole, name, getattr(whole, name) + getattr(part, name))
         whole.gradient_tally.add(part.gradient_tally)
+        whole.zeros.add(part.zeros)
         whole.places = {**part.places, **whole.places}
         whole.broken = whole.broken or part.broken
         whole.set_aside = whole.set_aside or part.set_aside

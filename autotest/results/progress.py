@@ -11,6 +11,7 @@ from autotest.results.coverage import Coverage
 from autotest.results.gradient_tally import GradientTally
 from autotest.results.identity import Identity
 from autotest.results.tasks import DrawnTrial, Explored, FindingRecord, LeftOut, Where
+from autotest.results.zeros_tally import ZerosTally
 
 #: Maximum number of different arguments that are counted for one test.
 ARGUMENTS_KEPT = 400
@@ -60,6 +61,8 @@ class TestProgress:
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: How many trials of this run compared gradients.
     gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
+    #: The comparisons of this run that zeros would have passed, if the test gives a wide tolerance.
+    zeros: ZerosTally = dataclasses.field(default_factory=ZerosTally)
     #: What its trials drew, if the plan asks for it.
     drawn: list[DrawnTrial] = dataclasses.field(default_factory=list)
     #: Trials that did not run because the reference refused one before them, if the plan asks for that.
@@ -119,6 +122,11 @@ class TestProgress:
         return bool(self.graph_mode) and not self.graphed and self.left_out.total() >= DEFAULT_TRIALS
 
     @property
+    def passes_zeros(self) -> str:
+        """The message about a tolerance that accepts zeros, after as many trials as pytest runs of a test; else ""."""
+        return self.zeros.complaint if self.accepted >= DEFAULT_TRIALS else ""
+
+    @property
     def over(self) -> bool:
         return bool(self.broken or self.set_aside or self.skips)
 
@@ -135,6 +143,7 @@ class TestProgress:
         self.operators += result.operators
         self.forgotten += result.forgotten
         self.gradient_tally.add(result.gradient_tally)
+        self.zeros.add(result.zeros)
         self.drawn += result.drawn
         self.graphed += result.graphed
         self.left_out += result.left_out
@@ -224,6 +233,11 @@ class CampaignProgress:
     def forgetful(self) -> list[TestProgress]:
         """The tests with trials that compare no gradient although they could."""
         return [test for test in self.tests if test.complaints]
+
+    @property
+    def passing_zeros(self) -> list[TestProgress]:
+        """The tests whose tolerance is so wide that zeros would have passed in every comparison."""
+        return [test for test in self.tests if test.passes_zeros]
 
     @property
     def ungraphed(self) -> list[TestProgress]:

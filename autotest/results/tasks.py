@@ -14,6 +14,7 @@ from autotest.results.coverage import Coverage
 from autotest.results.gradient_tally import GradientTally
 from autotest.results.identity import Identity
 from autotest.results.verification import Verification
+from autotest.results.zeros_tally import ZerosTally
 
 #: The type of the rejection of a call that is not made any more because it kills its process.
 SET_ASIDE = "set aside"
@@ -175,6 +176,8 @@ class Explored:
     forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: How many trials compared gradients; it stays empty if the test says that none need be compared.
     gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
+    #: The comparisons that zeros would have passed, if the test gives a wide tolerance.
+    zeros: ZerosTally = dataclasses.field(default_factory=ZerosTally)
     suspects: list[Suspect] = dataclasses.field(default_factory=list)
     #: Number of calls of each operator in accepted trials.
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)

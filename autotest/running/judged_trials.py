@@ -153,6 +153,7 @@ class JudgedTrials:
         match judgement:
             case Accepted() | Expected() | Cleared():
                 tally.accepted += 1
+                tally.zeros.add(outcome.zeros)
                 if not outcome.leaves_out_gradients:
                     agrees = not isinstance(judgement, Expected)
                     tally.gradient_tally.add_accepted(outcome.gradients, agrees=agrees)

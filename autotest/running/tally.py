@@ -8,6 +8,7 @@ import dataclasses
 from autotest.comparison.rejection import absences, what_is_lacking
 from autotest.results.coverage import Coverage
 from autotest.results.gradient_tally import GradientTally
+from autotest.results.zeros_tally import ZerosTally
 
 
 @dataclasses.dataclass(slots=True)
@@ -21,6 +22,8 @@ class Tally:
     compared: int = 0
     gradients: int = 0
     gradient_tally: GradientTally = dataclasses.field(default_factory=GradientTally)
+    #: The comparisons that zeros would have passed, if the test gives a wide tolerance.
+    zeros: ZerosTally = dataclasses.field(default_factory=ZerosTally)
     #: Number of trials whose mismatches are rounding errors, if the test set no tolerance of its own.
     cleared: int = 0
     #: Key of a ledger entry -> how often it was matched.

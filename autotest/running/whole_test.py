@@ -45,6 +45,8 @@ def omission(test: Test, context: RunContext, tally: Tally, *, error_parity: boo
         return NothingCompared(test.id, text.nothing_in_graph_mode(tally.left_out, mode))
     if not settings.skip_grad and (complaint := tally.gradient_tally.complaint):
         return GradientNotCompared(test.id, complaint)
+    if options.runs_whole(settings.n) and (complaint := tally.zeros.complaint):
+        return NothingCompared(test.id, complaint)
     if options.runs_all_default_trials:
         special, met = settings.special_values, tally.expected
         stale = context.ledger.stale(test.id, met, error_parity=error_parity, special_values=special)

@@ -15,6 +15,7 @@ from autotest.recording.steps import may_be_of_a_step
 from autotest.replaying.replay import Replayed, replay
 from autotest.trials.outcome import Outcome
 from autotest.trials.special_values import mark_special
+from autotest.trials.zeros_passing import zeros_passing
 
 # pytest and unittest leave this module out of the traceback of a failed test.
 __tracebackhide__ = True
@@ -40,6 +41,8 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings, masks: set
         found = list(_replayed_one_by_one(open_ones, settings))
     masks = set() if masks is None else masks
     for outcome, mismatches in zip(open_ones, found, strict=False):
+        if outcome.pending is not None and settings.may_pass_zeros:
+            outcome.zeros = zeros_passing(outcome.pending, settings)
         outcome.pending = None
         _complete(outcome, mismatches, settings, masks)
 

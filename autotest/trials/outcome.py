@@ -13,6 +13,7 @@ from autotest.program import Program
 from autotest.recording.observation import Observed, observe
 from autotest.recording.recorder import Recorder
 from autotest.results.ledger import LedgerEntry
+from autotest.results.zeros_tally import ZerosTally
 
 if TYPE_CHECKING:
     from autotest.replaying.operator_of_mismatch import MismatchNames
@@ -43,6 +44,8 @@ class Outcome:
     leaves_out_gradients: bool = False
     #: Complaint of the gradient gate about this trial, or "" if it may pass.
     complaint: str = ""
+    #: The comparisons that zeros would pass, if the test gives a wide tolerance.
+    zeros: ZerosTally = dataclasses.field(default_factory=ZerosTally)
     #: The values to compare, or None once they are compared.
     pending: Observed | None = None
     #: If the recorded program does not show the mismatches: one that does, with the mismatches that the ledger expects

@@ -1,0 +1,75 @@
+"""Counts the comparisons that zeros would have passed, so that a test whose tolerance hides everything fails."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from autotest.base.plural import several
+from autotest.base.settings import DEFAULT_TOLERANCES
+
+
+@dataclasses.dataclass(slots=True)
+class ZerosOfStage:
+    """The comparisons of the values of some trials, or of their gradients, under a tolerance that the test gave."""
+
+    #: Number of comparisons that zeros would not pass. With one of these, something was checked.
+    refusing: int = 0
+    #: Number of comparisons of numbers other than zero that zeros would pass, and of the trials that had any.
+    passing: int = 0
+    trials: int = 0
+    #: The greatest expected number in these, if it is no tiny one (see `autotest.base.settings.ordinary_from`), with
+    #: the dtype and the tolerance under which it was compared.
+    greatest: float = 0.0
+    dtype: str = ""
+    rtol: float = 0.0
+    atol: float = 0.0
+
+    def add(self, other: ZerosOfStage) -> None:
+        """Add the comparisons of other trials."""
+        self.refusing += other.refusing
+        self.passing += other.passing
+        self.trials += other.trials
+        if other.greatest > self.greatest:
+            self.greatest, self.dtype = other.greatest, other.dtype
+            self.rtol, self.atol = other.rtol, other.atol
+
+    @property
+    def accepts_everything(self) -> bool:
+        """Whether zeros would have passed in each comparison, and instead of numbers that are not tiny."""
+        return self.greatest > 0 and not self.refusing
+
+
+@dataclasses.dataclass(slots=True)
+class ZerosTally:
+    """The comparisons of some trials that zeros would and would not have passed; empty for usual tolerances."""
+
+    values: ZerosOfStage = dataclasses.field(default_factory=ZerosOfStage)
+    gradients: ZerosOfStage = dataclasses.field(default_factory=ZerosOfStage)
+
+    def add(self, other: ZerosTally) -> None:
+        """Add the comparisons of other trials."""
+        self.values.add(other.values)
+        self.gradients.add(other.gradients)
+
+    @property
+    def complaint(self) -> str:
+        """The message about a test of which zeros would have passed all comparisons; "" if they would not."""
+        if self.values.accepts_everything:
+            return _said(self.values, "values", "atol", "or write check_values=False to compare no values")
+        if self.gradients.accepts_everything:
+            other = "or mark the test @skip_grad_check(reason=...)"
+            return _said(self.gradients, "gradients", "grad_atol", other)
+        return ""
+
+
+def _said(stage: ZerosOfStage, what: str, argument: str, otherwise: str) -> str:
+    usual = DEFAULT_TOLERANCES[stage.dtype][1]
+    return (
+        f"zeros would have passed as {what} in {several(stage.trials, 'trial')}, in each of "
+        f"{several(stage.passing, 'comparison')}: the greatest expected number was {stage.greatest:.3g} "
+        f"({stage.dtype}), and {stage.atol:g} + {stage.rtol:g} * |expected| is allowed. Give a smaller {argument} (if "
+        f"it is left out, it is {usual:g} for {stage.dtype}), draw greater numbers, {otherwise}."
+    )
+
+
+__all__ = ["ZerosOfStage", "ZerosTally"]

@@ -78,7 +78,8 @@ def autotest(
         rtol, atol: tolerance of floating and complex values, ``|actual - expected| <= atol + rtol * |expected|``,
             where expected is the reference's value: a number, or a mapping from dtypes such as ``{"float16": 1e-2}``.
             The default, also for dtypes that a mapping leaves out, is `autotest.base.settings.DEFAULT_TOLERANCES`.
-            Integers and booleans are compared exactly.
+            Integers and booleans are compared exactly. A test of five trials or more fails if zeros would pass in each
+            of its comparisons.
         auto_backward: run a backward pass with drawn cotangents through the test's return value (through every result
             that nothing used, if it returns None). With ``"auto"`` it is no error if no result can have a gradient.
         grad_rtol, grad_atol: tolerance of gradients; by default, also for dtypes that a mapping leaves out, that of

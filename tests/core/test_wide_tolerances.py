@@ -124,8 +124,8 @@ def test_an_input_that_a_call_changed_counts_as_compared():
 
 
 def test_a_run_of_one_trial_or_of_fewer_than_the_test_has_is_not_judged(monkeypatch):
-    monkeypatch.setenv("AUTOTEST_N", "3")
-    assert ran(_bounded, atol=1e3) == ""
+    monkeypatch.setenv("AUTOTEST_N", "6")
+    assert ran(_bounded, n=7, atol=1e3) == ""
     monkeypatch.delenv("AUTOTEST_N")
     monkeypatch.setenv("AUTOTEST_TRIAL", "2")
     assert ran(_bounded, atol=1e3) == ""
@@ -138,6 +138,11 @@ def test_the_comparisons_of_usual_tolerances_are_not_looked_at():
     assert Settings(atol=1e-3).may_pass_zeros
     assert Settings(grad_atol={"float64": 1e-3}).may_pass_zeros
     assert all(atol < ordinary_from(dtype) for dtype, (_, atol) in DEFAULT_TOLERANCES.items())
+
+
+def test_what_a_few_trials_draw_may_be_small_by_chance():
+    assert ran(_bounded, n=4, atol=1e3) == ""
+    assert ran(_bounded, n=5, atol=1e3) != ""
 
 
 def test_random_sizes_do_not_matter():

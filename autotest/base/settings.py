@@ -43,7 +43,6 @@ def ordinary_from(dtype: str) -> float:
 #: One number for all dtypes, or a mapping from dtypes to numbers: ``1e-4``, ``{"float16": 1e-2}``.
 Limit: TypeAlias = "float | Mapping[str, float] | None"
 
-_FLOATING: Final = tuple(DEFAULT_TOLERANCES)
 #: The allowed values of `Settings.check_grad`.
 _CHECKS_OF_GRADIENTS: Final = ("dual", "intermediate", "numeric", "forward")
 
@@ -111,6 +110,10 @@ def _of(limit: Limit, dtype: str, default: float) -> float:
     if limit is None or isinstance(limit, (int, float)):
         return default if limit is None else limit
     return limit.get(dtype, default)
+
+
+def _greatest(limit: Limit) -> float:
+    return max(limit.values(), default=0.0) if isinstance(limit, Mapping) else limit or 0.0
 
 
 def _limit_of_gradients(own: Limit, of_values: Limit) -> Limit:
@@ -219,14 +222,16 @@ class Settings:
 
     @property
     def may_pass_zeros(self) -> bool:
-        """Whether the test gives a tolerance with which zeros pass for numbers that are not tiny.
+        """Whether the test gives a tolerance with which zeros may pass for numbers that are not tiny.
 
         It does not count if they pass for all numbers, as `passes_zeros` tells, which the test was warned of.
         """
-        if not (self.gives_tolerance and self.check_values) or self.passes_zeros:
-            return False
-        limits = [(one.of(dtype), dtype) for one in (self.tolerance, self.gradient_tolerance) for dtype in _FLOATING]
-        return any(atol >= (1 - rtol) * ordinary_from(dtype) for (rtol, atol), dtype in limits)
+        if not (self.atol or self.grad_atol) or not (self.check_values and self.tolerance_is_final):
+            return False  # each trial asks, so that the usual answer takes no time
+        atol, rtol = (
+            max(map(_greatest, limits)) for limits in ((self.atol, self.grad_atol), (self.rtol, self.grad_rtol))
+        )
+        return rtol < 1 and atol >= (1 - rtol) * ordinary_from("float32")
 
     def tolerance_at(self, stage: str) -> Tolerance:
         """Return the tolerance of gradients for the stage ``"backward"``, that of values for any other stage."""

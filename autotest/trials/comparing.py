@@ -40,8 +40,9 @@ def compare_outcomes(outcomes: Sequence[Outcome], settings: Settings, masks: set
     except CandidateDied:  # in one of the trials: each is replayed on its own
         found = list(_replayed_one_by_one(open_ones, settings))
     masks = set() if masks is None else masks
+    wide = settings.may_pass_zeros
     for outcome, mismatches in zip(open_ones, found, strict=False):
-        if outcome.pending is not None and settings.may_pass_zeros:
+        if wide and outcome.pending is not None:
             outcome.zeros = zeros_passing(outcome.pending, settings)
         outcome.pending = None
         _complete(outcome, mismatches, settings, masks)

@@ -176,6 +176,13 @@ def warm(warm_process: WarmProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 @pytest.fixture
+def warm_peers(warm_process: WarmProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Serve the test's candidates in other interpreters by forks of a process with torch."""
+    with warm_process.replacing_interpreters(monkeypatch):
+        yield
+
+
+@pytest.fixture
 def importable_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let processes that this test starts import the library and `tests.support` from this checkout."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -62,8 +63,20 @@ main(NAME, FILES)
 
 @pytest.fixture(scope="module")
 def other():
-    """Return torch in another process of this interpreter."""
-    return framework(f"python:{sys.executable}")
+    """Return torch in a new interpreter. A test that ends it gets a fork, as for the other candidates here."""
+    candidate = framework(f"python:{sys.executable}")
+    candidate.synchronize()
+    return candidate
+
+
+@pytest.fixture(autouse=True)
+def _forks(warm_peers):
+    """Import torch once for all candidates of this file but `other` and those of tests with `new_interpreters`."""
+
+
+@pytest.fixture
+def new_interpreters(monkeypatch):
+    monkeypatch.setattr(peer, "subprocess", subprocess)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +108,7 @@ def test_the_same_torch_agrees_with_itself(other):
             assert outcome.gradients >= 5
 
 
-def test_a_library_in_a_folder_that_is_named_like_a_placeholder_is_found_there(tmp_path, monkeypatch):
+def test_a_library_in_a_folder_that_is_named_like_a_placeholder_is_found_there(tmp_path, monkeypatch, new_interpreters):
     library = Path(peer.__file__).parent.parent.parent
     (tmp_path / "NAME").symlink_to(library)
     monkeypatch.setattr(peer, "__file__", str(tmp_path / "NAME" / Path(peer.__file__).relative_to(library)))
@@ -139,7 +152,7 @@ def test_a_batch_of_trials_is_one_question(other, monkeypatch):
     assert any(outcome.compared for outcome in outcomes)
 
 
-def test_another_interpreter_answers_where_a_thousand_files_are_open_here():
+def test_another_interpreter_answers_where_a_thousand_files_are_open_here(new_interpreters):
     candidate = framework(f"python:{sys.executable}")
     with many_open():
         assert running.agrees(running.trial(lambda: torch.relu(random_tensor(shape=(2,))), candidate))

@@ -38,7 +38,7 @@ def test_a_script_has_gradients_again_after_no_grad(name: str) -> None:
     assert layer.weight.grad.tolist() == [[3.0, 3.0]]
 
 
-def test_rounding_in_the_gradient_of_a_layer_there_is_none_of_its_faults() -> None:
+def test_rounding_in_the_gradient_of_a_layer_there_is_none_of_its_faults(warm_peers: None) -> None:
     # torch sums the gradient of the weight in another order, and its products cancel.
     other = framework(f"python:{sys.executable}")
     other.start = other.start.replace("main(NAME, FILES)\n", REORDERED)

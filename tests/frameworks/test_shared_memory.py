@@ -96,7 +96,7 @@ def _held():
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_large_tensors_come_back_as_they_went_and_nothing_is_left_after_a_death(shared, monkeypatch):
+def test_large_tensors_come_back_as_they_went_and_nothing_is_left_after_a_death(shared, monkeypatch, warm_peers):
     before = _held()
     if not shared:
         monkeypatch.setattr(SharedMemory, "made", classmethod(lambda cls: None))

@@ -26,6 +26,7 @@ from autotest.processes import server as process_server
 from autotest.processes.client import START_UP, Process, Server
 from tests.support.ending import status_of
 from tests.support.stand_in import StandIn
+from tests.support.warm_peer import replace_interpreters
 
 if TYPE_CHECKING:
     import pytest
@@ -43,6 +44,13 @@ class WarmProcess:
         """Inside the block, every new process server and fresh interpreter of this process is a fork."""
         with monkeypatch.context() as patched:
             _replace(self._server, patched.setattr)
+            yield
+
+    @contextmanager
+    def replacing_interpreters(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """Inside the block, this interpreter is a fork where it would be started for a candidate in another process."""
+        with monkeypatch.context() as patched:
+            replace_interpreters(self._server, patched.setattr)
             yield
 
     def run(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> int:

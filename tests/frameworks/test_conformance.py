@@ -239,7 +239,7 @@ class NotEvenImported(TorchFramework):
 """
 
 
-def test_a_check_that_kills_its_process_or_never_ends_is_wrong_and_costs_no_other_check(tmp_path, monkeypatch):
+def test_a_check_that_kills_its_process_or_never_ends_is_wrong_and_costs_no_other_check(tmp_path, monkeypatch, warm):
     (tmp_path / "dying.py").write_text(DYING)
     monkeypatch.chdir(tmp_path)
     checked = [item for _, item in conformance_in_processes("dying:Dying", deadline=3)]
@@ -251,7 +251,7 @@ def test_a_check_that_kills_its_process_or_never_ends_is_wrong_and_costs_no_othe
     }
 
 
-def test_a_result_is_told_before_a_later_check_hangs(tmp_path, monkeypatch):
+def test_a_result_is_told_before_a_later_check_hangs(tmp_path, monkeypatch, warm):
     (tmp_path / "dying.py").write_text(DYING)
     monkeypatch.chdir(tmp_path)
     before = check_names().index("state of modules")

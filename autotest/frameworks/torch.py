@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import importlib
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from autotest.frameworks.torch_traps import TRAPPING, without_trap
 from autotest.program import Array, CallKind
 from autotest.program.values import names_of_items
 from autotest.results.optional_arguments import OptionalArgument
+
+#: What newer versions of torch import, together with SymPy, in the first backward pass of a process. It takes half a
+#: second, in each forked child if not before the fork.
+_OF_BACKWARD: Final = "torch.fx.experimental.symbolic_shapes"
 
 
 class TorchFramework(Namespace):
@@ -44,6 +49,14 @@ class TorchFramework(Namespace):
             ) from error
         without_stacks(torch)
         return super().import_root()
+
+    def import_around(self, fork: Callable[[], None]) -> None:
+        def fork_with_the_rest() -> None:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(_OF_BACKWARD)
+            fork()
+
+        super().import_around(fork_with_the_rest if self.forkable else fork)
 
     def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
         found = super().operation(kind, target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import gc
 import os
 import signal
@@ -62,6 +63,11 @@ def test_a_child_imports_what_lies_beside_an_adapter_that_the_server_found_in_it
     monkeypatch.chdir(tmp_path)
     child = server.process(tasks.import_module, "framework_beside")
     assert child.connection.recv() == str(tmp_path / "framework_beside.py")
+
+
+def test_a_child_imports_nothing_more_of_torch_for_its_first_backward_pass(monkeypatch, importable_elsewhere):
+    with contextlib.closing(Server(frameworks=("torch", "torch"))) as server:
+        assert server.process(tasks.backward).connection.recv() == []
 
 
 def test_garbage_is_looked_for_in_a_child_but_not_among_what_the_server_has_imported(server):

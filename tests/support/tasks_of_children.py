@@ -31,6 +31,16 @@ def import_module(connection: Connection, server: socket.socket, name: str) -> N
     connection.send(importlib.import_module(name).__file__)
 
 
+def backward(connection: Connection, server: socket.socket) -> None:
+    """Send the names of the modules that a backward pass of torch imports."""
+    import torch
+
+    before = set(sys.modules)
+    x = torch.ones(2, requires_grad=True)
+    (x * 2).backward(torch.ones(2))
+    connection.send(sorted(set(sys.modules) - before))
+
+
 def garbage(connection: Connection, server: socket.socket) -> None:
     """Send whether this child collects garbage, and the number of objects that its collector ignores."""
     connection.send((gc.isenabled(), gc.get_freeze_count()))

@@ -36,7 +36,9 @@ class WarmProcess:
     """A process that has imported torch. Whatever runs in its forks ends with it."""
 
     def __init__(self) -> None:
-        self._server = Server(("torch", "autotest.decorator", __name__), ahead=False)
+        # torch's own modules are those that `TorchFramework.import_around` imports.
+        modules = ("torch", "torch.fx.experimental.symbolic_shapes", "autotest.decorator", __name__)
+        self._server = Server(modules, ahead=False)
         self._server.start()
 
     @contextmanager

@@ -22,12 +22,15 @@ from autotest.frameworks.failures import ABSENT, missing
 from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.signatures import Signatures
+from autotest.frameworks.special_methods import lacking_special_method
 from autotest.program import Array, Operand, Root
 from autotest.program.dtypes import is_differentiable
 from generators import DTYPES
 
 #: The dtypes of tensors that may require grad.
 DIFFERENTIABLE = frozenset(filter(is_differentiable, DTYPES))
+#: The dtypes that every framework has, under whatever names.
+_EVERYWHERE = frozenset(("float32", "int64", "bool"))
 #: Modules that draw a random mask in training mode, and modules that draw random numbers in every mode.
 _MASKING_MODULES = frozenset(
     ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU")
@@ -106,6 +109,8 @@ class Namespace(Framework):
     # -- tensors ----------------------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
+        if array.dtype in self._lacking_dtypes:
+            self.resolve(array.dtype)  # raises the framework's own `AttributeError`
         if array.dtype == "bfloat16":
             made = self.from_numpy(array.data).to(self.root.bfloat16)
         else:
@@ -113,6 +118,19 @@ class Namespace(Framework):
         if device != "cpu":
             made = made.to(device)
         return made.requires_grad_() if requires_grad else made
+
+    @functools.cached_property
+    def _lacking_dtypes(self) -> frozenset[str]:
+        """The dtypes that a translated framework has no name for. An adapter with names of its own has all of them."""
+        if not self.translates or type(self).dtype_name is not Namespace.dtype_name:
+            return frozenset()
+        return frozenset(
+            name for name in DTYPES if name not in _EVERYWHERE and not self.provides("function", name, None)
+        )
+
+    def lacking_operator(self, target: str, operands: Sequence[Any]) -> str:
+        kinds = [type(operand) for operand in operands if isinstance(operand, self.tensor_types)]
+        return lacking_special_method(target, kinds, reflected=not isinstance(operands[0], self.tensor_types))
 
     def numel(self, tensors: Iterable[Any]) -> int:
         return sum([tensor.numel() for tensor in tensors])

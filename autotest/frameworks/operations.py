@@ -118,6 +118,13 @@ class Operations:
             return False
         return True
 
+    def lacking_operator(self, target: str, operands: Sequence[Any]) -> str:
+        """Return the special method that the framework's tensors lack for ``operator.target(*operands)``; "" if none.
+
+        Asked after the operator raised `TypeError`, as Python does if neither operand has such a method.
+        """
+        return ""
+
     def declares(self, name: str, *, modules: bool = False) -> bool:
         """Return whether the framework's tensor classes, or with `modules` its module classes, have a member `name`."""
         kinds = (*self.tensor_types, *self.module_types) if modules else self.tensor_types

@@ -10,7 +10,7 @@ from autotest.base.errors import FrameworkMissing, as_test_mistake
 from autotest.comparison import Mismatch, Symptom, rejection
 from autotest.comparison.rejection import Rejection, first_line, is_out_of_memory
 from autotest.frameworks import ABSENT, Absent
-from autotest.program import operator_of
+from autotest.program import Ref, operator_of
 from autotest.recording.record import Record, stage_of
 
 
@@ -37,8 +37,9 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
     reference, candidate = record.pair.sides
     target = operator_of(record.calls, slot)
     unnamed = function is ABSENT or (isinstance(error, AttributeError) and not _is_about_data(error))
-    if isinstance(error, Absent) or (unnamed and record.pair.candidate.translates):
-        no_name = error if isinstance(error, Absent) else Absent(candidate, record.calls[slot].target)
+    special = _lacking_operator(record, slot) if isinstance(error, TypeError) else ""
+    if isinstance(error, Absent) or ((unnamed or special) and record.pair.candidate.translates):
+        no_name = error if isinstance(error, Absent) else Absent(candidate, special or record.calls[slot].target)
         no_name.__suppress_context__ = True  # it says all that the other error does
         record.rejection = Rejection(target, rejection.ABSENT, str(no_name))
         del record.calls[slot:], record.expected[slot:], record.actual[slot:]
@@ -53,6 +54,15 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
     symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
     record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message, what=what))
     return error
+
+
+def _lacking_operator(record: Record, slot: int) -> str:
+    """Return the special method that the candidate's tensors lack for the operator called at `slot`; "" if none."""
+    call = record.calls[slot]
+    if call.kind != "operator":
+        return ""
+    operands = [record.actual[operand.slot] if type(operand) is Ref else operand for operand in call.args]
+    return record.pair.candidate.lacking_operator(call.target, operands)
 
 
 #: Types of plain data, which lack an attribute by a mistake in the candidate or its adapter.

@@ -201,7 +201,7 @@ def _views(framework: Framework) -> None:
     turned = framework.invoke("method", "transpose", (x, 0, 1), {})
     row = framework.invoke("operator", "getitem", (x, 0), {})
     column = framework.invoke("operator", "getitem", (x, (slice(None), 1)), {})
-    framework.invoke("operator", "setitem", (x, (0, 1), 9.0), {})
+    call(framework, "operator", "setitem", x, (0, 1), 9.0)
     same(read(framework, turned), [[1, 3], [9, 4]], "x.transpose(0, 1), after its base was changed")
     same(read(framework, row), [1, 9], "x[0], after its base was changed")
     same(read(framework, column), [9, 4], "x[:, 1], after its base was changed")
@@ -210,7 +210,7 @@ def _views(framework: Framework) -> None:
 def _reshaped_views(framework: Framework) -> None:
     x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
     flat = call(framework, "method", "view", x, 4)
-    framework.invoke("operator", "setitem", (x, (0, 1), 9.0), {})
+    call(framework, "operator", "setitem", x, (0, 1), 9.0)
     same(read(framework, flat), [1, 9, 3, 4], "x.view(4), after its base was changed")
 
 

@@ -109,7 +109,7 @@ def _operands(framework: Framework) -> None:
 
 def _several_results(framework: Framework) -> None:
     x = tensor_of(framework, [[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]])
-    made = framework.invoke("method", "max", (x,), {"dim": 1})
+    made = call(framework, "method", "max", x, dim=1)
     values, places = (framework.invoke("operator", "getitem", (made, at), {}) for at in range(2))
     same(read(framework, values), [5, 7], "x.max(dim=1)[0]")
     same(read(framework, places), [1, 0], "x.max(dim=1)[1]")
@@ -125,7 +125,7 @@ def _in_place(framework: Framework) -> None:
 
 def _in_place_method(framework: Framework) -> None:
     x = tensor_of(framework, [1.0, 2.0])
-    framework.invoke("method", "add_", (x, tensor_of(framework, [1.0, 1.0])), {})
+    call(framework, "method", "add_", x, tensor_of(framework, [1.0, 1.0]))
     same(read(framework, x), [2, 3], "x after x.add_(1)")
 
 
@@ -206,6 +206,7 @@ def _twice(framework: Framework) -> None:
     except NotImplementedError as error:
         raise Absent(framework.name, "gradients of gradients") from error
     (second,) = framework.gradients([first], [x], [one])
+    need(second is not None, "after create_graph=True: expected a gradient of the gradient, got None")
     same(read(framework, second), [2], "the gradient of the gradient of x * x")
 
 

@@ -130,7 +130,7 @@ def _odd_shapes(framework: Framework) -> None:
 def _clones(framework: Framework) -> None:
     x = tensor_of(framework, [1.0, 2.0])
     copied = call(framework, "method", "clone", x)
-    framework.invoke("operator", "setitem", (x, 0, 9.0), {})
+    call(framework, "operator", "setitem", x, 0, 9.0)
     same(read(framework, copied), [1, 2], "x.clone(), after x was changed")
 
 

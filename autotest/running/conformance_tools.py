@@ -83,10 +83,15 @@ def same(found: np.ndarray[Any, Any], wanted: Any, what: str) -> None:
 
 
 def call(framework: Framework, kind: CallKind, target: str, *args: Any, **named: Any) -> Any:
-    """Make one call. Raises `Absent` if the framework has no name for it."""
+    """Make one call. Raises `Absent` if the framework has no name, or no operator, for it."""
     try:
         return framework.invoke(kind, target, args, named)
     except Absent:
         raise
     except AttributeError as error:
         raise Absent(framework.name, target) from error
+    except TypeError as error:
+        special = framework.lacking_operator(target, args) if kind == "operator" and framework.translates else ""
+        if special:
+            raise Absent(framework.name, special) from error
+        raise

@@ -147,8 +147,11 @@ class TorchFramework(Namespace):
     def public_call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PublicCall | None:
         from autotest.frameworks.harvester.defaults import without_defaults
         from autotest.frameworks.harvester.names import as_written
-        from autotest.frameworks.torch_functions import public_name
+        from autotest.frameworks.torch_functions import public_name, registered_path
 
+        registered = registered_path(function)
+        if registered:
+            return PublicCall("function", registered, tuple(args), {**kwargs})
         named = public_name(as_written(function, kwargs))
         if named is None or named.kind == "setattr":
             return None

@@ -10,6 +10,7 @@ import functools
 from typing import Any
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode
 
 from autotest.base.errors import NotReplayable
@@ -23,6 +24,11 @@ def public_name(function: Any) -> Named | None:
     """Return a program's name for `function`, which a function mode received; None if it is not public."""
     path = path_of(function)
     return call_name(path) if path else None
+
+
+def registered_path(function: Any) -> str:
+    """Return the path of a registered operator, such as ``ops.aten.relu.default``; empty for any other function."""
+    return f"ops.{function}" if isinstance(function, (OpOverload, OpOverloadPacket)) else ""
 
 
 class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here

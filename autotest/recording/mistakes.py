@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -96,11 +97,30 @@ def not_called(path: str) -> Exception:
 
 def gradients_off(target: str, reference: str) -> UsageError:
     """Return the error for switching the recording of gradients on the reference only."""
+    if function := _running_function():
+        return UsageError(
+            f"{function}.forward, of {reference}'s own autograd.Function, got a dual tensor: its backward would run on "
+            f"that side only. Derive {function} from the torch.autograd.Function of `from autotest import torch`, "
+            "which runs both on both sides. To compare an implementation of your own with an operator, name it in an "
+            'adapter (README, "A library of operators")'
+        )
     return UsageError(
         f"{target} was called inside {reference}'s own no_grad, enable_grad or inference_mode, which changes only "
         "that side: write `with torch.no_grad():` with the torch of `from autotest import torch`, which changes "
         "both sides"
     )
+
+
+def _running_function() -> str:
+    """Return the name of the framework's own ``autograd.Function`` whose forward is running; empty if none is."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        names = frame.f_code.co_varnames
+        context = type(frame.f_locals.get(names[0])) if frame.f_code.co_name == "forward" and names else None
+        if (function := getattr(context, "_forward_cls", None)) is not None:
+            return str(function.__name__)
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
 
 
 def called_back(running: str, target: str) -> UsageError:

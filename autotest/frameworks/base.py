@@ -71,6 +71,8 @@ class Framework(Operations, Parameters, abc.ABC):
     #: Seconds that the framework's own process has to reply (None: no limit), and how many of its processes have died.
     patience: float | None = None
     deaths: int = 0
+    #: For the reference with some functions of its own, their calls so far: a trial without one compares nothing.
+    own_calls: int | None = None
     #: Whether tensors contain numbers. If not, results are compared by everything except their values.
     holds_values: bool = True
     #: Whether users of the framework can observe the strides of a tensor.

@@ -32,6 +32,11 @@ class Absent(AttributeError):
         super().__init__(f"{framework} has no {what}")
 
 
+def nothing_of_its_own(name: str) -> str:
+    """Return why a trial of the candidate called `name` compares nothing: it called only what is the reference's."""
+    return f"{name} has none of the operators that are called"
+
+
 def missing(name: str, error: BaseException) -> FrameworkMissing:
     """Return the error to raise if the import of the framework called `name` fails with `error`."""
     return FrameworkMissing(

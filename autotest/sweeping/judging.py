@@ -13,6 +13,7 @@ from autotest.comparison import SPECIAL, Mismatch
 from autotest.diagnosis.attribution import referee
 from autotest.diagnosis.attribution.ties import ties
 from autotest.frameworks import Absent, Framework, Pair
+from autotest.frameworks.failures import nothing_of_its_own
 from autotest.program import Program
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
@@ -89,6 +90,13 @@ class Judge:
             gaps: whether the cotangents are not contiguous.
             measure: whether to measure the errors of its results against double precision.
         """
+        candidate, own_calls = self._pair.candidate, self._pair.candidate.own_calls
+        found = self._judged(program, closely, twice, gaps, measure)
+        if own_calls is not None and candidate.own_calls == own_calls and not (found.absent or found.left_out):
+            return SampleJudgement(program, nothing_of_its_own(candidate.name))
+        return found
+
+    def _judged(self, program: Program, closely: bool, twice: bool, gaps: bool, measure: bool) -> SampleJudgement:
         lacking = self._lacking.of_program(program)
         if lacking is not None:
             return SampleJudgement(program, lacking.reason, lacking.name)

@@ -11,8 +11,10 @@ import generators
 from autotest.base.errors import TrialEnd, UsageError
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
+from autotest.comparison.rejection import ABSENT, Rejection
 from autotest.frameworks import Pair, files
-from autotest.frameworks.failures import CandidateDied
+from autotest.frameworks.failures import CandidateDied, nothing_of_its_own
+from autotest.program import operator_of
 from autotest.recording.observation import failed_there
 from autotest.recording.recorder import Recorder, recording
 from autotest.trials import body_generators
@@ -164,6 +166,7 @@ def _run_once(run: _TrialRun) -> Outcome:
     reference, candidate = pair.reference, pair.candidate
     reference.seed(seed & 0xFFFFFFFF)
     modes, candidates_modes = reference.modes(), candidate.modes()
+    own_calls = candidate.own_calls
     forward_done = False
     with generators.using(source), recording(recorder):
         try:
@@ -195,6 +198,11 @@ def _run_once(run: _TrialRun) -> Outcome:
             candidate.restore(candidates_modes)
             if recorder.files:
                 files.remove(candidate)
+    if own_calls is not None and candidate.own_calls == own_calls and not recorder.has_ended:
+        forward_done = False
+        called = (call for call in recorder.calls if call.kind in ("function", "method", "operator") and not call.note)
+        first = next((operator_of(recorder.calls, call.slot) for call in called), "torch")
+        recorder.rejection = Rejection(first, ABSENT, nothing_of_its_own(candidate.name))
     # If the reference refuses only the backward, what the body computed is compared nevertheless.
     if recorder.rejection is not None and not (recorder.mismatches or forward_done):
         rejection = recorder.rejection

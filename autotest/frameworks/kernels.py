@@ -1,0 +1,136 @@
+"""An adapter for a library of operators on torch's tensors, which stand in for torch's own operators."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autotest.base.errors import FrameworkMissing, UsageError, nearest
+from autotest.comparison.rejection import first_line
+from autotest.emission import Script
+from autotest.frameworks.harvester.defaults import without_defaults
+from autotest.frameworks.scripts import way_to
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import CallKind
+
+#: The source of `Kernels._mode` in a script. torch passes on the default values of functions written in Python.
+_REPLACING = """\
+class Replacing(torch.overrides.TorchFunctionMode):
+    own = {{{own}}}
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        given, made = kwargs or {{}}, self.own.get(function)
+        if made and inspect.isfunction(function):
+            usual = inspect.signature(function).parameters
+            given = {{name: value for name, value in given.items() if value is not usual[name].default}}
+        return (made or function)(*args, **given)"""
+
+
+class Kernels(TorchFramework):
+    """torch, with functions of a library in place of some of its own.
+
+    A call that a test, or the forward of a module, makes of one of these operators runs the library's function with
+    the same arguments. Inside of it, torch is as it is. All other operators are torch's. A trial that calls none of
+    the library's functions would compare torch with itself; it counts as one that needs what the candidate lacks.
+
+    Args:
+        name: the name of the library in reports.
+        kernels: by the name of an operator of torch (``"softmax"``, ``"nn.functional.silu"``, ``"Tensor.add_"``; that
+            of a method is called by operators such as ``+=``, too), the function to call instead, as
+            ``"module:function"``.
+        version: the version of the library; by default the ``__version__`` of the first module.
+    """
+
+    def __init__(self, name: str, kernels: Mapping[str, str], version: str = "") -> None:
+        super().__init__(name, "torch", name)
+        self._kernels = dict(kernels)
+        self._given_version = version
+        self.own_calls: int = 0
+        for path, function in self._kernels.items():
+            if not all(part and all(map(str.isidentifier, part.split("."))) for part in function.split(":")) or (
+                function.count(":") != 1
+            ):
+                raise UsageError(f"Kernels({name!r}): {path!r}: expected 'module:function', got {function!r}")
+        if not self._kernels:
+            raise UsageError(f"Kernels({name!r}): expected at least one operator of torch, such as 'softmax'")
+
+    @property
+    def version(self) -> str:
+        _ = self._replaced  # names what is missing
+        first = importlib.import_module(self._modules[0])
+        return self._given_version or str(getattr(first, "__version__", "unknown"))
+
+    @property
+    def _modules(self) -> list[str]:
+        return [*dict.fromkeys(function.partition(":")[0] for function in self._kernels.values())]
+
+    @functools.cached_property
+    def _replaced(self) -> dict[Any, Callable[..., Any]]:
+        """The library's functions, by the functions of torch that they replace."""
+        return {self._of_torch(path): self._own(path, function) for path, function in self._kernels.items()}
+
+    def _of_torch(self, path: str) -> Any:
+        try:
+            return self.resolve(path)
+        except AttributeError as error:
+            parent, _, name = path.rpartition(".")
+            near = nearest(name, dir(self.resolve(parent) if parent else self.root)) if _exists(self, parent) else ""
+            raise UsageError(f"Kernels({self.name!r}): torch has no operator {path!r}{near}") from error
+
+    def _own(self, path: str, function: str) -> Callable[..., Any]:
+        module, _, attribute = function.partition(":")
+        try:
+            return functools.reduce(getattr, attribute.split("."), importlib.import_module(module))  # type: ignore[return-value]
+        except (ImportError, AttributeError) as error:
+            raise FrameworkMissing(
+                f"Kernels({self.name!r}): {function!r}, for {path}, is not there: {first_line(error)}"
+            ) from error
+
+    @functools.cached_property
+    def _mode(self) -> Any:
+        from torch.overrides import TorchFunctionMode
+
+        replaced = self._replaced
+
+        class Replacing(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
+            def __torch_function__(mode, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: N805
+                if (own := replaced.get(function)) is None:
+                    return function(*args, **(kwargs or {}))
+                self.own_calls += 1
+                return own(*args, **without_defaults(function, kwargs or {}))
+
+        return Replacing()
+
+    def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
+        found = super().operation(kind, target)
+        if kind in ("enter", "exit", "setattr"):
+            return found
+        mode = self._mode
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with mode:
+                return found(*args, **kwargs)
+
+        return call
+
+    def script(self) -> Script:
+        ways = {line.partition("#")[0]: line for module in self._modules for line in self._way_to(module)}
+        imports = tuple(f"import {module}" for module in self._modules)
+        own = ", ".join(f"torch.{path}: {function.replace(':', '.')}" for path, function in self._kernels.items())
+        return Script(
+            self.name,
+            ("import inspect", "import torch", *ways.values(), *imports, *_REPLACING.format(own=own).splitlines()),
+            "(Replacing().__enter__(), torch)[1]",  # after it, this process calls the library's functions
+        )
+
+    @staticmethod
+    def _way_to(module: str) -> tuple[str, ...]:
+        return way_to(importlib.import_module(module), module)
+
+
+def _exists(framework: Kernels, path: str) -> bool:
+    try:
+        return not path or framework.resolve(path) is not None
+    except AttributeError:
+        return False

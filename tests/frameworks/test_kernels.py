@@ -1,0 +1,144 @@
+"""A library of operators on torch's tensors is compared with torch, whatever calls its operators."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autotest import Divergence, UsageError, autotest, random, random_tensor, torch
+from autotest.base.errors import FrameworkMissing
+from autotest.frameworks import Pair
+from autotest.frameworks.kernels import Kernels
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.running.conformance import conformance
+from autotest.sweeping.judging import Judge
+from tests.support.running import agrees, trial
+
+LIBRARY = "tests.support.kernel_library"
+KERNELS = {
+    "nn.functional.silu": f"{LIBRARY}:silu",
+    "softmax": f"{LIBRARY}:softmax",
+    "Tensor.add_": f"{LIBRARY}:add_",
+}
+
+
+def library() -> Kernels:
+    return Kernels("fast", KERNELS)
+
+
+def dying() -> Kernels:
+    return Kernels("fast", {"erf": f"{LIBRARY}:abort"})
+
+
+def drawn(**open_arguments):
+    return random_tensor(ndim=2, low=1, high=2, dtype="float32", **open_arguments)
+
+
+def added():
+    x = drawn(dim0=3, dim1=4, layout="transposed", requires_grad=False)
+    x.add_(drawn(dim0=3, dim1=4, requires_grad=False))
+    return x
+
+
+def added_by_an_operator():
+    x = drawn(dim0=3, dim1=4, layout="transposed", requires_grad=False)
+    x += 1.0
+    return x
+
+
+WRONG = {
+    "function": lambda: torch.nn.functional.silu(drawn()),
+    "module": lambda: torch.nn.SiLU()(drawn()),
+    "in place": added,
+    "in place, by an operator": added_by_an_operator,
+}
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_an_operator_of_the_library_is_called_in_place_of_torchs(how):
+    assert trial(WRONG[how], library()).mismatches
+
+
+def test_what_is_right_agrees_and_other_operators_are_torchs():
+    assert agrees(trial(lambda: torch.softmax(torch.exp(drawn()), dim=random(0, 2)), library()))
+
+
+@pytest.mark.parametrize("body", [lambda: torch.exp(drawn()), lambda: torch.nn.functional.softmax(drawn(), dim=1)])
+def test_a_trial_that_calls_none_of_its_operators_does_not_pass(body):
+    outcome = trial(body, library())
+    assert outcome.rejection.type == "Absent"
+    assert outcome.rejection.text == "fast has none of the operators that are called"
+
+
+@pytest.mark.parametrize("dim", [1, 7])
+def test_a_sweep_judges_only_what_calls_its_operators(dim):
+    ones, judge = Array(np.ones((2, 2), "float32"), "float32"), Judge(Pair(TorchFramework(), library()))
+    leaf = tensor_call(0, 0, ones, requires_grad=False)
+    other, own = (
+        judge.judge(Program((leaf, Call("function", name, (Ref(0), dim), {}, 1)), (ones,)))
+        for name in ("log_softmax", "softmax")
+    )
+    assert other.absent == "fast has none of the operators that are called"
+    assert not own.absent
+    assert own.refused == (dim == 7)
+
+
+def test_its_adapter_conforms():
+    right = Kernels("fast", {"softmax": KERNELS["softmax"]})
+    assert right.version == "1.2"
+    assert [item for item in conformance(right) if item.outcome == "WRONG"] == []
+
+
+@pytest.mark.parametrize(
+    ("kernels", "error", "said"),
+    [
+        ({"sofmax": "math:exp"}, UsageError, "torch has no operator 'sofmax'. Did you mean 'softmax'?"),
+        ({"nn.functonal.silu": "math:exp"}, UsageError, "torch has no operator 'nn.functonal.silu'"),
+        ({"softmax": "math.exp"}, UsageError, "'softmax': expected 'module:function', got 'math.exp'"),
+        ({}, UsageError, "expected at least one operator of torch"),
+        ({"softmax": "math:softmax"}, FrameworkMissing, "'math:softmax', for softmax, is not there: module 'math' has"),
+        ({"softmax": "no_such_library:softmax"}, FrameworkMissing, "is not there: No module named 'no_such_library'"),
+    ],
+)
+def test_a_mistake_in_the_table_is_told_before_any_trial(kernels, error, said):
+    with pytest.raises(error, match=r"Kernels\('fast'\): ") as caught:
+        Kernels("fast", kernels).load()
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("body", [WRONG["module"], added])
+def test_its_reproducers_need_torch_and_the_library_alone(body, tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path))
+    with pytest.raises(Divergence, match=r"\(verified in a fresh interpreter\)"):
+        autotest(n=4, candidate=f"{__name__}:library")(body)()
+    (script,) = tmp_path.glob("failures/*/repro.py")
+    without = f"import sys, runpy; sys.modules['autotest'] = None; runpy.run_path({str(script)!r}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout[:7]) == (1, "DIFFERS"), (done.stdout, done.stderr)
+
+
+def test_the_script_of_a_crash_runs_the_library_in_a_fork(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n@autotest(n=2)\n"
+        "def test_it():\n    return torch.erf(random_tensor(ndim=1))\n"
+    )
+    folder = Path(__file__).parents[2]
+    command = "-m pytest -q --autotest-isolate -p no:cacheprovider --autotest-candidate".split()
+    done = subprocess.run(
+        [sys.executable, *command, f"{__name__}:dying", str(tmp_path)],
+        env={**os.environ, "AUTOTEST_DIR": str(tmp_path / "kept"), "PYTHONPATH": str(folder)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert "fast diverges from torch: erf, crash (forward)" in done.stdout, done.stdout
+    assert "(verified in a fresh interpreter)" in done.stdout, done.stdout

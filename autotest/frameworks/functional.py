@@ -26,6 +26,7 @@ from autotest.frameworks.failures import ABSENT, Absent, missing
 from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
+from autotest.frameworks.functional_writes import fitting
 from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.frameworks.reading import read_value
@@ -201,8 +202,7 @@ class Functional(ArrayFramework):
         if not isinstance(made, TapeTensor):
             made = TapeTensor(self.array(np.asarray(made), self.dtype_of_array(tensor.array)))
         shape, dtype = self.shape_of(self.read(tensor)), self.dtype_of_array(tensor.array)
-        if self.shape_of(self.read(made)) != shape:
-            made = self.apply(self.translated("broadcast_to"), (made, shape), {})
+        made = fitting(self, made, shape)
         if self.dtype_of_array(made.array) != dtype:
             made = self.apply(self.cast, (made, dtype), {})
         if computed is not made:  # the overwritten contents get a gradient of zeros, as in torch

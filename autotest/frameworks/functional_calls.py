@@ -14,6 +14,7 @@ from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_memory as memory
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
+from autotest.frameworks.functional_writes import without_leading_ones, written_in_place, written_out
 from autotest.frameworks.tape import TapeTensor, parent_of
 from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import CallKind, map_operand
@@ -95,9 +96,11 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
         except TypeError as error:
             raise _understood(framework, path, pure, args, kwargs) or error from error
         if stays or inplace:
-            return framework.write(args[0] if args else kwargs["input"], made, made)
+            return written_in_place(framework, args[0] if args else kwargs["input"], made)
+        source: Any = args[0] if args else kwargs.get("input")
+        if name == "view" and not memory.stays_when_reshaped(framework, source, framework.shape(made)):
+            raise RuntimeError("view size is not compatible with the order of the elements: use reshape")
         if name in _OR_COPIES:
-            source = args[0] if args else kwargs["input"]
             if memory.stays_when_reshaped(framework, source, framework.shape(made)):
                 memory.note_unsure(framework, source, framework.shape(made))
             else:
@@ -107,22 +110,9 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
             memory.mark_reordered(made)
         if out is None:
             return made
-        return _written_out(framework, out, made)
+        return written_out(framework, out, made)
 
     return call
-
-
-def _written_out(framework: _Functional, out: Any, made: Any) -> Any:
-    """Write the results `made` of a call into the tensors that it was given as ``out=``, and return these."""
-    if isinstance(out, (tuple, list)) and isinstance(made, (tuple, list)) and len(out) == len(made):
-        return tuple([_written_out(framework, one, result) for one, result in zip(out, made, strict=True)])
-    if not isinstance(out, TapeTensor):
-        raise Absent(framework.name, f"out= of a {type(out).__name__}")
-    if isinstance(made, TapeTensor):
-        shapes = framework.shape(made), framework.shape(out)
-        if shapes[0] != shapes[1]:  # torch gives `out` another shape, which no immutable array has
-            raise Absent(framework.name, f"out= of another shape than the result's ({shapes[1]}, not {shapes[0]})")
-    return framework.write(out, made)
 
 
 def _understood(
@@ -163,7 +153,7 @@ def _operator(framework: _Functional, name: str) -> Callable[..., Any]:
         if known is None:
             raise Absent(framework.name, f"operator.{name}")
         made = framework.apply(framework.translated(known), operands, {})
-        return framework.write(operands[0], made, made) if in_place else made
+        return written_in_place(framework, operands[0], made) if in_place else made
 
     return call
 
@@ -201,7 +191,7 @@ def _setitem(framework: _Functional, owner: Any, key: Any, value: Any) -> None:
     part.array = framework.take(reshape(framework.read(owner), (-1,)), places)
     if framework.recording and owner.requires_grad and owner.is_leaf:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    framework.write(part, value)
+    framework.write(part, without_leading_ones(framework, value, places.ndim))
 
 
 # -- other methods and functions of torch's tensors ------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -46,7 +47,9 @@ class _JaxNamespace:
         return getattr(place, name)
 
     def flatten(self, array: Any, start: int, end: int) -> Any:
-        begin, last = start % array.ndim, end % array.ndim
+        begin, last = (operator.index(at) + array.ndim * (at < 0) for at in (start, end))
+        if not 0 <= begin <= last < array.ndim:
+            raise ValueError(f"flatten: expected dimensions of an array with {array.ndim}, got {start} to {end}")
         middle = int(np.prod(array.shape[begin : last + 1], dtype=np.int64))
         return self._jax.numpy.reshape(array, (*array.shape[:begin], middle, *array.shape[last + 1 :]))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
+import types
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import torch as real
 from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks import framework
+from autotest.frameworks.jax import _JaxNamespace
 from autotest.frameworks.mindspore import MindSporeFramework
 from autotest.frameworks.numpy_translations import numpy_translations
 from autotest.frameworks.tinygrad_translations import tinygrad_translations
@@ -345,6 +348,18 @@ def test_a_dimension_that_even_torch_does_not_know_stays_an_error():
     for name in ("squeeze", "max", "sum", "softmax"):
         with pytest.raises(IndexError):
             numpy_translations(NumPyNames())[name](np.array(1.5), 1)
+
+
+@pytest.mark.parametrize(("start", "end"), [*itertools.product(range(-4, 4), repeat=2)])
+def test_flattening_dimensions_of_jax_is_as_in_torch(start, end):
+    flatten, x = _JaxNamespace(types.SimpleNamespace(numpy=np, Array=np.ndarray)).flatten, np.zeros((2, 3, 4))
+    try:
+        expected = tuple(real.flatten(real.from_numpy(x), start, end).shape)
+    except (IndexError, RuntimeError):
+        with pytest.raises(ValueError, match=f"flatten: .* got {start} to {end}"):
+            flatten(x, start, end)
+    else:
+        assert flatten(x, start, end).shape == expected
 
 
 @pytest.mark.parametrize("translations", TRANSLATED, ids=["numpy", "tinygrad"])

@@ -36,7 +36,9 @@ class HandWrittenFramework(HandWritten, NumpyArrays):
             "chunk": lambda input, chunks, dim=0: tuple(np.array_split(input, chunks, dim)),
             "transpose": np.swapaxes,
             "reshape": lambda input, *shape: np.reshape(input, sizes(shape)),
+            "view": lambda input, *shape: np.reshape(input, sizes(shape)),
             "expand": lambda input, *size: np.broadcast_to(input, sizes(size)),
+            "broadcast_to": np.broadcast_to,
         }
 
     @property

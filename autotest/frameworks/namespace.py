@@ -106,6 +106,13 @@ class Namespace(Framework):
         asked = getattr(self.root, "get_default_dtype", None)
         return "" if asked is None else self.dtype_name(asked())
 
+    def modes(self) -> Any:
+        return self.default_dtype()
+
+    def restore(self, modes: Any) -> None:
+        if modes and modes != self.default_dtype():
+            self.root.set_default_dtype(self.resolve(modes))
+
     # -- tensors ----------------------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:

@@ -78,12 +78,11 @@ class OneFlowFramework(Namespace):
         return neutral
 
     def modes(self) -> Any:
-        return self.root.get_default_dtype(), self.root.is_grad_enabled()
+        return super().modes(), self.root.is_grad_enabled()
 
     def restore(self, modes: Any) -> None:
         dtype, gradients = modes
-        if dtype != self.root.get_default_dtype():
-            self.root.set_default_dtype(dtype)
+        super().restore(dtype)
         if gradients != self.root.is_grad_enabled():
             # A guard sets its mode when it is made, and the mode that it found when it is destroyed: OneFlow 0.9.0 is
             # left without gradients for good if a body enters one no_grad twice. The inner guard finds what is wanted.

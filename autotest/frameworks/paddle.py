@@ -105,6 +105,14 @@ class PaddleFramework(Namespace):
                 raise Absent(self.name, f"{what} ({lines[-1][:120] if lines else ''})") from error
             raise
 
+    def modes(self) -> Any:
+        return super().modes(), self.root.is_grad_enabled()
+
+    def restore(self, modes: Any) -> None:
+        dtype, gradients = modes
+        super().restore(dtype)
+        self.root.set_grad_enabled(gradients)
+
     # -- tensors and modules ------------------------------------------------------------------------------
 
     def from_numpy(self, data: np.ndarray[Any, Any]) -> Any:

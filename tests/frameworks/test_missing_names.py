@@ -155,3 +155,28 @@ def test_conformance_calls_an_operator_a_method_and_a_dtype_absent_that_the_fram
     assert absent["operators treat bool tensors as booleans"] == "without has no __invert__"
     assert absent["a tensor can be written into another one"] == "without has no __setitem__"
     assert absent["each operator"].startswith("without has no __")
+
+
+class WithDefault(Small):
+    """Such a framework with a default dtype of its own."""
+
+    default = real_torch.float32
+
+    def import_root(self):
+        def set_default_dtype(dtype):
+            self.default = dtype
+
+        root = super().import_root()
+        root.get_default_dtype, root.set_default_dtype = lambda: self.default, set_default_dtype
+        return root
+
+
+def test_a_default_dtype_that_a_body_sets_ends_with_its_trial():
+    candidate = WithDefault()
+
+    def body():
+        torch.set_default_dtype(torch.float64)
+
+    running.trial(body, candidate)
+    assert candidate.default_dtype() == "float32"
+    assert running.agrees(running.trial(lambda: torch.exp(random_tensor(ndim=2)), candidate))

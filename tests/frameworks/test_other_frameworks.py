@@ -115,6 +115,14 @@ def test_it_agrees_with_torch(candidate, body):
     assert outcome.gradients
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("change", [("set_default_dtype", "float64"), ("set_grad_enabled", False)], ids=str)
+def test_a_mode_that_a_body_sets_ends_with_its_trial(candidate, change):
+    name, mode = change
+    running.trial(lambda: getattr(torch, name)(getattr(torch, mode) if isinstance(mode, str) else mode), candidate)
+    assert running.agrees(running.trial(network, candidate))
+
+
 class NumPyNames:
     """NumPy with the names that `numpy_translations` uses. As with JAX, the name of a dtype is its own value."""
 

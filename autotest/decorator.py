@@ -270,6 +270,8 @@ def _must_fit(
         code = inspect.unwrap(written).__code__
         method = "." in name and not code.co_argcount
         said = f"a method needs a parameter for its object: write `def {code.co_name}(self):`" if method else str(error)
+        if "missing a required" in said:
+            said += "; give it in the call, by a fixture or by parametrize, or draw it in the body"
         raise UsageError(f"{source_location(written)}: {name}: {said}") from None
 
 

@@ -17,7 +17,7 @@ from generators.code_position import call_site, location
 from generators.core import Generator
 from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integer_range, numpy_dtype, part_dtype
 from generators.entropy import Bits
-from generators.errors import BadBounds, GeneratorError, is_test_mistake
+from generators.errors import BadBounds, GeneratorError, is_test_mistake, nearest
 from generators.source import Source
 from generators.strategies import as_generator
 
@@ -99,7 +99,7 @@ def _filler(contents: Any) -> Callable[[Bits, Spec], Array]:
         return function
     raise GeneratorError(
         f"contents={contents!r} at {location(call_site())}: expected one of {', '.join(CONTENTS)}, or contents such as "
-        "indices(bound)"
+        f"indices(bound){nearest(contents, CONTENTS)}"
     )
 
 

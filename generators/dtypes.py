@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from generators.code_position import call_site, location
-from generators.errors import BadBounds, GeneratorError, is_test_mistake
+from generators.errors import BadBounds, GeneratorError, is_test_mistake, nearest
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -49,7 +49,7 @@ def dtype_name(dtype: Any) -> str:
             name = np.dtype(dtype).name
     if name not in _CARRIERS:
         expected = f"expected one of {', '.join(DTYPES)}, or float, int, bool, complex"
-        raise GeneratorError(f"dtype={dtype!r} at {location(call_site())}: {expected}")
+        raise GeneratorError(f"dtype={dtype!r} at {location(call_site())}: {expected}{nearest(dtype, DTYPES)}")
     return name
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -15,6 +17,12 @@ class GeneratorError(ValueError):
 def is_test_mistake(raised: Any) -> bool:
     """Return whether `raised`, pytest's ``ExceptionInfo``, is a mistake in the test; for ``__tracebackhide__``."""
     return bool(getattr(getattr(raised, "value", None), "is_test_mistake", False))
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Return ``. Did you mean 'zeros'?`` with the name of `known` most similar to `name`; empty if none is."""
+    close = difflib.get_close_matches(name, list(known), 1, 0.65) if isinstance(name, str) else []
+    return f". Did you mean {close[0]!r}?" if close else ""
 
 
 class BadBounds(GeneratorError):

@@ -10,7 +10,7 @@ import numpy as np
 
 from generators.code_position import call_site, location
 from generators.dtypes import Array
-from generators.errors import GeneratorError, is_test_mistake
+from generators.errors import GeneratorError, is_test_mistake, nearest
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
 __tracebackhide__ = is_test_mistake
@@ -40,7 +40,8 @@ def rank_for(layout: str | None) -> int:
 def check_layout(layout: Any) -> str:
     """Return `layout` if it is a name from `LAYOUTS`; raise `GeneratorError` if not."""
     if layout not in LAYOUTS:
-        raise GeneratorError(f"layout={layout!r} at {location(call_site())}: expected one of {', '.join(LAYOUTS)}")
+        expected = f"expected one of {', '.join(LAYOUTS)}{nearest(layout, LAYOUTS)}"
+        raise GeneratorError(f"layout={layout!r} at {location(call_site())}: {expected}")
     return str(layout)
 
 

@@ -245,17 +245,18 @@ def _pair(pair: Pair, reference_model: Any, candidate_model: Any) -> Pair:
     """
     reference = pair.reference
     if not isinstance(reference_model, reference.module_types):
-        raise UsageError(f"align: expected a module of {reference.name} first, got a {type(reference_model).__name__}")
+        got = f"an object of type {type(reference_model).__name__}"
+        raise UsageError(f"align: expected a module of {reference.name} first, got {got}; its port comes second")
     if candidate_model is reference_model:
-        raise UsageError("align: the same model twice; expected a model and a port of it")
+        raise UsageError("align: the same model twice; expected a model and a port of it, so build it twice")
     if isinstance(candidate_model, reference.module_types):
         pair = Pair(reference, reference)
         pair.sides = (f"{reference.name} (reference)", f"{reference.name} (port)")
         return pair
     if not isinstance(candidate_model, pair.candidate.module_types):
         raise UsageError(
-            f"align: expected a module of {pair.candidate.name} or {reference.name} second, got a "
-            f"{type(candidate_model).__name__}; AUTOTEST_CANDIDATE=NAME chooses another framework"
+            f"align: expected a module of {pair.candidate.name} or {reference.name} second, got an "
+            f"object of type {type(candidate_model).__name__}; AUTOTEST_CANDIDATE=NAME chooses another framework"
         )
     return pair
 

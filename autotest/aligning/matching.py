@@ -127,7 +127,8 @@ def _mapped_names(renamed: Mapping[str, str], candidate: Mapping[str, Shape], ma
             )
         if other in found:
             raise UsageError(
-                f"mapping: {found[other]!r} and {name!r} of the reference are both {other!r} of the candidate"
+                f"mapping: {found[other]!r} and {name!r} of the reference are both {other!r} of the candidate; "
+                "expected another name for one of them"
             )
         found[other] = name
     return found

@@ -68,7 +68,10 @@ def check_returned(side: str, step: TrainingStep) -> None:
         )
     arrays = [one.data for one in outputs]
     if all(one.size and one.dtype.kind in "fc" and not np.isfinite(one).any() for one in arrays):
-        raise UsageError(f"align: the {side} model returned no finite number, so nothing can be compared")
+        raise UsageError(
+            f"align: the {side} model returned no finite number, so nothing can be compared: give inputs and weights "
+            "for which it returns some"
+        )
 
 
 def of_own_memory(pair: Pair, models: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -177,7 +177,10 @@ def from_environment(
     options = _asked_for(tuple(own.items()), tuple(default.items()), written_as, chosen_folder())
     if options.ledger is not None and not options.ledger.is_file():
         shown = _Values({**default, **own}, written_as).shown("ledger")
-        raise UsageError(f"{shown}: expected a file; the ledger for all tests")
+        raise UsageError(
+            f"{shown}: expected a file, the ledger for all tests; correct the path, or leave it out, since ledgers "
+            "beside the tests apply anyway"
+        )
     if options.exploring and not options.seed:  # drawn here, outside the cached function, so that each call draws anew
         return dataclasses.replace(options, seed=secrets.randbits(32))
     return options

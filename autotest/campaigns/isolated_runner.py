@@ -60,7 +60,10 @@ class IsolatedRunner:
         tally = Tally()
         run_hooks.begins(test, context, tally)
         if test.file is None:
-            raise UsageError(f"{test.id} cannot run in a worker process, because no file contains it")
+            raise UsageError(
+                f"{test.id} cannot run in a worker process, because no file contains it: write it in a file, or run it "
+                "in this process, without --autotest-isolate"
+            )
         own_import = context.pair.needs_own_import(test.settings.check_graph)
         _Trials(test, test.file, context, self._ready(context, own_import=own_import), self.close).run(tally)
 

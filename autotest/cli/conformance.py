@@ -58,10 +58,12 @@ def write(arguments: argparse.Namespace) -> int:
     """Write the skeleton into a new file and return the exit status; an existing file is not overwritten."""
     name = arguments.name
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise UsageError(f"adapter new {name!r}: expected the name of a module, such as mine")
+        such = re.sub(r"\W", "_", name)
+        such = such if re.fullmatch(r"[A-Za-z_]\w*", such) else "mine"
+        raise UsageError(f"adapter new {name!r}: expected the name of a Python module, such as {such}")
     path = Path(f"{name}_adapter.py")
     if path.exists():
-        raise UsageError(f"{path} exists already and was not changed")
+        raise UsageError(f"{path} exists already and was not changed; remove it first, or give another name")
     template = FUNCTIONS if arguments.functions else NAMESPACE
     path.write_text(template.format(name=name, title=name.strip("_").title().replace("_", "")), encoding="utf-8")
     print(f"wrote {path}\nNext: autotest conformance {path.stem}:factory")

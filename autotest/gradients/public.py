@@ -114,7 +114,9 @@ def gradcheck(
         extra |= batched_forward
         for name, value in extra.items():
             if value:
-                raise UsageError(f"gradcheck({name}={value}): {framework.name} does not support this check")
+                raise UsageError(
+                    f"gradcheck({name}={value}): {framework.name} does not support this check; leave it out"
+                )
         checked = check(FunctionOfInputs(framework, func, given), rule)
         _warn(checked)
         if checked.passed and checked.undefined:
@@ -304,7 +306,9 @@ def _masked(native: Callable[..., Any], masked: bool | None, framework: Framewor
     for name in ("masked", "check_sparse_nnz"):
         if name in inspect.signature(native).parameters:
             return {name: masked}
-    raise UsageError(f"gradcheck(masked={masked}): {framework.name} {framework.version} does not support it")
+    raise UsageError(
+        f"gradcheck(masked={masked}): {framework.name} {framework.version} does not support it; leave it out"
+    )
 
 
 def _refuse_overlap(framework: Framework, inputs: tuple[Any, ...]) -> None:

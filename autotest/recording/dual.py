@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from autotest.base.errors import UsageError, as_test_mistake, is_test_mistake
+from autotest.base.errors import as_test_mistake, is_test_mistake
 from autotest.frameworks import ABSENT, Both, Pair
 from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.program import Call, Operand, Ref, Root
@@ -160,9 +160,7 @@ class Symbol(DualObject):
         return self._children.setdefault(key, PLAIN.get(path) or Symbol(path))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise UsageError(
-            f"torch.{self._path}.{name} = ...: the attributes of a framework cannot be assigned".replace("..", ".", 1)
-        )
+        raise mistakes.assigned(".".join(filter(None, ("torch", self._path, name))))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = current() or _recorder_of(args, kwargs)

@@ -95,6 +95,14 @@ def not_called(path: str) -> Exception:
     return as_test_mistake(TypeError(f"torch.{path} is not called: write with torch.{path}(...):"))
 
 
+def assigned(path: str) -> UsageError:
+    """Return the error for assigning an attribute of the namespace, or of a part of it."""
+    return UsageError(
+        f"{path} = ...: the attributes of a framework cannot be assigned, because all other code uses them, too. Write "
+        f"a function of your own, and call it in place of {path}"
+    )
+
+
 def gradients_off(target: str, reference: str) -> UsageError:
     """Return the error for switching the recording of gradients on the reference only."""
     if function := _running_function():

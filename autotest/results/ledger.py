@@ -275,7 +275,7 @@ def parsed(text: str, path: Path) -> list[LedgerEntry]:
         raise UsageError(f"{path}: not a ledger, because it is not TOML: {error}") from error
     for name in sorted(set(content) - {*_COMMON, "divergence"}):
         expected = f"expected [[divergence]], or {', '.join(_COMMON)} for all of them"
-        raise UsageError(f"{path}: unknown {name!r}{nearest(name, [*_COMMON, 'divergence'])}; {expected}")
+        raise UsageError(f"{path}: unknown {name!r}; {expected}{nearest(name, [*_COMMON, 'divergence'])}")
     if not isinstance(content.get("divergence", []), list):
         raise UsageError(f"{path}: expected [[divergence]] with two brackets: there may be several")
     common = {name: content.get(name, "") for name in _COMMON}
@@ -293,11 +293,12 @@ def _entry(path: Path, position: int, table: dict[str, Any]) -> LedgerEntry:
     where = f"{path}: divergence {position} ({table.get('key', 'without a key')})"
     missing = [name for name in _REQUIRED if not str(table.get(name, "")).strip()]
     if missing:
-        raise UsageError(f"{where}: {', '.join(missing)} missing or empty")
+        expected = f"expected {', '.join(_REQUIRED)} in each divergence; `autotest ledger add` writes them"
+        raise UsageError(f"{where}: {', '.join(missing)} missing or empty; {expected}")
     if table["symptom"] not in _SYMPTOMS:
         raise UsageError(
-            f"{where}: symptom = {table['symptom']!r}{nearest(str(table['symptom']), _SYMPTOMS)}; expected one of "
-            f"{', '.join(_SYMPTOMS)}"
+            f"{where}: symptom = {table['symptom']!r}; expected one of {', '.join(_SYMPTOMS)}"
+            f"{nearest(str(table['symptom']), _SYMPTOMS)}"
         )
     if not all(isinstance(table[name], str) for name in _COMMON if name in table):
         raise UsageError(f"{where}: expected text for each of {', '.join(_COMMON)}; write an entry for each candidate")

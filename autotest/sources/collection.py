@@ -154,7 +154,10 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is cal
         found = items[plain].renamed(wanted, variant=variant)
     if found is not None:
         return found.renamed(id, label=label) if folders else found
-    raise UsageError(f"{file}: no decorated test {id!r}; it was renamed, removed, or needs fixtures")
+    raise UsageError(
+        f"{file}: no decorated test {id!r}; it was renamed, removed, or needs fixtures; "
+        f"`pytest --collect-only {file}` lists its tests"
+    )
 
 
 def files_below(folder: Path, pattern: str) -> Iterator[Path]:

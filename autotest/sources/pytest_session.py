@@ -65,7 +65,10 @@ class PytestSession:
     def __init__(self, file: Path) -> None:
         """Start pytest for `file` and others in its folder. Raises `UsageError` if it does not start."""
         if importlib.util.find_spec("pytest") is None:
-            raise UsageError("pytest, which does the set-up and the fixtures, is not installed")
+            raise UsageError(
+                f"{file}: expected pytest, which does the set-up and the fixtures, but it is not installed: run "
+                "`pip install pytest`"
+            )
         import pytest
         from _pytest.config import _prepareconfig  # pytest-xdist starts its workers with it, too
 
@@ -121,7 +124,8 @@ def _errors_told(file: Path) -> Iterator[None]:
             yield
         except (Exception, SystemExit) as error:
             told = said.getvalue().strip() or str(error) or type(error).__name__
-            raise UsageError(f"pytest cannot collect {file}: {told.splitlines()[0]}") from error
+            said_first = told.splitlines()[0]
+            raise UsageError(f"pytest cannot collect {file}: {said_first} (`pytest {file}` tells more)") from error
 
 
 def _forget_modules(place: Path) -> dict[str, ModuleType]:

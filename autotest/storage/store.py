@@ -28,6 +28,7 @@ from autotest.storage.store_format import FILES, Stored, from_files, to_files
 
 __all__ = ["Damaged", "Store", "StoreUnwritable", "Stored"]
 
+_EMPTY = "it is empty. A test that fails and `autotest fuzz` store failures there"
 _KEY = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 #: Seconds after which the process that wrote a hidden folder must have died; a living one needs it only for moments.
 _STALE = 24 * 3600
@@ -237,7 +238,7 @@ class Store:
         known = self._keys()
         return UsageError(
             f"no failure {key!r} is stored in {self.failures}; "
-            + (f"there are {', '.join(known[:20])}" + (", ..." if len(known) > 20 else "") if known else "it is empty")
+            + (f"there are {', '.join(known[:20])}" + (", ..." if len(known) > 20 else "") if known else _EMPTY)
         )
 
 

@@ -121,7 +121,9 @@ class SweepEngine:
         process = self.server.process(list_entries, self._databases, log=log)
         try:
             if not process.connection.poll(START_UP):
-                raise AutotestError(f"the frameworks were not imported within {START_UP:g} s")
+                raise AutotestError(
+                    f"the frameworks were not imported within {START_UP:g} s: try again when the machine is less busy"
+                )
             answer = process.connection.recv()
         except (EOFError, OSError) as error:
             words = _read(log) or self.server.last_words() or str(error)

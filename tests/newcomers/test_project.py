@@ -127,7 +127,7 @@ def test_a_ledger_of_the_project_holds_for_all_its_tests(write, tmp_path):
     found = ledger.find(tmp_path / "tests" / "test_it.py", common=from_environment().ledger)
     assert [item.key for item in found.entries] == ["k"]
     (tmp_path / "known" / "all.toml").unlink()
-    with pytest.raises(UsageError, match=r"all.toml': expected a file; the ledger for all tests"):
+    with pytest.raises(UsageError, match=r"all.toml': expected a file, the ledger for all tests"):
         from_environment()
 
 

@@ -54,8 +54,8 @@ def test_a_trial_ends_when_the_candidate_has_nothing_left_to_die_of(tmp_path, mo
     against(Waiting("waiting"))
     run_trial = exploring.run_trial
 
-    def run(*arguments):
-        outcome = run_trial(*arguments)
+    def run(*arguments, **options):
+        outcome = run_trial(*arguments, **options)
         done.append(("ran", breadcrumb.read(crumb.path).index))
         return outcome
 
@@ -117,9 +117,9 @@ def test_large_modules_of_a_trial_are_freed_before_the_next_one(tmp_path, monkey
     alive = []
     run_trial = exploring.run_trial
 
-    def run(*arguments):
+    def run(*arguments, **options):
         alive.append(sum(type(one) is torch.nn.Linear and one.in_features == 31 for one in gc.get_objects()))
-        return run_trial(*arguments)
+        return run_trial(*arguments, **options)
 
     monkeypatch.setattr(exploring, "run_trial", run)
     task = Explore(Where(file, "test_linear.py::test_linear", 0), range(3), seconds=60.0)

@@ -60,8 +60,8 @@ def swept(candidate: Framework, name: str, *kinds: str, enough: Callable[[Cell],
         if not kinds or unit.kind in kinds:
             for part in judged(unit, pair, available[unit.database], kept=MadeOnce()):
                 cell.merge(part.cell)
-            if enough(cell):
-                break
+                if enough(cell):
+                    return cell
     assert cell.checks or cell.left_out, f"{name} is no cell"
     return cell
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from autotest.diagnosis.decisive_arguments import argument_clauses
 from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
 from autotest.diagnosis.explaining.decisive_sizes import ONE_DIMENSION, size_clauses
@@ -16,10 +17,9 @@ from autotest.diagnosis.explaining.outcomes import Numbers, OnNumbers, ProgramOu
 from autotest.diagnosis.explaining.paired_numbers import holds_beside, needs_equal_inputs, order_needed, whose
 from autotest.diagnosis.explaining.whole_trial import WholeTrial
 from autotest.emission import cotangent_of, cotangents, names
-from autotest.program import Call, Program, leaves
+from autotest.program import Program, leaves
 from autotest.program.calls import LAYOUT
 from autotest.program.inputs import Input, inputs_of, with_inputs
-from autotest.program.rewriting import with_call
 from autotest.program.semantics import is_backward
 from autotest.program.values import TensorValue
 from generators import GeneratorError
@@ -99,20 +99,23 @@ class _Features:
         if not memory:
             yield from self._ranks()
         if not broadcast:
-            sizes = size_clauses(self._inputs, self._with, telling=not (memory or numbers))
+            sizes = size_clauses(self._with_a_dimension(), self._with, telling=not (memory or numbers))
             yield from (one for one in sizes if one != ONE_DIMENSION or self._trial.has_a_dimension_of_one())
         yield from numbers
         yield from self._cotangents(special_only=bool(memory))
         # Frameworks convert a cotangent of another dtype, so that its own memory plays no part any more.
         yield from dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results)
         yield from self._gradients()
-        yield from self._negative_arguments()
+        yield from argument_clauses(self._program, self._inputs, self._with_inputs)
 
     # -- runs of changed programs --
 
     def _with(self, others: Iterable[Input]) -> ProgramOutcome:
+        return self._with_inputs(self._program, others)
+
+    def _with_inputs(self, program: Program, others: Iterable[Input]) -> ProgramOutcome:
         try:
-            return self._run(with_inputs(self._program, others))
+            return self._run(with_inputs(program, others))
         except (GeneratorError, ValueError, KeyError, IndexError):
             return "neither"  # the program does not allow this change
 
@@ -132,6 +135,13 @@ class _Features:
         return f" of {self._names[self._inputs.index(item)]}" if len(self._inputs) > 1 else ""
 
     # -- one feature each --
+
+    def _with_a_dimension(self) -> Sequence[Input]:
+        """Return the inputs, single numbers as vectors of one element if these fail, too: they have a size to vary."""
+        if any(item.array.data.ndim for item in self._inputs):
+            return self._inputs
+        vectors = [item.with_data(item.array.data[None]) for item in self._inputs]
+        return vectors if vectors and self._with(vectors) == "fails" else self._inputs
 
     def _memory(self) -> Iterator[str]:
         for item in self._inputs:
@@ -252,22 +262,6 @@ class _Features:
         if asking and self._with(plain) == "passes":
             yield "only with requires_grad=True"
 
-    def _negative_arguments(self) -> Iterator[str]:
-        """Yield a clause for each negative argument, if the same dimension or the positive number passes."""
-        rank = max((item.array.data.ndim for item in self._inputs), default=0)
-        for call in self._program.calls:
-            if call.kind not in ("function", "method") or is_backward(call) or call.note:
-                continue
-            places = [(None, place) for place in range(len(call.args))] + [(key, 0) for key in call.kwargs]
-            for key, place in places:
-                item = call.kwargs[key] if key else call.args[place]
-                if type(item) not in (int, float) or item >= 0:
-                    continue
-                others = [-item] if type(item) is float else [item + max(rank, 1), -item]
-                endings = [self._run(_given(self._program, call, key, place, other)) for other in others]
-                if "passes" in endings[:1] and (key in _DIMENSIONS or "fails" not in endings):
-                    yield f"only where {key or f'the {item!r} of {call.target}'} is negative"
-
 
 def _broadcast(item: Input, shape: tuple[int, ...]) -> Input:
     return item.with_data(np.ascontiguousarray(np.broadcast_to(item.array.data, shape)))
@@ -285,19 +279,6 @@ def _of_different_numbers(item: Input) -> Input:
 def _as(one: Input, other: Input) -> Numbers:
     """Return the numbers of `one` in the dtype of `other`."""
     return one.array.data.astype(other.array.data.dtype)
-
-
-#: The names of arguments for a dimension, whose negative values count from the last one.
-_DIMENSIONS = frozenset(("dim", "axis", "dim0", "dim1"))
-
-
-def _given(program: Program, call: Call, key: str | None, place: int, other: float) -> Program:
-    """Return `program` with the number `other` in one argument of `call`."""
-    if key is None:
-        changed = call._replace(args=(*call.args[:place], other, *call.args[place + 1 :]))
-    else:
-        changed = call._replace(kwargs={**call.kwargs, key: other})
-    return with_call(program, changed)
 
 
 __all__ = ["OutOfTime", "Run", "decisive_features"]

@@ -1,0 +1,133 @@
+"""Finds the arguments that a failure needs: a flag, a word, zero, a negative number, one that is given at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from autotest.diagnosis.explaining.outcomes import ProgramOutcome, together
+from autotest.program import Call, Program
+from autotest.program.inputs import Input
+from autotest.program.rewriting import with_call
+from autotest.program.semantics import is_backward
+
+OnPrograms: TypeAlias = Callable[[Program, Sequence[Input]], ProgramOutcome]
+
+#: The names of arguments for a dimension, whose negative values count from the last one.
+_DIMENSIONS: Final = frozenset(("dim", "axis", "dim0", "dim1"))
+#: Numbers with which a failure that needs a zero is tried.
+_NOT_ZERO: Final = (1, 2, -1)
+#: Numbers of elements of other inputs with which a failure that needs an argument is tried: beyond a block, too.
+_ELEMENTS: Final = 11
+
+
+class _Argument(NamedTuple):
+    call: Call
+    #: The name, or None for the argument at `place`.
+    key: str | None
+    place: int
+    value: Any
+
+    @property
+    def shown(self) -> str:
+        return self.key or f"the {self.value!r} of {self.call.target}"
+
+    @property
+    def is_no_dimension(self) -> bool:
+        """Whether it is a number, and surely no dimension: in another one, sizes are others, too."""
+        if self.key is None:
+            return type(self.value) is float
+        return type(self.value) in (int, float) and not any(part in self.key for part in ("dim", "axis", "axes"))
+
+    def given(self, program: Program, other: Any) -> Program:
+        """Return `program` with `other` in the place of the argument."""
+        call = self.call
+        if self.key is None:
+            return with_call(
+                program, call._replace(args=(*call.args[: self.place], other, *call.args[self.place + 1 :]))
+            )
+        return with_call(program, call._replace(kwargs={**call.kwargs, self.key: other}))
+
+    def left_out(self, program: Program) -> Program:
+        """Return `program` without the argument, which has a name."""
+        kwargs = {name: value for name, value in self.call.kwargs.items() if name != self.key}
+        return with_call(program, self.call._replace(kwargs=kwargs))
+
+
+def argument_clauses(program: Program, inputs: Sequence[Input], run: OnPrograms) -> Iterator[str]:
+    """Yield a clause for each argument of `program` with whose other values the sides agree.
+
+    Args:
+        program: the failing program, already shrunk.
+        inputs: its inputs.
+        run: returns how a program ends on other inputs.
+    """
+    numbers = [[], *_other_numbers(inputs)]
+
+    def ends(others: Sequence[Program]) -> ProgramOutcome:
+        """Return how `others` end together, also on other numbers than those that the program was shrunk to."""
+        endings: list[ProgramOutcome] = []
+        for other in others:
+            for changed in numbers:
+                endings.append(run(other, changed))
+                if endings[-1] == "fails":
+                    return "fails"
+        return together(endings)
+
+    for argument in _arguments(program):
+        value, key = argument.value, argument.key
+        if type(value) in (int, float) and value < 0:
+            yield from _negative(program, argument, inputs, lambda other: run(other, []))
+        elif type(value) is bool:
+            if ends([argument.given(program, not value)]) == "passes":
+                yield f"only with {key}={value}" if key else f"only with {argument.shown}"
+        elif value == 0 and argument.is_no_dimension and _needs_zero(program, argument, ends):
+            yield f"only where {key} is zero" if key else f"only with {argument.shown}"
+        elif key is not None and ends([argument.left_out(program)]) == "passes":
+            yield f"only with {key}={value!r}" if type(value) is str else f"only where {key} is given"
+
+
+def _needs_zero(program: Program, argument: _Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]) -> bool:
+    kind = type(argument.value)
+    return ends([argument.given(program, kind(other)) for other in _NOT_ZERO]) == "passes"
+
+
+def _arguments(program: Program) -> Iterator[_Argument]:
+    for call in program.calls:
+        if call.kind not in ("function", "method") or is_backward(call) or call.note:
+            continue
+        yield from (_Argument(call, None, place, value) for place, value in enumerate(call.args))
+        yield from (_Argument(call, key, 0, value) for key, value in call.kwargs.items())
+
+
+def _negative(
+    program: Program, argument: _Argument, inputs: Sequence[Input], run: Callable[[Program], ProgramOutcome]
+) -> Iterator[str]:
+    """Yield a clause on a negative argument if the same dimension, or the positive number, passes."""
+    rank = max((item.array.data.ndim for item in inputs), default=0)
+    value = argument.value
+    others = [-value] if type(value) is float else [value + max(rank, 1), -value]
+    endings = [run(argument.given(program, other)) for other in others]
+    if "passes" in endings[:1] and (argument.key in _DIMENSIONS or "fails" not in endings):
+        yield f"only where {argument.shown} is negative"
+
+
+def _other_numbers(inputs: Sequence[Input]) -> Iterator[list[Input]]:
+    """Yield inputs of the same shapes with numbers of both signs that all differ, and longer ones."""
+    if not inputs or any(item.array.data.dtype.kind != "f" for item in inputs):
+        return
+    yield [_filled(item, item.array.data.shape) for item in inputs]
+    if len({item.array.data.shape for item in inputs}) == 1 and inputs[0].array.data.ndim < 2:
+        yield [_filled(item, (_ELEMENTS,)) for item in inputs]
+
+
+def _filled(item: Input, shape: tuple[int, ...]) -> Input:
+    count = int(np.prod(shape, dtype=int))
+    laid_out = item.with_layout("contiguous") if item.layout == "expanded" else item  # different numbers do not repeat
+    numbers = (0.375 + np.arange(count)) * np.where(np.arange(count) % 3 == 1, -1.0, 1.0)
+    return laid_out.with_data(numbers.reshape(shape).astype(item.array.data.dtype))
+
+
+__all__ = ["argument_clauses"]

@@ -297,7 +297,7 @@ class Namespace(Framework):
         return self._signatures.annotations(path, function, positional, keywords)
 
     def argument_names(
-        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
+        self, path: str, function: Any, tensors: Sequence[bool | None], keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
         return self._signatures.names(path, function, tensors, keywords, method=method)
 

@@ -92,7 +92,9 @@ class Pair:
         self._operations: dict[tuple[CallKind, str], Both] = {}
         self._methods: dict[tuple[type, str], bool] = {}
         self._annotations: dict[_CallSite, Mapping[int | str, Any]] = {}
-        self._argument_names: dict[tuple[CallKind, str, type, tuple[bool, ...], tuple[str, ...]], tuple[str, ...]] = {}
+        self._argument_names: dict[
+            tuple[CallKind, str, type, tuple[bool | None, ...], tuple[str, ...]], tuple[str, ...]
+        ] = {}
 
     def names_elsewhere(self) -> tuple[str, str]:
         """Return the registered names of both frameworks, by which another process makes this pair.
@@ -214,12 +216,12 @@ class Pair:
         return known
 
     def argument_names(
-        self, kind: CallKind, target: str, owner: Any, tensors: tuple[bool, ...], keywords: tuple[str, ...]
+        self, kind: CallKind, target: str, owner: Any, tensors: tuple[bool | None, ...], keywords: tuple[str, ...]
     ) -> tuple[str, ...]:
         """Return the reference's names of the positional arguments of a call; empty if unknown.
 
         A starred parameter is the last one and has its star. `tensors` says of each positional argument whether it is
-        a tensor; the other arguments are those of `annotations`.
+        a tensor, with None for another object of the framework; the other arguments are those of `annotations`.
         """
         key = (kind, target, type(owner), tensors, keywords)
         known = self._argument_names.get(key)

@@ -12,12 +12,13 @@ class Parameters:
     """Names of parameters. A framework that cannot be the reference, or does not know them, leaves both as they are."""
 
     def argument_names(
-        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
+        self, path: str, function: Any, tensors: Sequence[bool | None], keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
         """Return the names of the positional arguments of `function`; empty if unknown. The last may be ``*starred``.
 
         Used to report which arguments a test always gives the same value. `tensors` says of each positional argument
-        whether it is a tensor; the other arguments are those of `Framework.annotations`.
+        whether it is a tensor, with None for another object of the framework, such as a dtype; the other arguments
+        are those of `Framework.annotations`.
         """
         return ()
 

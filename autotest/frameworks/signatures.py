@@ -22,6 +22,10 @@ _DIMENSIONS: Final = frozenset(
 _SIZES: Final = frozenset(("size", "sizes", "shape", "repeats"))
 
 
+#: What annotations of objects of the framework contain.
+_OBJECTS: Final = ("dtype", "device", "layout", "memory_format", "Generator", "Any")
+
+
 class AnnotatedParameter(NamedTuple):
     name: str
     annotation: Any
@@ -60,13 +64,14 @@ class Signatures:
         return table
 
     def names(
-        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
+        self, path: str, function: Any, tensors: Sequence[bool | None], keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
         """Return the names of the parameters (without self) that the positional arguments bind to.
 
         The result is empty if they are unknown. A starred parameter, which takes all further arguments, is the last
-        one and has its star: ``*dims``. `tensors` says of each positional argument whether it is a tensor, `method`
-        whether `path` is the name of a tensor method.
+        one and has its star: ``*dims``. `tensors` says of each positional argument whether it is a tensor, with None
+        for another object of the framework, such as a dtype; `method` says whether `path` is the name of a tensor
+        method.
         """
         positional = len(tensors)
         parameters = _python_parameters(function)
@@ -82,10 +87,21 @@ class Signatures:
         return tuple(taken) if len(taken) == positional else ()
 
 
-def _takes(overload: Sequence[AnnotatedParameter], tensors: Sequence[bool]) -> bool:
-    """Return whether an overload takes these arguments by position: ``max(x, 1)`` has a dimension, no other tensor."""
+def _takes(overload: Sequence[AnnotatedParameter], tensors: Sequence[bool | None]) -> bool:
+    """Return whether an overload takes these arguments by position.
+
+    ``max(x, 1)`` has a dimension and no other tensor, and ``x.view(-1)`` a size and no dtype.
+    """
     pairs = zip([parameter for parameter in overload if not parameter.named], tensors, strict=False)
-    return all(is_tensor or parameter.annotation != "Tensor" for parameter, is_tensor in pairs)
+    return all(is_tensor or _takes_no_tensor(parameter.annotation, is_tensor) for parameter, is_tensor in pairs)
+
+
+def _takes_no_tensor(annotation: Any, is_tensor: bool | None) -> bool:
+    """Return whether a parameter takes a plain value (`is_tensor` False), or an object of the framework (None)."""
+    if not isinstance(annotation, str):
+        return True
+    is_object = any(kind in annotation for kind in _OBJECTS)
+    return annotation != "Tensor" and (is_object if is_tensor is None else annotation != "_dtype")
 
 
 def _is_replaced(annotation: Any, later: Any) -> bool:

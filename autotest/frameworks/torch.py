@@ -225,7 +225,7 @@ class TorchFramework(Namespace):
         return list(torch_references.reference_implementations(path))
 
     def argument_names(
-        self, path: str, function: Any, tensors: Sequence[bool], keywords: Iterable[str], *, method: bool
+        self, path: str, function: Any, tensors: Sequence[bool | None], keywords: Iterable[str], *, method: bool
     ) -> tuple[str, ...]:
         found = super().argument_names(path, function, tensors, keywords, method=method)
         if found and not found[0].startswith("*"):

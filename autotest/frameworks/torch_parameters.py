@@ -62,12 +62,12 @@ def optional_arguments(path: str, *, called_as: str) -> Mapping[str, OptionalArg
     return found
 
 
-def names(function: Any, tensors: Sequence[bool], keywords: Collection[str]) -> tuple[str, ...]:
+def names(function: Any, tensors: Sequence[bool | None], keywords: Collection[str]) -> tuple[str, ...]:
     """Return the names of the parameters that positional arguments bind to; empty if they are unknown.
 
     Args:
         function: the function, class, module or bound method that is called.
-        tensors: for each positional argument whether it is a tensor.
+        tensors: for each positional argument whether it is a tensor; None for another object of the framework.
         keywords: the names of the other arguments.
     """
     if not inspect.isclass(function):

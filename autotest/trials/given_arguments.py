@@ -67,7 +67,7 @@ def _arguments(record: Record, call: Call) -> Iterator[tuple[str, object]]:
         # The first tensor of a function or a module is its input, which has no need of a name.
         inputs = 0 if owner and not is_module_call(call) else 1
         if len(given) > inputs or any(map(_has_text, given)):
-            tensors = tuple([type(value) is Ref for value in given])
+            tensors = tuple([None if type(value) is Root else type(value) is Ref for value in given])
             named = record.pair.argument_names(call.kind, call.target, whose, tensors, (*call.kwargs,))
             if named in _HIDDEN:
                 yield UNNAMED, None

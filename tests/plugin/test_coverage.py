@@ -276,6 +276,22 @@ def test_an_argument_of_a_method_an_operator_or_an_overload_is_named_as_what_it_
     assert lines == told
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (lambda: random_tensor(ndim=2, layout="contiguous").view(-1), "size always -1"),
+        (lambda: random_tensor(ndim=2).to(torch.float64), "dtype always float64"),
+        (lambda: random_tensor(ndim=2).to("cpu"), "device always 'cpu'"),
+        (lambda: torch.linalg.norm(random_tensor(ndim=2), 1), "ord always 1"),
+        (lambda: torch.nn.functional.adaptive_max_pool1d(random_tensor(ndim=3), 1), "output_size always 1"),
+        (lambda: torch.nn.RNN(3, 2)(random_tensor(shape=(2, 1, 3), dtype="float32"))[0], "hidden_size always 2"),
+    ],
+)
+def test_a_positional_argument_has_the_name_of_the_overload_that_takes_such_a_value(body, told):
+    (lines,) = [lines for lines in gaps(covered(body)).values() if told in lines] or [[]]
+    assert [line for line in lines if line.startswith(told.partition(" always")[0])] == [told]
+
+
 def test_an_attribute_that_computes_a_tensor_is_an_operator():
     coverage = covered(lambda: random_tensor(ndim=2, low=1).T)
     assert gaps(coverage) == {"T": ["never a negative value", "never a zero"]}

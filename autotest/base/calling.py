@@ -89,7 +89,13 @@ def misused_function(error: TypeError) -> str:
 
 
 def _expected(signature: inspect.Signature) -> str:
-    return f"expected some of {', '.join(signature.parameters)}" if signature.parameters else "expected no arguments"
+    if not signature.parameters:
+        return "expected no arguments"
+    named = [name for name, one in signature.parameters.items() if one.kind is one.KEYWORD_ONLY]
+    first = [name for name in signature.parameters if name not in named]
+    if not (first and named):
+        return f"expected some of {', '.join(signature.parameters)}"
+    return f"expected some of {', '.join(first)}, and by keyword only {', '.join(named)}"
 
 
 def joined(function: str, **given: bool | None) -> bool | None:

@@ -194,7 +194,7 @@ def random_tensor(
     dtype: Any = float,
     requires_grad: Any = True,
     pin_memory: bool = False,
-) -> Value:
+) -> Any:  # type checkers do not see the operators and attributes that dual objects have
     """Return a dual tensor with drawn shape and contents, global in a global scope. Every argument may be a generator.
 
     Args:
@@ -218,23 +218,22 @@ def random_dtype(seq_names: Sequence[str] = ("float32", "float64", "int32", "int
 
 def choice_tensor(
     a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
-) -> Value:
+) -> Any:
     """Return a dual tensor drawn from `a` as by ``numpy.random.choice``, global in a global scope."""
     return _placed(choice_array(a, size=size, replace=replace, p=p, dtype=dtype_of(dtype)).value(), requires_grad)
 
 
-def _placed(drawn: Any, requires_grad: Any) -> Value:
+def _placed(drawn: Any, requires_grad: Any) -> Any:
     requires_grad = as_generator(requires_grad)
     requires_grad = requires_grad.value() if isinstance(requires_grad, Generator) else requires_grad
     if not is_global():
         return from_drawn(drawn, requires_grad, "cpu")
     value: Any = from_drawn(drawn, False, "cpu")
     value = value.to_global(placement=flow().placement.all("cpu"), sbp=[flow().sbp.broadcast])
-    leaf: Value = value.requires_grad_() if requires_grad and is_differentiable(drawn.dtype) else value
-    return leaf
+    return value.requires_grad_() if requires_grad and is_differentiable(drawn.dtype) else value
 
 
-def GetDualObject(name: str, pytorch: Any, oneflow: Any) -> Value:  # noqa: N802 - the name that tests use
+def GetDualObject(name: str, pytorch: Any, oneflow: Any) -> Any:  # noqa: N802 - the name that tests use
     """Return a dual object of two plain objects that the test made itself."""
     recorder = current() or Recorder(style_pair())
     if isinstance(pytorch, recorder.pair.reference.tensor_types):

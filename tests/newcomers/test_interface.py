@@ -101,7 +101,10 @@ def test_a_dtype_is_told_by_its_name(against):
     [
         (lambda: autotest(rtoll=1), r"^autotest\(\) has no argument 'rtoll'. Did you mean 'rtol'\?$"),
         (lambda: autotest(gradients=1), r"^autotest\(\) has no argument 'gradients': expected some of n, rtol, "),
-        (lambda: autotest(2, 1e-3, 1e-3, True), r"^autotest\(\): too many positional arguments; expected some of n, "),
+        (
+            lambda: autotest(2, 1e-3, 1e-3, True),
+            r"^autotest\(\): too many positional arguments; expected some of n, rtol, atol, and by keyword only auto_",
+        ),
         (lambda: autotest(n="3"), r"^autotest\(n='3'\): expected a whole number of trials, at least 1$"),
         (lambda: skip_grad_check(reasn="none"), "has no argument 'reasn'. Did you mean 'reason'"),
     ],

@@ -65,6 +65,21 @@ def test_generators() -> Any:
 
 test_tensors("name")
 """
+#: A test in the style of OneFlow's own, whose import was changed.
+OLD = """
+import unittest
+
+from autotest.oneflow import *
+
+
+class TestOld(unittest.TestCase):
+    @autotest(n=5, auto_backward=False, check_graph=True)
+    def test_old(test_case):
+        x = random_tensor(ndim=2, dim0=random(1, 6), dim1=3).to(random_device())
+        y = choice_tensor(18, (2, 3), dtype=float)
+        test_case.assertTrue(x.oneflow.shape == x.pytorch.shape)
+        return torch.relu(x + 1) / 2 - x[0], (x > 0.5) & (y < 1)
+"""
 #: Each line except the first is a mistake.
 WRONG = """from autotest import Divergence, autotest, random, random_tensor, torch
 torch.sofmax(random_tensor())
@@ -135,6 +150,7 @@ def folder(tmp_path):
     for index, block in enumerate(blocks):
         (tmp_path / f"snippet{index}.py").write_text(block, encoding="utf-8")
     (tmp_path / "plain.py").write_text(PLAIN, encoding="utf-8")
+    (tmp_path / "old.py").write_text(OLD, encoding="utf-8")
     (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
     return tmp_path
 

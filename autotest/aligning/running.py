@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -75,7 +76,7 @@ def run(
         tensors = [framework.tensor(one, requires_grad=asks) for one, asks in zip(inputs, floating, strict=True)]
         recorder, before = _ModuleCallRecorder(framework), state_of(framework, model)
         drawn_from = framework.random_state()
-        with framework.calls_of_modules(model, recorder.record_call):
+        with _reporting(framework, side, model, recorder):
             try:
                 output = framework.invoke("method", "__call__", [model, *tensors], {})
             except Exception as error:
@@ -97,6 +98,16 @@ def run(
         kept = None if value is None else freeze(framework, [value])[0].copied()
         del tensors, output, value  # frees the graph before the other side runs and both are compared
         yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned, plain, kept)
+
+
+@contextlib.contextmanager
+def _reporting(framework: Framework, side: str, model: Any, recorder: _ModuleCallRecorder) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(framework.calls_of_modules(model, recorder.record_call))
+        except NotImplementedError as error:
+            raise UsageError(f"align: the {side} model: {error}") from error
+        yield
 
 
 class _ModuleCallRecorder:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.emission import Script
-from autotest.frameworks import scripts
+from autotest.frameworks import module_calls, scripts
 from autotest.frameworks.base import Framework
 from autotest.frameworks.failures import ABSENT, missing
 from autotest.frameworks.gc_paused import without_gc
@@ -221,23 +221,10 @@ class Namespace(Framework):
     def modules(self, model: Any) -> dict[str, Any]:
         return dict(model.named_modules())
 
-    @contextlib.contextmanager
-    def calls_of_modules(self, model: Any, seen: Callable[[str, Any, Any, Any], None]) -> Iterator[None]:
-        hooked = []
-        for path, module in self.modules(model).items():
-            hooks = module._forward_hooks
-            hooked.append((hooks, dict(hooks)))
-
-            def tell(module: Any, given: Any, result: Any, path: str = path) -> None:
-                seen(path, module, given, result)
-
-            module.register_forward_hook(tell)
-        try:
-            yield
-        finally:
-            for hooks, before in hooked:
-                hooks.clear()
-                hooks.update(before)
+    def calls_of_modules(
+        self, model: Any, seen: Callable[[str, Any, Any, Any], None]
+    ) -> contextlib.AbstractContextManager[None]:
+        return module_calls.reported(self.name, self.modules(model), seen)
 
     def draws(self, module: Any) -> bool:
         return any(map(_draws, module.modules()))

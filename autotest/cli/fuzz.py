@@ -7,15 +7,17 @@ import contextlib
 import dataclasses
 import datetime as dt
 import json
+import math
 import os
 import secrets
 import shlex
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from autotest.base import options
 from autotest.base.project import variable_of
@@ -179,23 +181,40 @@ def _refresh_findings(progress: CampaignProgress) -> None:
             progress.found[identity] = dataclasses.replace(found, verified=Verification(), has_script=True)
 
 
+#: Seconds in which a second Ctrl-C belongs to the first.
+_TOGETHER: Final = 1.0
+
+
 @contextlib.contextmanager
 def terminated() -> Iterator[None]:
     """Let the first SIGTERM, with which CI and clusters end a run, act like Ctrl-C.
 
     A second one is ignored, because the findings are being written then: ``timeout`` sends it to the process and at
-    once to its group. SIGKILL, which usually follows, ends the process.
+    once to its group. So is a second SIGINT (``timeout -s INT``), but a later one, as of a user who does not want to
+    wait, interrupts again. SIGKILL, which usually follows, ends the process.
     """
+    last = -math.inf
 
     def interrupt(number: int, frame: object) -> None:
         signal.signal(signal.SIGTERM, lambda number, frame: None)
         raise KeyboardInterrupt
 
+    def pressed(number: int, frame: object) -> None:
+        nonlocal last
+        earlier, last = last, time.monotonic()
+        if last - earlier > _TOGETHER:
+            raise KeyboardInterrupt
+
     before = signal.signal(signal.SIGTERM, interrupt)
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:  # a command in the background ignores it
+        signal.signal(signal.SIGINT, pressed)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        if usual is signal.default_int_handler:
+            signal.signal(signal.SIGINT, usual)
 
 
 def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:

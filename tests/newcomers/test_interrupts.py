@@ -104,6 +104,19 @@ def test_sigterm_twice_is_one_interrupt() -> None:
     assert signal.getsignal(signal.SIGTERM) is usual
 
 
+def test_ctrl_c_twice_at_once_is_one_interrupt_and_a_later_one_interrupts_again(monkeypatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with terminated():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)  # as `timeout -s INT` does, while the summary is being written
+        now += 5
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_finding_whose_diagnosis_is_interrupted_is_kept_and_named(tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt

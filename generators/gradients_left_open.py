@@ -6,33 +6,55 @@ Frameworks take other paths for tensors without a gradient: the input of a first
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final
 
 from generators.levels import BLOCK
 from generators.source import Source, current, trial_of
 
-_Kind = Literal["all", "all but the first", "the first", "none", "every odd", "every even"]
-_KINDS: Final[tuple[_Kind, ...]] = ("all", "all but the first", "the first", "none", "every odd", "every even")
-#: By trial of a block, the position in `_KINDS` if it is not 0. These rows of the plan have ordinary numbers. Other
-#: rows have the same layouts, sizes, dtypes and cotangents, so that gradients are compared with these, too.
-_OTHER: Final = MappingProxyType({10: 3, 11: 1, 13: 4, 17: 2})
-#: The kind that the next tensor continues with: of three tensors, the second one requires no grad, as a frozen weight
-#: beside a bias does.
-_NEXT: Final = MappingProxyType({4: 5, 5: 4})
+#: For each kind, whether the first tensor requires grad, the second one, and all others.
+_KINDS: Final = (
+    (True, True, True),
+    (False, True, True),
+    (True, False, False),
+    (False, False, False),
+    (True, False, True),  # a frozen weight beside a bias
+    (False, True, False),  # a weight alone
+    (False, False, True),  # a bias alone
+    (True, True, False),  # a frozen bias
+)
+#: Number of tensors that a kind tells apart.
+_PLACES: Final = 3
+#: The trial in which a weight alone requires grad, unless the test leaves all sizes of the first tensor open: mostly it
+#: is the only one then, and no other trial has gradients of rows that are apart in memory.
+_OF_SIZED: Final = 4
+#: By trial of a block, the position in `_KINDS` if it is not 0. The rows of the plan with these kinds have ordinary
+#: numbers, or tiny or the greatest ones, at which gradients say least. Other rows have the same layouts, sizes, dtypes
+#: and cotangents, so that gradients are compared with these, too.
+_OTHER: Final = MappingProxyType({_OF_SIZED: 5, 5: 6, 10: 3, 11: 1, 13: 4, 16: 7, 17: 2})
 
 
-def drawn_requires_grad() -> bool:
-    """Return whether the next floating tensor of the current trial requires grad; the test leaves it open."""
+def drawn_requires_grad(*, is_sized: bool = True) -> bool:
+    """Return whether the next floating tensor of the current trial requires grad; the test leaves it open.
+
+    `is_sized` tells whether the test gives some of its sizes, as for tensors whose sizes have to fit.
+    """
     source = current()
-    planned = _OTHER.get(trial_of(source.seed) % BLOCK, 0)
+    trial = trial_of(source.seed) % BLOCK
+    planned = _OTHER.get(trial, 0)
     if not planned:
         return True
-    is_first = source.gradients_left_out is None
-    if is_first:
-        source.gradients_left_out = source.planned(0 if source.all_require_grad else planned, len(_KINDS))
-    place = source.gradients_left_out or 0
-    source.gradients_left_out = _NEXT.get(place, place)
-    return _KINDS[place] in ("all", "every odd", "the first" if is_first else "all but the first")
+    if trial == _OF_SIZED and not is_sized and source.gradients_left_out is None:
+        source.gradients_left_out = 0
+    found = source.gradients_left_out
+    if found is None:
+        found = _PLACES * source.planned(0 if source.all_require_grad else planned, len(_KINDS))
+        source.gradients_left_out = found
+    if not found:
+        return True
+    kind, place = divmod(found, _PLACES)
+    if place < _PLACES - 1:
+        source.gradients_left_out = found + 1
+    return _KINDS[kind][place]
 
 
 def leaves_out_gradients(source: Source) -> bool:

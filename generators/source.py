@@ -127,8 +127,9 @@ class Source:
         self.refuses_special = False
         #: Whether every tensor requires grad if a test leaves it open. Otherwise some do not, in a few trials.
         self.all_require_grad = False
-        #: Which tensors require no grad because the plan chose so, see `generators.gradients_left_open`; None until a
-        #: trial that leaves out gradients draws a tensor.
+        #: Which tensors require no grad because the plan chose so, and how many were drawn, in one number, see
+        #: `generators.gradients_left_open`; None until a trial that leaves out gradients draws a tensor, and 0 if none
+        #: is left out.
         self.gradients_left_out: int | None = None
         self._forced: tuple[Choice, ...] = () if forced is None else _read(forced)
         if then not in ("seed", "simplest"):

@@ -58,7 +58,7 @@ def random_tensor(
         dtype: a name such as ``"float32"``, or a dtype of a framework; ``float``, ``int`` and ``bool`` mean float32,
             int64 and bool. When open, float32, and float64 in some trials; half precision too in the thorough profile.
         requires_grad: whether the tensor is a leaf that requires grad; when left out, it does if its dtype is floating
-            or complex, except for some tensors in three of twenty trials. A value drawn by a generator is ignored for
+            or complex, except for some tensors in seven of twenty trials. A value drawn by a generator is ignored for
             integers and booleans.
         shape: the whole shape, instead of `ndim` and the dimensions.
         contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.
@@ -92,7 +92,8 @@ def random_tensor(
         raise generators.GeneratorError(f"random_tensor(...): {error}; draw smaller dimensions") from None
     if contents is not None:
         _check_counts(contents, drawn)
-    grad = _gradient_wanted(requires_grad, drawn, dtype, contents)
+    is_sized = not (shape is dim0 is dim1 is dim2 is dim3 is dim4 is None)
+    grad = _gradient_wanted(requires_grad, drawn, dtype, contents, is_sized=is_sized)
     recorder = current()
     if recorder is not None and drawn.data.size > ORDINARY and generators.drawn_large():
         recorder.limited = True
@@ -231,14 +232,16 @@ def _check_counts(contents: Any, drawn: generators.Drawn) -> None:
         )
 
 
-def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, contents: Any) -> bool:
+def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, contents: Any, *, is_sized: bool) -> bool:
     """Return whether the tensor of `drawn` requires grad, as the test says, or as is drawn if the test leaves it open.
+
+    `is_sized` tells whether the test gives some of the tensor's sizes.
 
     Raises:
         generators.GeneratorError: a tensor of this fixed dtype has no gradient, or the argument is no bool.
     """
     if requires_grad is None:
-        return drawn.dtype in DIFFERENTIABLE and generators.drawn_requires_grad()
+        return drawn.dtype in DIFFERENTIABLE and generators.drawn_requires_grad(is_sized=is_sized)
     if requires_grad is True and drawn.dtype not in DIFFERENTIABLE and not _is_drawn(dtype, contents):
         raise generators.GeneratorError(
             f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, because other dtypes "

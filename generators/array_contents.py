@@ -75,7 +75,7 @@ class OpenNumbers(ArrayContents):
 
     def __init__(self, exploration: Exploration, number: int, asked: ArrayArguments, dtype: str, shape: Shape) -> None:
         super().__init__(exploration, number, asked, dtype, shape)
-        is_open = asked.shape is None and all_open(asked.ndim, asked.dims)
+        is_open = asked.shape is None and all_open(None if number else asked.ndim, asked.dims)
         self._numbers = _open_numbers(
             exploration.features, number, asked.low, asked.high, is_single=not shape, is_open=is_open
         )
@@ -148,13 +148,14 @@ def _open_numbers(
 ) -> LevelContents:
     """Return the numbers, at least `low` and below `high`, that the plan chose for array `number` of the trial.
 
-    `is_single` tells whether the array has rank 0, and `is_open` whether the test leaves its whole shape open.
+    `is_single` tells whether the array has rank 0, and `is_open` whether the test leaves its whole shape open; the
+    rank of a later array does not count.
     """
     level, turn = features.level("values", number), features.turn("values")
     # A single number that is zero says little among arrays, and the trial in which all numbers are zero has one, too.
     level = "signed" if level == "zeros" and is_single and is_open else level
-    # If the rank is open, the first array of the trial in which all numbers are zero is a single number. Those of
-    # the next one are not zero: no other trial has a single number and then an array.
+    # If the rank is open, the first array of the trial in which all numbers are zero is a single number, and if it has
+    # truth values a single one that is true. Those of the next one are not zero: no other trial has this and an array.
     if number and (level, turn) == ALL_ZERO and is_open:
         turn = 0
     return LevelContents(level, low, high, turn)

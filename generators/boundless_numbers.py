@@ -61,7 +61,7 @@ def boundless_numbers(bits: Bits, count: int, dtype: str, level: str, turn: int)
         if not few and not turn % 2:
             return _with_some_beside(bits, values, dtype)
         if count >= steps:
-            return values
+            return _with_neighbours(bits, values, _neighbours(dtype)) if dtype == "float64" else values
         surely = np.roll([1.0, 0.5, 0.0, -1.0, -0.5, 2.5, 2.0, -1.5], -turn)
         return mixed(bits, values, cast(surely, dtype)) if count else values
     reach = WIDER_REACH if level == "signed" and not bits.one_below(3) else REACH
@@ -70,7 +70,13 @@ def boundless_numbers(bits: Bits, count: int, dtype: str, level: str, turn: int)
     if level == "signed" or not count:
         return values
     if level == "ties":
-        return tied_numbers(bits, cast(_NEGATIVE - np.abs(values), dtype) if turn == _NEGATIVE_TURN else values, dtype)
+        if turn != _NEGATIVE_TURN:
+            return tied_numbers(bits, values, dtype)
+        tied = tied_numbers(bits, cast(_NEGATIVE - np.abs(values), dtype), dtype)
+        if dtype != "float64" or count <= EACH_DECADE:
+            return tied
+        found = -np.abs(_neighbours(dtype))
+        return _with_neighbours(bits, tied, found[found < _NEGATIVE - 0.25])
     met = count >= FEW and (level == "infinite" or (level == "nan" and turn % 2 == 1))
     edges = among(level, dtype, met=met)
     if count < _SEVERAL:
@@ -139,15 +145,25 @@ def _with_some_beside(bits: Bits, values: Array, dtype: str) -> Array:
     return values
 
 
+def _with_neighbours(bits: Bits, values: Array, neighbours: Array) -> Array:
+    """Return `values` of double precision with each of some `neighbours` of whole numbers and halves among them.
+
+    A loop for doubles that converts to single precision takes these for whole numbers and halves.
+    """
+    places = bits.some(values.size, max(neighbours.size // 2, values.size // 16))
+    values[places] = np.resize(neighbours, places.size)
+    return values
+
+
 @lru_cache(maxsize=8)
 def _neighbours(dtype: str) -> Array:
-    """Return the numbers next to halves and whole numbers, as a read-only array.
+    """Return the numbers next to halves and whole numbers, the most revealing first, as a read-only array.
 
     An algorithm that rounds by adding a half, for example, rounds up the number just below a half.
     """
-    points = np.array([0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.0, -2.0], numpy_dtype(dtype))
+    points = np.array([0.5, 1.0, -1.0, 1.5, -0.5, 2.0, -1.5, -2.0], numpy_dtype(dtype))
     inf = points.dtype.type(math.inf)
-    found: Array = np.concatenate([np.nextafter(points, inf), np.nextafter(points, -inf)])
+    found: Array = np.stack([np.nextafter(points, -inf), np.nextafter(points, inf)], axis=1).reshape(-1)
     found.setflags(write=False)
     return found
 

@@ -42,6 +42,8 @@ def whole_numbers(
         if first is None and level == "unit" and turn == FAR_TURN and limits.bits in _FAR_BITS:
             # A sum of these overflows twice as many bits, and a minimum that starts at the greatest int32 is wrong.
             start, stop = int(limits.max) // 2, int(limits.max)
+        elif first is None and level == "unit" and turn == FAR_TURN:
+            start = 1  # a minimum that starts at zero is wrong only if none is zero
         # Without a lower bound the greatest number is left to the extreme levels.
         start, stop = max(start, limits.min), min(stop, limits.max if first is None else limits.max + 1)
         if start >= stop:  # the level has negative numbers, and the dtype is unsigned

@@ -18,23 +18,24 @@ In detail, the twenty trials of a test have the following.
 - ``ndim``: 0 to 4.
 - ``dtype``: float32; in a third of the trials float64, also with infinities, NaN and thousands of elements. The
   thorough profile adds float16 and bfloat16 after a test's first twenty trials (15 % each).
-- ``requires_grad``: floating tensors require grad. In one trial none does, in one all but the first do, in one only
-  the first does, and in one every second does (inputs and biases beside frozen weights). If the body needs a gradient
-  that is missing, the trial runs with all of them.
+- ``requires_grad``: floating tensors require grad. In one trial none does, in one all but the first do, and in one each
+  the first alone does, the second (if the test gives sizes), those after it, all but these, and all but the second
+  (inputs and biases beside frozen weights). If the body needs a gradient that is missing, the trial runs with all of
+  them.
 - ``layout``: contiguous, transposed (from three dimensions on also channels last), strided, expanded (along the first
   or last dimension), with an offset, pitched (whole rows with gaps between them, from three dimensions on also in
   another order), from three dimensions on sliced (whole matrices with gaps between them, as after ``chunk``). Two
-  tensors of a trial also both transposed, with channels last, strided or expanded.
+  tensors of a trial also both transposed, with channels last, strided or expanded, and one of two with channels last.
 - shapes of several tensors: tensors with the same open arguments (and those of ``broadcast_tensors``) have one shape,
   or ones in the dimensions of the first, the second, both or the third (as in a column, a bias or a mask), or fewer
   dimensions. In one trial the second alone is large. Open dimensions of two tensors of one rank agree; of two ranks
   the last ones in one trial, and the first ones in the next. ``random()`` as a dimension, or as the width of a module
   (``torch.nn.Linear(4, random())``), is 1 to 5, up to 17, and once each 1, 17, 33, 65 and more than 128; in one trial
   all are 65 to 80.
-- numbers of several tensors: independent; in some trials a quarter of them is equal to those of the first tensor, and
-  a quarter is next to them, and in one trial all are equal. NaN, infinities, zeros and ±1 meet each other. A single
-  truth value meets both. Tensors of two dtypes share numbers, and integers meet the floats that they round to; the
-  greatest numbers meet each other, so that sums overflow.
+- numbers of several tensors: independent; in some trials a quarter of them is equal to those of the first tensor, and a
+  quarter is next to them, and in one trial all are equal. NaN, infinities, zeros and ±1 meet each other. A single truth
+  value meets both; the first of two is once true and once false. Tensors of two dtypes share numbers, and integers meet
+  the floats that they round to; the greatest numbers meet each other, so that sums overflow.
 - the gradients that a trial pushes back: numbers between -1 and 1. In every third trial: all 1 and expanded, as after
   a ``sum``; or between -4 and 4 with zeros, transposed, strided or pitched (from three dimensions on sliced).
 - the bounds of ``random()``: 1 to 5 and greater; if the parameter is a number and not a size, also zero, once beside

@@ -61,7 +61,8 @@ def explored_array(
     number = exploration.begin_array()
     asked = drawn_arguments(source, ndim, dims, shape, dtype, low, high, contents, layout)
     if asked.shape is None:
-        sizes = exploration.shapes.shape(asked.ndim, asked.dims, number, rank_for(asked.layout))
+        of_truth = asked.dtype is not None and dtype_name(asked.dtype) == "bool"
+        sizes = exploration.shapes.shape(asked.ndim, asked.dims, number, rank_for(asked.layout), of_truth=of_truth)
     else:
         sizes = given_shape(asked.shape).draw_in(source)
     name = _dtype(exploration.features, number, asked)

@@ -28,6 +28,12 @@ _INSTEAD = MappingProxyType(
     }
 )
 
+#: By the level and turn of the trial's layout and the index in the trial, the arrays of four dimensions or more that
+#: have channels last: the first one beside a contiguous second one of its shape, and in another trial the second one
+#: beside a contiguous first one. Their sum has the layout of one of them, and the other one is not read in its order.
+_OF_IMAGES = frozenset((("transposed", 1, 0), ("contiguous", 2, 1)))
+_IMAGES = 4
+
 
 def open_layout(features: TrialFeatures, number: int, shape: Shape, *, may_repeat: bool) -> str:
     """Return the layout that the plan chose for array `number` of the trial, which `shape` may not allow.
@@ -46,6 +52,8 @@ def open_layout(features: TrialFeatures, number: int, shape: Shape, *, may_repea
     level = features.level("layout", number)
     if (level == "transposed" and len(shape) == 1) or (level == "expanded" and (several or not may_repeat)):
         level = "strided"
+    if (features.row.level("layout"), turn, number) in _OF_IMAGES and len(shape) >= _IMAGES:
+        return "channels_last"
     instead, least_rank = _INSTEAD.get((level, turn), (level, 0))
     return instead if len(shape) >= least_rank else level
 

@@ -27,7 +27,8 @@ _FEW_DIMENSIONS = 2
 #: both have two, one of which is often long.
 _UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "first": (0, 3), "other": (2,)})
 #: Turn of level ``fewer`` in which the first array is a single number if the test gives the rank. In turn 0, the second
-#: array is one. Many operators have a separate path for a single number, whatever its rank.
+#: array is one. Many operators have a separate path for a single number, whatever its rank. In the second trial at
+#: level ``first`` a first array of truth values is one, too, because it is either true or false.
 _FIRST_SINGLE = 2
 #: Index of the third array of a trial, requested with the same arguments as the first two; and by turn of level
 #: ``same``, the one of its open dimensions in which it alone has a 1. In the second of these, arrays are large.
@@ -52,11 +53,12 @@ class OpenShapes:
         #: Rank -> the first shape of this rank that was drawn, and the `dims` that the test gave for it.
         self._commons: dict[int, tuple[Shape, Sequence[Any]]] = {}
 
-    def shape(self, ndim: Any, dims: Sequence[Any], number: int, least: int = 0) -> Shape:
+    def shape(self, ndim: Any, dims: Sequence[Any], number: int, least: int = 0, *, of_truth: bool = False) -> Shape:
         """Return a shape of rank `ndim` with sizes `dims`; those that are None, or beyond the end of `dims`, are drawn.
 
         Arrays with the same arguments get the same shape, or shapes that broadcast together. `number` is the index of
-        the array in its trial. An open rank is `least` or more; above 0, no array has fewer dimensions than another.
+        the array in its trial, and `of_truth` tells whether it has truth values. An open rank is `least` or more; above
+        0, no array has fewer dimensions than another.
         Raises `GeneratorError` if `ndim` or a size is not valid.
         """
         key = (ndim, *dims)
@@ -88,7 +90,7 @@ class OpenShapes:
         else:
             common = own = planned_sizes(features, rank, dims, sizes)
         if first:
-            own = self._of_fewer(own, rank if least else ndim, dims, partner)
+            own = self._of_fewer(own, rank if least else ndim, dims, partner, of_truth=of_truth)
         self._commons.setdefault(rank, (common, dims))
         self._partners[key] = (common, own)
         return own
@@ -116,7 +118,7 @@ class OpenShapes:
         """Return whether the trial is one instead of a trial of unlike shapes, which the reference may have refused."""
         return self._features.index >= BLOCK and rank > 1 and len(open_axes((0,) * rank, dims)) == rank
 
-    def _of_fewer(self, shape: Shape, ndim: Any, dims: Sequence[Any], partner: str) -> Shape:
+    def _of_fewer(self, shape: Shape, ndim: Any, dims: Sequence[Any], partner: str, *, of_truth: bool) -> Shape:
         """Return the first `shape` of the trial with fewer dimensions or as a single number, if it is its turn."""
         turn = self._features.turn("partner")
         if all_open(ndim, dims):
@@ -126,7 +128,8 @@ class OpenShapes:
                 return ()
             # A missing dimension broadcasts as a leading 1 does.
             return shape[1:] if partner == "first" and shape[:1] == (1,) else shape
-        return single_number(shape, dims) if partner == "fewer" and turn == _FIRST_SINGLE else shape
+        is_single = (partner == "fewer" and turn == _FIRST_SINGLE) or (of_truth and partner == "first" and turn % 2)
+        return single_number(shape, dims) if is_single else shape
 
     def _of_the_first(self, common: Shape, dims: Sequence[Any], partner: str) -> Shape:
         """Return the first of two shapes that broadcast to `common`; it has ones."""

@@ -174,6 +174,19 @@ def test_a_single_truth_value_meets_both(rank: int | None, test: int) -> None:
 
 
 @pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_a_single_truth_value_before_others_is_true_and_false(rank: int, test: int) -> None:
+    drawn = trials(lambda: [explored_array(rank, dtype="bool").data for _ in range(2)], test)
+    assert {bool(one.all()) for one, two in drawn if one.size == 1 < two.size} == {False, True}
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_a_mask_of_a_single_truth_value_is_true(test: int) -> None:
+    drawn = trials(lambda: (explored_array(2).data, explored_array(2, dtype="bool").data), test)
+    assert any(mask.size == 1 < one.size and mask.all() for one, mask in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
 def test_in_a_row_all_numbers_but_one_are_minus_infinity(test: int) -> None:
     drawn = [one.data for one in trials(lambda: explored_array(2), test)]
     assert any(((one == -INF).sum(axis=-1) == one.shape[-1] - 1).any() for one in drawn if one.shape[-1] > 2)

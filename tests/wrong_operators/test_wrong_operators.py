@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotest import Divergence, autotest, skip_grad_check
+from tests.wrong_operators.alone import ALONE
 from tests.wrong_operators.backwards import BACKWARDS
 from tests.wrong_operators.beside import BESIDE
 from tests.wrong_operators.between import BETWEEN
@@ -41,6 +42,7 @@ WRONG = [
     *BROADCASTS,
     *BETWEEN,
     *BESIDE,
+    *ALONE,
 ]
 
 

@@ -6,6 +6,7 @@ import collections
 import textwrap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -84,9 +85,19 @@ def _held(program: Program) -> list[str]:
     for call in program.inputs():
         data = program.arrays[call.args[0].index].data
         if data.size <= SMALL and call.slot not in pushed:
-            held = np.array2string(data, precision=6, separator=", ").replace("\n", "")
+            few = {"floatmode": "unique"} if _seem_rounder(data) else {"precision": 6}
+            held = np.array2string(data, separator=", ", **few).replace("\n", "")
             lines.append(f"    # {own[call.slot]} holds {' '.join(held.split())}")
     return lines if len(lines) <= SMALL else []
+
+
+def _seem_rounder(data: np.ndarray[Any, Any]) -> bool:
+    """Return whether six digits show a number as a rounder one than it is, such as 2 for the number below 2."""
+    if data.dtype.kind != "f":
+        return False
+    ordinary = data[(np.abs(data) >= 1e-3) & (np.abs(data) < 1e6)]
+    shown = np.round(ordinary, 6)
+    return bool(((shown != ordinary) & (np.round(shown, 3) == shown)).any())
 
 
 def _mismatches(finding: Finding) -> list[str]:

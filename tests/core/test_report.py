@@ -90,3 +90,12 @@ def test_the_report_and_the_reproducer_are_kept(tmp_path):
     (script,) = tmp_path.rglob("repro.py")
     assert str(script.parent) in text
     assert "relu" in script.read_text()
+
+
+def test_the_number_beside_a_whole_one_is_not_shown_as_the_whole_one(tmp_path):
+    def body():
+        return torch.floor(random_tensor(shape=(2,), low=1.9999997, high=2.0, dtype="float32"))
+
+    early = FaultyTorch({"floor": lambda floor: lambda x: floor(x + 1e-6)})
+    text = report(body, tmp_path, early)
+    assert re.search(r"holds \[?1\.999999[789]", text)

@@ -34,6 +34,7 @@ from autotest.program.semantics import (
 from autotest.replaying.guilty_backward import GuiltyBackward
 from autotest.replaying.raising_backward import RaisingCall, raising_call
 from autotest.replaying.replay import Place, replay
+from autotest.replaying.shared_views import sharing_otherwise
 from autotest.results.identity import operator_behind
 
 #: Symptoms of a wrong gradient. ``autograd.grad`` returns it as a value.
@@ -79,7 +80,10 @@ class MismatchNames:
         if (raising := self.raising_call(mismatch)) is not None:
             return raising.operator
         writer = self._writer(mismatch)
-        return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
+        if writer is None:
+            return operator_behind(program.calls, mismatch)
+        sharer = sharing_otherwise(program, mismatch.slot, writer, self.pair)
+        return operator_of(program.calls, writer if sharer is None else sharer)
 
     @warnings_ignored()
     @np.errstate(all="ignore")

@@ -96,6 +96,44 @@ def test_a_call_in_place_is_named_itself_in_heading_and_key(
     assert finding.identity.key.startswith(f"faulty-{operator}-value-")
 
 
+def scaled_view(name: str, *args: Any) -> Any:
+    x = drawn(requires_grad=False)
+    getattr(x, name)(*args).mul_(2.0)
+    return x
+
+
+def copied(original: Any) -> Any:
+    return lambda *args: original(*args).clone()
+
+
+def beyond_its_operand(original: Any) -> Any:
+    """Return a call in place that changes the whole tensor of which its operand is a part."""
+
+    def wrong(x: Any, *args: Any) -> Any:
+        held = x.untyped_storage().nbytes() // x.element_size()
+        original(x.as_strided((held,), (1,), 0), *args)
+        return x
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "fault", "operator"),
+    [
+        ("view", (6,), {"view": copied}, "view"),
+        ("select", (0, 0), {"mul_": beyond_its_operand}, "mul_"),
+    ],
+)
+def test_a_call_whose_result_shares_memory_on_one_side_only_is_named_and_not_the_write_that_shows_it(
+    name: str, args: Any, fault: Any, operator: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Divergence) as raised:
+        trials(lambda: scaled_view(name, *args), tmp_path, FaultyTorch(tensors=fault), n=1, options={"shrink": 1.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert (finding.operator, finding.identity.operator) == (operator, operator)
+
+
 def test_a_value_that_was_wrong_before_it_was_written_into_is_its_own_calls(tmp_path: Path) -> None:
     def body() -> Any:
         y = dual.exp(drawn(requires_grad=False))
@@ -270,7 +308,7 @@ def test_a_weight_whose_norm_is_limited_is_written_into_by_the_embedding(tmp_pat
 
 
 @pytest.mark.parametrize("view", ["t", "chunk", "detach"])
-def test_a_write_that_does_not_reach_the_owner_of_a_view_is_where_the_sides_part(view: str, tmp_path: Path) -> None:
+def test_a_view_whose_owner_a_write_does_not_reach_is_named_beside_the_write(view: str, tmp_path: Path) -> None:
     def body() -> Any:
         x = drawn(requires_grad=False) * 1
         part = x.chunk(2)[0] if view == "chunk" else getattr(x, view)()
@@ -282,12 +320,12 @@ def test_a_write_that_does_not_reach_the_owner_of_a_view_is_where_the_sides_part
         trials(body, tmp_path, FaultyTorch(tensors={view: copying}), n=1, options={"shrink": 5.0})
     finding = raised.value.finding
     assert finding is not None
-    assert finding.operator == finding.identity.operator == "zero_"
+    assert finding.operator == finding.identity.operator == view
     assert [call.target for call in finding.program.calls if call.kind == "method"] == [view, "zero_"]
 
 
 @pytest.mark.parametrize("aliased", ["abs", "clone"])
-def test_a_write_that_reaches_the_operand_of_a_call_is_where_the_sides_part(aliased: str, tmp_path: Path) -> None:
+def test_a_call_whose_operand_a_later_write_reaches_is_named(aliased: str, tmp_path: Path) -> None:
     def body() -> Any:
         x = drawn(requires_grad=False) * 1
         getattr(x, aliased)().zero_()
@@ -298,7 +336,7 @@ def test_a_write_that_reaches_the_operand_of_a_call_is_where_the_sides_part(alia
         trials(body, tmp_path, same, n=1, options={"shrink": 5.0})
     finding = raised.value.finding
     assert finding is not None
-    assert finding.operator == finding.identity.operator == "zero_"
+    assert finding.operator == finding.identity.operator == aliased
     assert finding.blame == "candidate"
 
 

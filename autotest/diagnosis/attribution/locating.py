@@ -27,6 +27,7 @@ from autotest.replaying.agreement import Agreement, agree
 from autotest.replaying.gradient_flow import PairedGradients, suspects
 from autotest.replaying.operands import CallData, operands_at
 from autotest.replaying.operator_of_mismatch import MismatchNames
+from autotest.replaying.shared_views import sharing_otherwise
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,6 +79,15 @@ class _Search:
     known: Agreement | None = None
 
     def located(self) -> Located:
+        found = self._found()
+        writer = found.hint if found.slot is None else found.slot
+        if writer is not None and (self.first.stage, self.first.symptom) == ("forward", "value"):
+            sharer = sharing_otherwise(self.program, self.first.slot, writer, self.pair)
+            if sharer is not None:  # it is right alone, and so is the write that shows what it shares
+                return Located(None, hint=sharer)
+        return found
+
+    def _found(self) -> Located:
         program, first = self.program, self.first
         clipped = self._turning([call.slot for call in program.calls if clips_gradients(call)])
         if clipped is not None:  # clipping changed gradients that agreed before

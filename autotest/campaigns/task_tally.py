@@ -70,7 +70,8 @@ class TaskTally:
             return
         result.accepted += 1
         result.without_gradients += outcome.leaves_out_gradients
-        result.zeros.add(outcome.zeros)
+        if outcome.zeros is not None:
+            result.zeros.add(outcome.zeros)
         self._count_gradients(outcome, agrees=not isinstance(judgement, Expected | Diverged))
         if self.counted:
             special = self.context.options.special_values

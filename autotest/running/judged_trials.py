@@ -153,7 +153,8 @@ class JudgedTrials:
         match judgement:
             case Accepted() | Expected() | Cleared():
                 tally.accepted += 1
-                tally.zeros.add(outcome.zeros)
+                if outcome.zeros is not None:
+                    tally.zeros.add(outcome.zeros)
                 if not outcome.leaves_out_gradients:
                     agrees = not isinstance(judgement, Expected)
                     tally.gradient_tally.add_accepted(outcome.gradients, agrees=agrees)

@@ -44,8 +44,8 @@ class Outcome:
     leaves_out_gradients: bool = False
     #: Complaint of the gradient gate about this trial, or "" if it may pass.
     complaint: str = ""
-    #: The comparisons that zeros would pass, if the test gives a wide tolerance.
-    zeros: ZerosTally = dataclasses.field(default_factory=ZerosTally)
+    #: The comparisons that zeros would pass; None unless the test gives a wide tolerance.
+    zeros: ZerosTally | None = None
     #: The values to compare, or None once they are compared.
     pending: Observed | None = None
     #: If the recorded program does not show the mismatches: one that does, with the mismatches that the ledger expects

@@ -580,7 +580,7 @@ def test_a_planted_circle_of_folders_is_found() -> None:
         "autotest/diagnosis/oracles/c.py": "",
         "autotest/diagnosis/rounding/b.py": "",
         "autotest/diagnosis/rounding/d.py": "from autotest.diagnosis.oracles.c import x",
-        "autotest/diagnosis/verdict.py": "from autotest.diagnosis import oracles, rounding",
+        "autotest/diagnosis/attribution/verdict.py": "from autotest.diagnosis import oracles, rounding",
     }
     assert cycles(imports_of(texts)) == []
     assert cycles(between_folders(imports_of(texts))) == [["autotest.diagnosis.oracles", "autotest.diagnosis.rounding"]]

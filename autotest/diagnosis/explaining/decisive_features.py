@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from autotest.diagnosis.decisive_arguments import argument_clauses
+from autotest.diagnosis.explaining.decisive_arguments import argument_clauses
 from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
 from autotest.diagnosis.explaining.decisive_sizes import ONE_DIMENSION, size_clauses

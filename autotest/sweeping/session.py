@@ -131,10 +131,14 @@ class SweepSession:
         # A cell passes only after all of its units have been judged.
         open_units = {unit.number: unit.key for unit in self.units}
         lost: set[int] = set()
+        #: The units that were begun and for whose rest there was no time.
+        cut_short: set[int] = set()
         agenda = self._agenda()
 
         def report(unit: Unit, cell: Cell, done: bool) -> None:
-            if journal is not None and NO_TIME not in cell.left_out:
+            if NO_TIME in cell.left_out:
+                cut_short.add(unit.number)
+            elif journal is not None:
                 journal.add(unit, cell, done)
             agenda.record_outcome(unit, cell, done)
             row = self.row(unit.key)
@@ -156,7 +160,8 @@ class SweepSession:
         self.map.incomplete = "interrupted"
         try:
             engine.run(agenda, report, stop)
-            self.map.incomplete = _incomplete(len(open_units.keys() - lost), len(lost & open_units.keys()), self.units)
+            counts = len(open_units.keys() - lost), len(lost & open_units.keys())
+            self.map.incomplete = _incomplete(*counts, self.units, timely=not (cut_short or stop()))
         finally:
             self.unfinished = frozenset(open_units.values())
             self.map.seconds += time.monotonic() - began
@@ -178,10 +183,18 @@ class SweepSession:
         return found
 
 
-def _incomplete(late: int, lost: int, chosen: Sequence[Unit]) -> str:
-    """Return why the map is not complete, if there was no time for `late` units and `lost` could not be begun."""
+def _incomplete(left: int, lost: int, chosen: Sequence[Unit], *, timely: bool) -> str:
+    """Return why the map is not complete.
+
+    Args:
+        left: number of units that were begun or could have been, and were not judged completely.
+        lost: number of units that could not be begun.
+        chosen: all units.
+        timely: whether the sweep ended before its time was over. Then a group of machines was given up.
+    """
     of = f"of {several(len(chosen), 'unit')}"
-    why = [f"no time for {late} {of}"] if late else []
+    partly = f"{left} {of} {were(left)} not judged by each group of machines"
+    why = [partly if timely else f"no time for {left} {of}"] if left else []
     why += [f"{lost} {of} {were(lost)} not judged, because the workers ended before they began"] if lost else []
     return "; ".join(why)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autotest.frameworks.samples import DatabaseEntry
@@ -54,3 +54,22 @@ def test_a_unit_whose_worker_died_when_the_time_was_over_is_unfinished_and_no_wo
     assert session.map.incomplete == "no time for 1 of 1 unit"
     before = Baseline({CELL: "agrees"}, {CELL: {"value": [9, 9]}}, {CELL: {}}, ("torch", "other"), {})
     assert changes(session.map, before, lambda key: True, session.unfinished).worse == []
+
+
+class Partly(SweepEngine):
+    """An engine of two groups of machines, of which one is given up before it has judged anything."""
+
+    def __init__(self) -> None:
+        """Start no process."""
+
+    def run(self, units: Iterable[Unit], report: Callable[..., None], stop: Callable[[], bool] = lambda: False) -> None:
+        for unit in units:
+            report(unit, Cell(accepted=2, checks={"value": [2, 2]}), False)
+
+
+def test_units_that_a_group_of_machines_did_not_judge_are_not_said_to_have_had_no_time() -> None:
+    entry = DatabaseEntry("own", "sin", "", "math", ("function",), ("float32",), ("sample",), {}, mutated=False)
+    session = SweepSession(SweepPlan(), SweepListing(("torch", "other"), {}, [entry], [], []))
+    session.run(Partly())
+    assert session.unfinished == {CELL}
+    assert session.map.incomplete == "1 of 1 unit was not judged by each group of machines"

@@ -78,16 +78,17 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
 
 def _said(finding: SweepFinding, process: Process, seconds: float) -> Verification | None:
     """Return the outcome of the script of `finding`; None while it runs."""
+    try:
+        ended = process.status() is not None
+    except ServerLost:
+        ended = True
+    # Only now: a process may send its answer, and end, between two looks. All that one sent is there when it has ended.
     if process.connection.poll():
         try:
             status, output = process.connection.recv()
         except (EOFError, OSError):
             return Verification(State.UNCLEAR, "the script ended its process")
         return judged(status, output, finding.finding)
-    try:
-        ended = process.status() is not None
-    except ServerLost:
-        ended = True
     if ended:
         return Verification(State.UNCLEAR, "the script ended its process")
     return Verification(State.UNCLEAR, f"it took more than {_LONGEST:g} s") if seconds > _LONGEST else None

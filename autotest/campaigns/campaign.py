@@ -188,12 +188,12 @@ class Campaign:
         elif isinstance(result, ExpectedDeath):
             assert not isinstance(task, Explore)
             assert task.identity is not None
-            self._replace_identity(task.identity, result.key)
+            self._replace_identity(task.where, task.identity, result.key)
         elif isinstance(result, FindingRecord):
             assert not isinstance(task, Explore)
             before = task.identity
             if before is not None and result.identity != before and result.identity.symptom in DEADLY:
-                self._replace_identity(before, result.identity)
+                self._replace_identity(task.where, before, result.identity)
             self._record_finding(result)
             self._diagnosed += [seconds] if task.thorough else []
             self._queue.add_next(task, result)
@@ -226,7 +226,7 @@ class Campaign:
         for suspect in result.suspects[:kept]:
             settled = self._replaced_identities.get(suspect.identity, suspect.identity)
             if isinstance(settled, str):
-                self._expected_death(settled, 1)
+                self._expected_death(task.where, settled, 1)
                 continue
             self.progress.seen[settled] += 1
             if self.progress.seen[settled] == 1:
@@ -273,14 +273,14 @@ class Campaign:
         )
         settled = self._replaced_identities.get(identity, identity)
         if entry is not None or isinstance(settled, str):
-            self._expected_death(entry.key if entry is not None else str(settled), 1)
+            self._expected_death(where, entry.key if entry is not None else str(settled), 1)
             return
         self.progress.seen[settled] += 1
         if self.progress.seen[settled] == 1:
             about = where, death.index, settled, death.mismatch.message
             self._queue.add_failure(DiagnoseDeath(*about, thorough=False, back=death.back, before=death.before))
 
-    def _replace_identity(self, before: Identity, after: Identity | str) -> None:
+    def _replace_identity(self, where: Where, before: Identity, after: Identity | str) -> None:
         """Replace the identity that the breadcrumb file gave a death by the one from tracing, or by a ledger key."""
         self._replaced_identities[before] = after
         times = self.progress.seen.pop(before, 1)
@@ -290,9 +290,13 @@ class Campaign:
         if isinstance(after, Identity):
             self.progress.seen[after] += times
         else:
-            self._expected_death(after, times)
+            self._expected_death(where, after, times)
 
-    def _expected_death(self, key: str, times: int) -> None:
+    def _expected_death(self, where: Where, key: str, times: int) -> None:
+        test = self._trials.find(where)
+        if test is not None:
+            test.known_deaths[key] += times
+            test.changed = True
         self.progress.expected[key] += times
         self.progress.known_deaths[key] += times
 

@@ -46,7 +46,7 @@ _LOCK_TIMEOUT = 30.0
 #: Maximum number of base seeds that an error lists.
 _LISTED = 6
 #: The kinds of rows in the table `seen`; each is also the name of the attribute of `TestProgress` with these counts.
-_KINDS = ("rejections", "avoided", "operators", "arguments", "expected", "forgotten")
+_KINDS = ("rejections", "avoided", "operators", "arguments", "expected", "known_deaths", "forgotten")
 
 
 def _retry_while_locked(action: Callable[[], object]) -> None:
@@ -220,7 +220,10 @@ class History:
             test = by_where.get((file, name))
             if test is not None:
                 getattr(test, kind)[item] = times
-                progress.expected.update({item: times} if kind == "expected" else {})
+                if kind in ("expected", "known_deaths"):
+                    progress.expected[item] += times
+                if kind == "known_deaths":
+                    progress.known_deaths[item] += times
         for found, times in self._found(campaign, progress.base_seed):
             progress.found[found.identity] = found
             progress.seen[found.identity] = times

@@ -47,6 +47,10 @@ class NextTrials:
         """Return the progress of the test whose trials `task` runs."""
         return self._by_where[task.where]
 
+    def find(self, where: Where) -> TestProgress | None:
+        """Return the progress of the test at `where`; None if the campaign has no such test."""
+        return self._by_where.get(where)
+
     def next_task(self) -> Explore | None:
         """Return a task with a pinned trial, or else with trials of the test that has received least of its share."""
         pinned = self._pinned.next()

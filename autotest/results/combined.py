@@ -10,7 +10,7 @@ from autotest.results.verification import State
 
 #: Attributes of `TestProgress` that are added up.
 _NUMBERS = ("next", "tried", "died", "mishaps", "accepted", "seconds", "compared", "graphed")
-_COUNTERS = ("rejections", "avoided", "expected", "operators", "arguments", "forgotten", "left_out")
+_COUNTERS = ("rejections", "avoided", "expected", "known_deaths", "operators", "arguments", "forgotten", "left_out")
 
 
 def combined(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:

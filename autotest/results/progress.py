@@ -49,6 +49,8 @@ class TestProgress:
     #: For each reason of a rejection or avoided trial, the line of the test where it first occurred in this run.
     places: dict[str, str] = dataclasses.field(default_factory=dict)
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: Deaths that the ledger expects, by the keys of its entries; `expected` does not count them.
+    known_deaths: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     compared: int = 0

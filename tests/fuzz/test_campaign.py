@@ -300,6 +300,7 @@ def test_a_death_that_tracing_shows_to_be_known_is_expected_and_no_finding():
     assert not progress.found
     assert not progress.seen
     assert progress.expected == progress.known_deaths == {"entry": 2}
+    assert sum((test.known_deaths for test in progress.tests), collections.Counter()) == {"entry": 2}, "is not saved"
 
 
 def test_a_worker_that_dies_outside_of_trials_is_tried_again_and_then_blamed_on_the_test():

@@ -46,6 +46,7 @@ def history(tmp_path):
 def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_be_run(history):
     before = progress(tried=20)
     before.tests[0].returned = [range(3, 5)]
+    before.tests[0].known_deaths["a death"] = 2
     about = (Verification(), "verdict", "message", "", "always", "candidate")
     before.found[IDENTITY] = FindingRecord("relu-1", IDENTITY, WHERE, 4, "place", *about, has_script=False)
     before.seen[IDENTITY] = 6
@@ -58,8 +59,9 @@ def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_b
     assert test.returned == [range(3, 5), range(15, 20)]
     assert (test.operators, test.arguments) == (before.tests[0].operators, before.tests[0].arguments)
     assert test.avoided == {"sinh": 3}
+    assert (after.expected, after.known_deaths) == ({"known": 3, "a death": 2}, {"a death": 2})
     assert after.found == before.found
-    assert (after.seen, after.expected) == (before.seen, {"known": 3})
+    assert after.seen == before.seen
 
 
 def test_only_a_campaign_of_the_same_shard_and_seed_is_resumed(history):

@@ -83,6 +83,8 @@ def _named(framework: _Functional, path: str) -> Callable[..., Any]:
     """Return the function at torch's `path`; it works in place if its name ends in ``_`` or with ``inplace=True``."""
     prefix, _, name = path.rpartition(".")
     stays = name.endswith("_") and not name.endswith("__")
+    if stays and name[:-1] in VIEWS:  # torch gives the tensor another shape, which no immutable array has
+        raise Absent(framework.name, path)
     pure = framework.translated(f"{prefix}.{name[:-1]}".lstrip(".") if stays else path)
     view = name in VIEWS
     constant = name in CONSTANTS

@@ -32,6 +32,11 @@ _LACKS: Final = re.compile(
 _OTHER_METHODS: Final = frozenset(("unfold",))
 
 
+def _what_is_lacking(error: Exception) -> str:
+    """Return the line of a message that says what MindSpore lacks on the CPU; empty if none does."""
+    return next((line.strip() for line in str(error).splitlines() if _LACKS.search(line)), "")
+
+
 class _Mint(Mapping[str, Pure]):
     """Torch's names for `mint`'s functions."""
 
@@ -58,9 +63,9 @@ class _Mint(Mapping[str, Pure]):
             try:
                 return found(*map(self._dtype, args), **{key: self._dtype(one) for key, one in kwargs.items()})
             except Exception as error:
-                said = str(error).strip().partition("\n")[0]
-                if _LACKS.search(str(error)) or isinstance(error, AttributeError):
-                    raise Absent(self._name, f"{path} on the CPU ({said[:100]})") from error
+                said = _what_is_lacking(error)
+                if said or isinstance(error, AttributeError):
+                    raise Absent(self._name, f"{path} on the CPU ({(said or str(error))[:100]})") from error
                 raise
 
         return call
@@ -131,7 +136,14 @@ class MindSporeFramework(Functional):
         sens = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
         grad = self.root.ops.GradOperation(get_all=True, sens_param=True)
         # Copies: if one array were passed twice, each of its two gradients would be the sum of both.
-        return list(grad(forward)(*(array.copy() for array in arrays), sens))
+        given = [array.copy() for array in arrays]
+        try:
+            return list(grad(forward)(*given, sens))
+        except Exception as error:
+            said = _what_is_lacking(error)
+            if said:
+                raise Absent(self.name, f"gradient on the CPU ({said[:100]})") from error
+            raise
 
 
 def framework() -> MindSporeFramework:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autotest import random_tensor, torch
-from tests.support.hand_written_framework import framework
+from tests.support.hand_written_framework import HandWrittenFramework, framework
 from tests.support.running import agrees, trial
+
+
+class SpelledOut(HandWrittenFramework):
+    """A framework that has a function for each of torch's views."""
+
+    @property
+    def spelling(self) -> Mapping[str, Callable[..., Any]]:
+        return {
+            **super().spelling,
+            "squeeze": np.squeeze,
+            "unsqueeze": np.expand_dims,
+            "swapaxes": np.swapaxes,
+            "t": np.transpose,
+        }
 
 
 def floats(*shape: int) -> Any:
@@ -82,3 +97,18 @@ def test_what_torch_refuses_is_refused(body: Callable[[], Any]) -> None:
     outcome = trial(body, framework(), check_errors=True)
     assert outcome.rejection is not None
     assert outcome.mismatches == []
+
+
+@pytest.mark.parametrize(
+    ("name", "dims"),
+    [("transpose_", (0, 1)), ("swapaxes_", (0, 1)), ("squeeze_", (1,)), ("unsqueeze_", (0,)), ("t_", ())],
+)
+def test_what_gives_a_tensor_another_shape_in_place_is_absent(name: str, dims: tuple[int, ...]) -> None:
+    def body() -> Any:
+        x = torch.mul(floats(2, 1), 2.0)
+        return getattr(x, name)(*dims)
+
+    outcome = trial(body, adapter := SpelledOut())
+    assert outcome.mismatches == []
+    assert outcome.rejection is not None
+    assert outcome.rejection.text == f"{adapter.name} has no {name}"

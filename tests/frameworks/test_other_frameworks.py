@@ -13,6 +13,7 @@ import torch as real
 from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks import framework
+from autotest.frameworks.failures import Absent
 from autotest.frameworks.jax import _JaxNamespace
 from autotest.frameworks.mindspore import MindSporeFramework
 from autotest.frameworks.numpy_translations import numpy_translations
@@ -44,6 +45,22 @@ def test_a_script_for_mindspore_differentiates_as_the_adapter_does():
     lines = "\n".join(line.format(**named) for line in adapter.gradient_lines)
     exec(lines, {"ms": ms, "forward": None, "x": 2.0, "y": 3.0, "c": 1.0})  # noqa: S102
     assert ms.asked[0] == ms.asked[1] == ({"get_all": True, "sens_param": True}, [2.0, 3.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"), [("Unsupported op [SoftplusGradExt] on CPU", Absent), ("the shapes differ", RuntimeError)]
+)
+def test_a_gradient_for_which_mindspore_has_no_kernel_is_absent(said, kind):
+    adapter, ms = MindSporeFramework(), MindSpore()
+    adapter.__dict__["root"] = ms
+
+    def refusing(*given):
+        raise RuntimeError(f"\n------\n- Kernel select failed:\n------\n{said}\n- C++ Call Stack:\n")
+
+    ms.GradOperation = lambda **options: lambda forward: refusing
+    with pytest.raises(kind, match=said.replace("[", r"\[")) as raised:
+        adapter.vjp(lambda x: [x], [np.array(2.0)], [np.array(1.0)])
+    assert type(raised.value) is kind
 
 
 INSTALLED = {"mlx": "mlx", "paddle": "paddle", "jax": "jax", "tinygrad": "tinygrad"}

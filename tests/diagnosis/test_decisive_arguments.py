@@ -121,8 +121,12 @@ def test_an_argument_with_whose_other_values_it_fails_too_is_not_named(happens, 
     assert happens(path, condition, body) == ""
 
 
-def test_a_dimension_of_zero_is_not_named_because_sizes_differ_in_another_one(happens) -> None:
-    told = happens(
-        "softmax", lambda x, dim: x.shape[dim] > 8, lambda: torch.softmax(x(2, dim0=9, dim1=random(1, 4)), dim=0)
-    )
+@pytest.mark.parametrize("given", [lambda y: torch.softmax(y, 0), lambda y: torch.softmax(y, dim=0)])
+def test_a_dimension_is_not_named_because_another_one_has_another_size(happens, given) -> None:
+    told = happens("softmax", lambda x, dim: x.shape[dim] > 8, lambda: given(x(2, dim0=9, dim1=random(1, 4))))
     assert told == "needs 9 elements or more"
+
+
+def test_that_a_dimension_is_given_at_all_is_not_named(happens) -> None:
+    told = happens("sum", lambda x, dim=None: dim == 0, lambda: torch.sum(x(2, dim0=3, dim1=4), dim=0))
+    assert "given" not in told

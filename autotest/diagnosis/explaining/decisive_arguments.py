@@ -35,11 +35,11 @@ class _Argument(NamedTuple):
         return self.key or f"the {self.value!r} of {self.call.target}"
 
     @property
-    def is_no_dimension(self) -> bool:
-        """Whether it is a number, and surely no dimension: in another one, sizes are others, too."""
+    def may_be_a_dimension(self) -> bool:
+        """Whether it may be a dimension, or several: other ones have other sizes, too, so that these may decide."""
         if self.key is None:
-            return type(self.value) is float
-        return type(self.value) in (int, float) and not any(part in self.key for part in ("dim", "axis", "axes"))
+            return type(self.value) is int
+        return any(part in self.key for part in ("dim", "axis", "axes"))
 
     def given(self, program: Program, other: Any) -> Program:
         """Return `program` with `other` in the place of the argument."""
@@ -83,7 +83,9 @@ def argument_clauses(program: Program, inputs: Sequence[Input], run: OnPrograms)
         elif type(value) is bool:
             if ends([argument.given(program, not value)]) == "passes":
                 yield f"only with {key}={value}" if key else f"only with {argument.shown}"
-        elif value == 0 and argument.is_no_dimension and _needs_zero(program, argument, ends):
+        elif argument.may_be_a_dimension:
+            continue
+        elif type(value) in (int, float) and value == 0 and _needs_zero(program, argument, ends):
             yield f"only where {key} is zero" if key else f"only with {argument.shown}"
         elif key is not None and ends([argument.left_out(program)]) == "passes":
             yield f"only with {key}={value!r}" if type(value) is str else f"only where {key} is given"

@@ -94,6 +94,12 @@ def leaky(slope: Any, **said: Any) -> Any:
             "only where p is zero",
         ),
         (
+            "nan_to_num",
+            lambda x, nan="": nan is None,
+            lambda: torch.nan_to_num(x(), nan=None),
+            "only with nan=None",
+        ),
+        (
             "tril",
             lambda x, diagonal: diagonal < 0,
             lambda: torch.tril(x(), diagonal=random(-2, 3)),

@@ -88,7 +88,8 @@ def argument_clauses(program: Program, inputs: Sequence[Input], run: OnPrograms)
         elif type(value) in (int, float) and value == 0 and _needs_zero(program, argument, ends):
             yield f"only where {key} is zero" if key else f"only with {argument.shown}"
         elif key is not None and ends([argument.left_out(program)]) == "passes":
-            yield f"only with {key}={value!r}" if type(value) is str else f"only where {key} is given"
+            is_word = value is None or type(value) is str
+            yield f"only with {key}={value!r}" if is_word else f"only where {key} is given"
 
 
 def _needs_zero(program: Program, argument: _Argument, ends: Callable[[Sequence[Program]], ProgramOutcome]) -> bool:

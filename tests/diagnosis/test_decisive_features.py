@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
+from autotest.diagnosis.explaining.decisive_magnitudes import infinite
 from autotest.report.text import WIDTH
 from tests.support.faulty import FaultyTorch
 from tests.wrong_operators.inference import INFERENCE
@@ -132,6 +134,13 @@ def test_an_infinity_of_one_sign_is_named_with_it(against, value: str, said: str
         lambda: torch.atan(random_tensor(ndim=2)),
     )
     assert happens(against, wrong) == said
+
+
+@pytest.mark.parametrize(("needed", "said"), [(np.inf, "+infinity"), (-np.inf, "-infinity")])
+def test_the_infinity_that_a_failure_needs_is_named_beside_the_other_one(needed: float, said: str) -> None:
+    data = np.array([-np.inf, np.inf, 1], "float32")
+    assert infinite(data, lambda other: "fails" if needed in other else "passes")[0] == said
+    assert infinite(data, lambda other: "fails" if np.isinf(other).sum() == 2 else "passes")[0] == "infinite"
 
 
 def test_what_fails_at_an_infinity_and_at_nan_is_not_said_to_need_one_of_them(against) -> None:

@@ -26,6 +26,7 @@ from autotest.replaying.module_alone import state_of
 from autotest.report.layers import aligned
 from autotest.results.divergence import Divergence
 from autotest.results.layers import ByLayer
+from autotest.results.zeros_tally import ZerosOfStage
 
 #: Tolerance of the comparison in double precision: a hundredth of that for single precision. Smaller differences mean
 #: nothing, because some frameworks keep learning rates and momenta in single precision even then.
@@ -58,6 +59,8 @@ class Alignment:
     notes: tuple[str, ...] = ()
     #: The values of the first step that has mismatches which differ.
     differing: Differing = dataclasses.field(default_factory=dict, repr=False)
+    #: The outputs of modules that zeros would pass as, if a tolerance is given.
+    zeros: ZerosOfStage = dataclasses.field(default_factory=ZerosOfStage, repr=False)
 
     @property
     def passed(self) -> bool:
@@ -117,7 +120,8 @@ def align(
 
     Raises:
         UsageError: the models belong to other frameworks, draw random numbers, have no values yet or return none, or
-            another argument is invalid; the message says which one, and what is expected.
+            another argument is invalid; the message says which one, and what is expected. Also if the given tolerance
+            accepts zeros as the result of every module.
     """
     validation.check_numbers(steps, rtol, atol, optimizer)
     pair = _pair(chosen_pair() if pair is None else pair, reference_model, candidate_model)
@@ -150,6 +154,8 @@ def _aligned(
         found = _compared(port, training, arrays, given)
     except UsageError as error:
         raise (UsageError(f"{error}; {'; '.join(notes)}") if notes else error) from error.__cause__
+    if not found.mismatches:
+        validation.check_tolerance(found.zeros)
     if found.mismatches and wide is not None:
         found = _without_rounding(found, wide, training, [_widened(one) for one in arrays])
     return dataclasses.replace(found, notes=notes)
@@ -193,6 +199,8 @@ def _compared(
             validation.check_unwritten(port.pair.sides, left, other.before)
         left = other.state
         compared = compare_step(own, other, port, tolerance)
+        for call in own.calls if tolerance.given else ():
+            found.zeros.count(call.outputs, tolerance)
         network = _locate(compared, own, port, tolerance)
         found = dataclasses.replace(
             found, mismatches=compared.mismatches, step=number, network=network, differing=compared.differing

@@ -15,6 +15,7 @@ from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework, Pair
 from autotest.replaying.module_alone import state_of
+from autotest.results.zeros_tally import ZerosOfStage
 
 #: Maximum number of names that are listed.
 _LISTED = 6
@@ -32,6 +33,16 @@ def check_numbers(steps: Any, rtol: Any, atol: Any, optimizer: Any) -> None:
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value is not None and (not isinstance(value, (int, float)) or not value >= 0):
             raise UsageError(f"align({name}={value!r}): expected a number, 0 or more")
+
+
+def check_tolerance(zeros: ZerosOfStage) -> None:
+    """Raise `UsageError` if a port whose modules return zeros would have passed, and not only for tiny numbers."""
+    if zeros.greatest and not zeros.refusing:
+        raise UsageError(
+            f"align(rtol={zeros.rtol:g}, atol={zeros.atol:g}): a port whose modules return zeros would pass, too: the "
+            f"greatest number that a module of the reference returns is {zeros.greatest:.3g}; give a smaller "
+            "tolerance, or leave it out"
+        )
 
 
 def state(framework: Framework, side: str, model: Any) -> dict[str, TensorValue]:

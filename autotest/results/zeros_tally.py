@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
 
 from autotest.base.plural import several
-from autotest.base.settings import DEFAULT_TOLERANCES
+from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance, ordinary_from
+from autotest.comparison import TensorValue
+from autotest.comparison.values import PLAIN_FLOAT
 
 #: Number of trials below which nothing is told: what a few of them draw, and push back, may be small by chance. The
 #: shortest profile has as many of a usual test.
@@ -29,6 +35,27 @@ class ZerosOfStage:
     rtol: float = 0.0
     atol: float = 0.0
 
+    def count(self, expected: Any, tolerance: Tolerance) -> None:
+        """Add the comparison of the reference's value `expected`.
+
+        Only its finite numbers count: a NaN or an infinity is compared whatever the tolerance is.
+        """
+        for numbers, dtype in _floating(expected):
+            with np.errstate(all="ignore"):  # the modulus of a complex number may overflow
+                sizes = np.abs(numbers)
+            greatest = float(sizes.max())
+            if not math.isfinite(greatest):
+                greatest = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+            if not greatest:
+                continue
+            rtol, atol = tolerance.of(dtype)
+            if greatest > atol + rtol * greatest:
+                self.refusing += 1
+                return
+            self.passing += 1
+            if greatest >= ordinary_from(dtype) and greatest > self.greatest:
+                self.greatest, self.dtype, self.rtol, self.atol = greatest, dtype, rtol, atol
+
     def add(self, other: ZerosOfStage) -> None:
         """Add the comparisons of other trials."""
         self.refusing += other.refusing
@@ -42,6 +69,20 @@ class ZerosOfStage:
     def accepts_everything(self) -> bool:
         """Whether zeros would have passed in each comparison of enough trials, also for numbers that are not tiny."""
         return self.greatest > 0 and not self.refusing and self.trials >= ENOUGH
+
+
+def _floating(value: Any) -> Iterator[tuple[np.ndarray[Any, Any], str]]:
+    """Yield the floating arrays and numbers in `value`, each with the dtype whose tolerance applies to it."""
+    if type(value) is TensorValue:
+        if value.data.dtype.kind in "fc" and value.data.size:
+            yield value.data, value.rounded_to or value.dtype
+    elif isinstance(value, (float, complex)):
+        yield np.asarray(value), PLAIN_FLOAT
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _floating(item)
+    elif isinstance(value, dict):
+        yield from _floating([*value.values()])
 
 
 @dataclasses.dataclass(slots=True)

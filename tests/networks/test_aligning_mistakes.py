@@ -256,3 +256,24 @@ def test_a_port_of_the_memory_of_the_original_is_told_in_a_sentence() -> None:
 
 def _sgd_of_side(lib: Any, parameters: Any) -> Any:
     return lib.optim.SGD(parameters, lr=0.1)
+
+
+def _small(scale: float) -> torch.nn.Module:
+    model = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.Tanh())
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(scale)
+    return model
+
+
+def test_a_tolerance_that_accepts_a_port_of_zeros_is_refused() -> None:
+    said = r"align\(rtol=0.0001, atol=1000\): a port whose modules return zeros would pass, too: the greatest number"
+    with pytest.raises(UsageError, match=said):
+        autotest.align(_small(0.5), _small(0.4), X, atol=1e3)
+    with pytest.raises(UsageError, match="or leave it out"):
+        autotest.align(_small(0.5), _small(0.5), X, rtol=0.5, atol=3.0)
+
+
+@pytest.mark.parametrize(("scale", "atol"), [(0.5, 0.01), (0.0, 0.01), (1e-5, 0.01), (0.5, None)])
+def test_a_tolerance_that_some_result_exceeds_or_that_only_hides_tiny_ones_is_accepted(scale: float, atol: Any) -> None:
+    assert autotest.align(_small(scale), _small(scale), X, atol=atol).passed

@@ -57,7 +57,11 @@ def add_to(commands: Any) -> None:
         "--time", type=argument_type(duration), metavar="60s", help="time limit, such as 30s, 10m or 2h (default 60s)"
     )
     parser.add_argument(
-        "--trials", type=positive, metavar="N", help="number of trials of each test, instead of a time limit"
+        "--trials",
+        type=positive,
+        metavar="N",
+        help="run the trials 0 to N - 1 of each test, whatever the reference refuses, instead of a time limit; the "
+        "same seed gives the same trials with any number of workers",
     )
     parser.add_argument(
         "--seed", type=seed, help="base seed, a whole number or random (default: AUTOTEST_SEED, or else random)"

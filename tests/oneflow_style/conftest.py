@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
+#: Beginning of the paths of this folder's files. As text, because a comparison with the parents of ten thousand paths
+#: takes a quarter of a second.
+HERE = f"{Path(__file__).parent}{os.sep}"
 INSTALLED = importlib.util.find_spec("oneflow") is not None and sys.version_info < (3, 11)
 collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
 
@@ -40,7 +42,7 @@ if INSTALLED:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents:
+        if str(item.path).startswith(HERE):
             item.add_marker(pytest.mark.oneflow)
 
 

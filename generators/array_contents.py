@@ -18,7 +18,7 @@ from generators.integer_values import WHOLE_REACH
 from generators.levels import ALL_ZERO
 from generators.long_rows import put_nan
 from generators.open_arguments import ArrayArguments, are_spread
-from generators.open_sizes import all_open, open_axes
+from generators.open_sizes import open_axes
 from generators.related_numbers import (
     NOT_FINITE,
     RELATED,
@@ -75,7 +75,7 @@ class OpenNumbers(ArrayContents):
 
     def __init__(self, exploration: Exploration, number: int, asked: ArrayArguments, dtype: str, shape: Shape) -> None:
         super().__init__(exploration, number, asked, dtype, shape)
-        is_open = asked.shape is None and all_open(None if number else asked.ndim, asked.dims)
+        is_open = asked.shape is None and not asked.dims and (number > 0 or asked.ndim is None)
         self._numbers = _open_numbers(
             exploration.features, number, asked.low, asked.high, is_single=not shape, is_open=is_open
         )

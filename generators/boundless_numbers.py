@@ -150,7 +150,7 @@ def _with_neighbours(bits: Bits, values: Array, neighbours: Array) -> Array:
 
     A loop for doubles that converts to single precision takes these for whole numbers and halves.
     """
-    places = bits.some(values.size, max(neighbours.size // 2, values.size // 16))
+    places = bits.some(values.size, max(neighbours.size // 2, min(values.size // 16, EACH_DECADE)))
     values[places] = np.resize(neighbours, places.size)
     return values
 

@@ -52,7 +52,7 @@ def open_layout(features: TrialFeatures, number: int, shape: Shape, *, may_repea
     level = features.level("layout", number)
     if (level == "transposed" and len(shape) == 1) or (level == "expanded" and (several or not may_repeat)):
         level = "strided"
-    if (features.row.level("layout"), turn, number) in _OF_IMAGES and len(shape) >= _IMAGES:
+    if len(shape) >= _IMAGES and (features.row.level("layout"), turn, number) in _OF_IMAGES:
         return "channels_last"
     instead, least_rank = _INSTEAD.get((level, turn), (level, 0))
     return instead if len(shape) >= least_rank else level

@@ -58,6 +58,10 @@ _INSTEAD: Final = (
         r"not implemented for '(Float|Double)'|expected scalar type Long but found|Expected dtype int\w* for index",
         'The call takes whole numbers: write random_tensor(..., dtype="int64"), with low= and high= for positions.',
     ),
+    (
+        r"not implemented for '(Half|BFloat16|Bool|Byte|Char|Short|Int|Long|Complex\w+)'",
+        'This torch has no implementation for the dtype here: write another one, such as dtype="float32".',
+    ),
     (r"backward through the graph a second time", "Write backward(retain_graph=True), or build the graph again."),
     (
         r"grad can be implicitly created only for scalar",

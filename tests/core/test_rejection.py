@@ -111,6 +111,7 @@ def test_an_exception_without_text_still_has_a_reason():
         ("cannot resize variables that require grad", r"requires_grad=False\)"),
         ("only Tensors of floating point dtype can require gradients", "Only floating tensors have gradients"),
         ("\"bincount_cpu\" not implemented for 'Float'", 'dtype="int64"'),
+        ("\"silu_cpu\" not implemented for 'Half'", 'dtype="float32"'),
         ("gather(): Expected dtype int64 for index", 'dtype="int64"'),
         ("sizes must match", "Draw arguments that fit together"),
     ],

@@ -12,7 +12,7 @@ import pytest
 
 from autotest import Divergence, UsageError, autotest, random, random_tensor, torch
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks import Pair
+from autotest.frameworks import Pair, framework
 from autotest.frameworks.kernels import Kernels
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref
@@ -75,6 +75,13 @@ def test_a_trial_that_calls_none_of_its_operators_does_not_pass(body):
     outcome = trial(body, library())
     assert outcome.rejection.type == "Absent"
     assert outcome.rejection.text == "fast has none of the operators that are called"
+
+
+def test_in_another_interpreter_too_a_trial_without_its_operators_does_not_pass():
+    candidate = framework(f"python:{sys.executable}:{__name__}:library")
+    assert trial(lambda: torch.exp(drawn()), candidate).rejection.type == "Absent"
+    assert agrees(trial(lambda: torch.softmax(drawn(), dim=1), candidate))
+    assert trial(WRONG["module"], candidate).mismatches
 
 
 @pytest.mark.parametrize("dim", [1, 7])

@@ -12,7 +12,7 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import registry
 from autotest.frameworks.base import Framework
-from autotest.frameworks.failures import ABSENT
+from autotest.frameworks.failures import ABSENT, CandidateDied
 from autotest.frameworks.remote.remote_client import RemoteFramework
 from autotest.frameworks.remote.remote_values import RemoteName, RemoteValue, linked
 from autotest.frameworks.remote.wire import can_be_sent
@@ -34,10 +34,22 @@ class Interpreter(RemoteFramework):
         if known is not None:
             self.translates, self.has_strides = known.translates, known.has_strides
             self.holds_values, self.has_gradients = known.holds_values, known.has_gradients
+        self._counts_own_calls = known is None or known.own_calls is not None
         self.name = self.alias = f"{inner}@{Path(python).parent.parent.name or python}"
         self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
         self._paths: dict[str, bool] = {}
         self._declared: dict[tuple[str, bool], bool] = {}
+
+    @property
+    def own_calls(self) -> int | None:  # type: ignore[override]
+        if not self._counts_own_calls:
+            return None
+        try:
+            counted: int | None = self._ask("own_calls")
+        except CandidateDied:  # the trial whose call it was reports it
+            return -1
+        self._counts_own_calls = counted is not None
+        return counted
 
     @property
     def absolute_path(self) -> str:

@@ -189,6 +189,9 @@ class Served:
     def same(self, one: int, other: int) -> bool:
         return self.framework.same(self._asked_for(one), self._asked_for(other))
 
+    def own_calls(self) -> int | None:
+        return self.framework.own_calls
+
     def declares(self, name: str, modules: bool) -> bool:
         return self.framework.declares(name, modules=modules)
 
@@ -263,7 +266,7 @@ _DONE: Final[Mapping[str, Callable[..., Any]]] = {
     "gradients": Served.gradients,
 }
 _ANSWERED: Final[Mapping[str, Callable[..., Any]]] = {
-    name: getattr(Served, name) for name in ("hello", "read", "provides", "exists", "declares", "same", "held", "facts")
+    name: getattr(Served, name) for name in "hello read provides exists declares own_calls same held facts".split()
 }
 
 

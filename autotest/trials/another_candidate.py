@@ -20,16 +20,17 @@ def outcome_on(outcome: Outcome, pair: Pair) -> Outcome | None:
     """Return the outcome that a trial would have had with the candidate of `pair`. `outcome` is not compared yet.
 
     Returns None if a replay cannot tell: the trial ended early, its program cannot be replayed, this candidate fails in
-    it, or the program does not contain all that the trial has from outside. The body has to be run with that candidate
-    then.
+    it or has none of its operators, or the program does not contain all that the trial has from outside. The body has
+    to be run with that candidate then.
     """
     live = outcome.recorder
     if live.imported and not _contains_imported(live):
         return None
     if outcome.rejection is not None or live.rejection is not None or live.mismatches or live.opaque is not None:
         return None
+    own_calls = pair.candidate.own_calls
     replayed = replay(live.program(), pair.candidate)
-    if replayed.error is not None:
+    if replayed.error is not None or (own_calls is not None and pair.candidate.own_calls == own_calls):
         return None
     record = Recorder(pair, check_errors=live.check_errors)
     for name in _SHARED:

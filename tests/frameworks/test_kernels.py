@@ -12,6 +12,7 @@ import pytest
 
 from autotest import Divergence, UsageError, autotest, random, random_tensor, torch
 from autotest.base.errors import FrameworkMissing
+from autotest.base.settings import Settings
 from autotest.frameworks import Pair, framework
 from autotest.frameworks.kernels import Kernels
 from autotest.frameworks.torch import TorchFramework
@@ -19,6 +20,8 @@ from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.running.conformance import conformance
 from autotest.sweeping.judging import Judge
+from autotest.trials.another_candidate import outcome_on
+from autotest.trials.trial import run_without_comparison
 from tests.support.running import agrees, trial
 
 LIBRARY = "tests.support.kernel_library"
@@ -82,6 +85,16 @@ def test_in_another_interpreter_too_a_trial_without_its_operators_does_not_pass(
     assert trial(lambda: torch.exp(drawn()), candidate).rejection.type == "Absent"
     assert agrees(trial(lambda: torch.softmax(drawn(), dim=1), candidate))
     assert trial(WRONG["module"], candidate).mismatches
+
+
+def test_beside_another_candidate_a_trial_without_its_operators_is_not_taken_for_one_that_agrees():
+    pair = Pair(TorchFramework(), library())
+    first, other = (
+        run_without_comparison(body, 0, Settings(), Pair(TorchFramework(), TorchFramework()))
+        for body in (lambda: torch.softmax(drawn(), dim=1), lambda: torch.exp(drawn()))
+    )
+    assert outcome_on(first, pair) is not None
+    assert outcome_on(other, pair) is None  # the body runs with this candidate, which says why it does not count
 
 
 @pytest.mark.parametrize("dim", [1, 7])

@@ -19,6 +19,7 @@ from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch
 from autotest.frameworks import Framework, Pair, chosen_pair
+from autotest.frameworks.failures import nothing_of_its_own
 from autotest.frameworks.random_state import random_state_kept
 from autotest.program import Array
 from autotest.program.dtypes import is_floating
@@ -150,10 +151,13 @@ def _aligned(
     port.share_weights()
     notes = validation.settings(port, (own, other))
     wide = None if given.given else port.in_double_precision()
+    own_calls = pair.candidate.own_calls
     try:
         found = _compared(port, training, arrays, given)
     except UsageError as error:
         raise (UsageError(f"{error}; {'; '.join(notes)}") if notes else error) from error.__cause__
+    if own_calls is not None and pair.candidate.own_calls == own_calls:
+        raise UsageError(f"align: {nothing_of_its_own(pair.candidate.name)}, so nothing was compared")
     if not found.mismatches:
         validation.check_tolerance(found.zeros)
     if found.mismatches and wide is not None:
@@ -248,6 +252,8 @@ def _worst(found: Alignment) -> float:
 def _pair(pair: Pair, reference_model: Any, candidate_model: Any) -> Pair:
     """Return the pair for the models: `pair`, or the reference with itself if both models belong to it.
 
+    If the candidate is the reference with operators of its own, the second model runs with these.
+
     Raises:
         UsageError: A model belongs to another framework.
     """
@@ -257,7 +263,7 @@ def _pair(pair: Pair, reference_model: Any, candidate_model: Any) -> Pair:
         raise UsageError(f"align: expected a module of {reference.name} first, got {got}; its port comes second")
     if candidate_model is reference_model:
         raise UsageError("align: the same model twice; expected a model and a port of it, so build it twice")
-    if isinstance(candidate_model, reference.module_types):
+    if isinstance(candidate_model, reference.module_types) and pair.candidate.own_calls is None:
         pair = Pair(reference, reference)
         pair.sides = (f"{reference.name} (reference)", f"{reference.name} (port)")
         return pair

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import UsageError
+from autotest.cli import candidates
 from autotest.cli.argument_types import positive
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.comparison.rejection import first_line
@@ -66,6 +67,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--rtol", type=float, help="relative tolerance (default: by dtype)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: by dtype)")
     parser.add_argument("--seed", type=int, default=0, help="seed of weights and inputs (default %(default)s)")
+    candidates.add_to(parser)
     parser.set_defaults(run=run)
 
 

@@ -23,7 +23,7 @@ class Replacing(torch.overrides.TorchFunctionMode):
         given, made = kwargs or {{}}, self.own.get(function)
         if made and inspect.isfunction(function):
             usual = inspect.signature(function).parameters
-            given = {{name: value for name, value in given.items() if value is not usual[name].default}}
+            given = {{name: one for name, one in given.items() if name[0] != "_" and one is not usual[name].default}}
         return (made or function)(*args, **given)"""
 
 

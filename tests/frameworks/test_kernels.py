@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch as real
 
-from autotest import Divergence, UsageError, autotest, random, random_tensor, torch
+from autotest import Divergence, UsageError, align, autotest, random, random_tensor, torch
 from autotest.base.errors import FrameworkMissing
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair, framework
@@ -28,6 +29,8 @@ LIBRARY = "tests.support.kernel_library"
 KERNELS = {
     "nn.functional.silu": f"{LIBRARY}:silu",
     "softmax": f"{LIBRARY}:softmax",
+    "nn.functional.softmax": f"{LIBRARY}:softmax",
+    "nn.functional.log_softmax": f"{LIBRARY}:log_softmax",
     "Tensor.add_": f"{LIBRARY}:add_",
 }
 
@@ -59,6 +62,7 @@ def added_by_an_operator():
 WRONG = {
     "function": lambda: torch.nn.functional.silu(drawn()),
     "module": lambda: torch.nn.SiLU()(drawn()),
+    "module with a private argument": lambda: torch.nn.LogSoftmax(1)(drawn()),
     "in place": added,
     "in place, by an operator": added_by_an_operator,
 }
@@ -73,7 +77,7 @@ def test_what_is_right_agrees_and_other_operators_are_torchs():
     assert agrees(trial(lambda: torch.softmax(torch.exp(drawn()), dim=random(0, 2)), library()))
 
 
-@pytest.mark.parametrize("body", [lambda: torch.exp(drawn()), lambda: torch.nn.functional.softmax(drawn(), dim=1)])
+@pytest.mark.parametrize("body", [lambda: torch.exp(drawn()), lambda: drawn().softmax(dim=1)])
 def test_a_trial_that_calls_none_of_its_operators_does_not_pass(body):
     outcome = trial(body, library())
     assert outcome.rejection.type == "Absent"
@@ -95,6 +99,19 @@ def test_beside_another_candidate_a_trial_without_its_operators_is_not_taken_for
     )
     assert outcome_on(first, pair) is not None
     assert outcome_on(other, pair) is None  # the body runs with this candidate, which says why it does not count
+
+
+def test_a_model_is_aligned_with_itself_on_the_librarys_operators():
+    def model(activation):
+        return real.nn.Sequential(real.nn.Linear(3, 3), activation)
+
+    pair, inputs = Pair(TorchFramework(), library()), np.ones((2, 3), "float32")
+    assert align(model(real.nn.Softmax(1)), model(real.nn.Softmax(1)), inputs, pair=pair).passed
+    found = align(model(real.nn.SiLU()), model(real.nn.SiLU()), inputs, pair=pair)
+    assert found.network is not None
+    assert found.network.path == "1"
+    with pytest.raises(UsageError, match="align: fast has none of the operators that are called, so nothing was comp"):
+        align(model(real.nn.Tanh()), model(real.nn.Tanh()), inputs, pair=pair)
 
 
 @pytest.mark.parametrize("dim", [1, 7])
@@ -133,7 +150,7 @@ def test_a_mistake_in_the_table_is_told_before_any_trial(kernels, error, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("body", [WRONG["module"], added])
+@pytest.mark.parametrize("body", [WRONG["module with a private argument"], added])
 def test_its_reproducers_need_torch_and_the_library_alone(body, tmp_path, monkeypatch):
     monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path))
     with pytest.raises(Divergence, match=r"\(verified in a fresh interpreter\)"):

@@ -1,4 +1,4 @@
-"""Models of a framework without forward hooks are aligned module by module, too."""
+"""Models of a framework without forward hooks are aligned module by module, and by the command."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from autotest import UsageError, align
+from autotest.cli import main
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 
@@ -67,3 +68,18 @@ def test_modules_are_left_as_they_were():
 def test_a_module_whose_calls_cannot_be_seen_is_told():
     with pytest.raises(UsageError, match="does not report the calls of a WithoutForward: expected the method"):
         aligned(model(WithoutForward, 2.0))
+
+
+def original() -> Scale:
+    return Scale(2.0)
+
+
+def port() -> Scale:
+    return Scale(2.5)
+
+
+@pytest.mark.parametrize(("candidate", "status"), [("torch", 1), ("no_such", 2)])
+def test_the_command_takes_the_candidate_as_the_other_commands_do(candidate, status, capsys):
+    names = [f"{__name__}:{factory}" for factory in ("original", "port")]
+    assert main(["align", *names, "--input", "2,3", "--candidate", candidate]) == status
+    assert ("no framework is named 'no_such'" in capsys.readouterr().err) == (status == 2)

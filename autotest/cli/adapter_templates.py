@@ -17,7 +17,8 @@ class {title}(Namespace):
     """{name}, whose names are torch's.
 
     Override what differs: from_numpy, to_numpy, seed, synchronize, literal, resolve, operation. For a framework of
-    functions on immutable arrays, start with `autotest adapter new {name} --functions` instead.
+    functions on immutable arrays, start with `autotest adapter new {name} --functions` instead. For a library of
+    operators on torch's own tensors, use `autotest.frameworks.kernels.Kernels` instead.
     """
 
     #: A missing name counts as absent, not as a finding. Remove this line if it claims to have all of torch's names.

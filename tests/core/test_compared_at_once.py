@@ -97,7 +97,7 @@ def test_rejected_trials_do_not_count_among_those_that_wait(tmp_path):
     turns = itertools.count()
 
     def body():
-        x = random_tensor(shape=(2, 3))
+        x = random_tensor(shape=(2, 3), requires_grad=True)  # else a refused trial may run again with gradients
         return x.view(5) if next(turns) % 2 else torch.relu(x)
 
     tally = trials(body, tmp_path, Late({}), n=5)
@@ -112,7 +112,7 @@ def test_trials_that_need_what_the_candidate_lacks_count_among_those_that_wait(t
     lacking = kind(missing=("exp",))
     lacking.translates = True
     turns = itertools.cycle((torch.relu, lambda x: x.view(5), torch.exp))
-    tally = trials(lambda: next(turns)(random_tensor(shape=(2, 3))), tmp_path, lacking, n=6)
+    tally = trials(lambda: next(turns)(random_tensor(shape=(2, 3), requires_grad=True)), tmp_path, lacking, n=6)
     assert (tally.accepted, tally.absent.total(), tally.rejections.total()) == (3, 3, 6)
 
 

@@ -68,7 +68,7 @@ def test_a_tolerance_that_some_comparison_can_fail_is_no_mistake(settings):
 
 def test_gradients_are_judged_by_their_own_tolerance():
     def grown():
-        return torch.mul(random_tensor(shape=(3,), low=100, high=200), 10.0)
+        return torch.mul(random_tensor(shape=(3,), low=100, high=200, requires_grad=True), 10.0)
 
     assert ran(grown, atol=50.0, grad_atol=1e-3) == ""
     said = ran(grown, grad_atol=50.0)

@@ -51,7 +51,7 @@ def test_its_adapter_conforms():
     assert [item for item in conformance(framework()) if item.outcome == "WRONG"] == []
 
 
-def test_a_wrong_backward_function_is_found_and_its_script_runs():
+def test_a_wrong_backward_function_is_found_and_its_script_runs(warm):
     wrong = autotest(n=4, candidate="tests.support.hand_written_framework:with_wrong_tanh")
     with pytest.raises(Divergence, match=r"by_hand diverges from torch: tanh, gradient \(backward\)") as caught:
         wrong(lambda: torch.tanh(random_tensor(ndim=2)))()

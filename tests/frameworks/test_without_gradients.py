@@ -45,7 +45,7 @@ def asking_of_gradients():
     return torch.tanh(random_tensor(ndim=2))
 
 
-def test_its_results_are_compared_without_a_backward():
+def test_its_results_are_compared_without_a_backward(warm):
     agreeing()
     with pytest.raises(Divergence, match=r"forward diverges from torch: sin, value \(forward\)"):
         differing()
@@ -70,7 +70,7 @@ def test_pytest_says_that_only_results_are_compared(pytester):
     result.stdout.fnmatch_lines(["only results are compared: forward has no gradients"])
 
 
-def test_fuzz_says_that_only_results_are_compared(tmp_path, monkeypatch, capfd):
+def test_fuzz_says_that_only_results_are_compared(tmp_path, monkeypatch, capfd, warm):
     (tmp_path / "test_it.py").write_text(SUITE)
     monkeypatch.chdir(tmp_path)
     assert main(["fuzz", "test_it.py", "--trials", "3", "--candidate", CANDIDATE, "--jobs", "1"]) == 0

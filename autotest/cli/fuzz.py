@@ -164,7 +164,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         raise failure
     if progress.found:
         return FINDINGS, progress
-    if progress.interrupted:
+    if progress.interrupted or progress.undiagnosed:
         return FAILED, progress
     return USAGE if report.mistakes(progress) else NOTHING_NEW, progress
 

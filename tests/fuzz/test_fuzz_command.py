@@ -10,6 +10,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from autotest.base.errors import StoreUnwritable
+from autotest.campaigns import exploring
 from autotest.campaigns.campaign import Campaign
 from autotest.campaigns.in_process import InProcess
 from tests.fuzz.conftest import SUITES
@@ -59,6 +61,20 @@ def test_an_interrupt_after_a_finding_is_status_1(command, monkeypatch):
     ended = command(*SMALL, candidate=FAULTY)
     assert ended.status == 1
     assert "(interrupted)" in ended.output
+
+
+def test_a_failure_whose_diagnosis_fails_is_status_3_and_says_why(command, tmp_path, monkeypatch):
+    def keep(*_):
+        raise StoreUnwritable("no folder can be written")
+
+    monkeypatch.setattr(exploring, "keep", keep)
+    ended = command(*SMALL, "--json", "out.json", candidate=FAULTY)
+    assert ended.status == 3
+    assert "The sides differed, but the diagnosis failed:" in ended.output
+    assert "StoreUnwritable: no folder can be written" in ended.output
+    assert ended.output.endswith("Nothing new found, but the diagnosis of 1 failure failed.\n")
+    (told,) = json.loads((tmp_path / "out.json").read_text())["undiagnosed"]
+    assert (told["test"], told["base_seed"]) == ("twenty_six.py::test_operator[name='relu']", 3)
 
 
 def test_the_same_seed_finds_the_same_and_another_seed_makes_other_trials(command, tmp_path):

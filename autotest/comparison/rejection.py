@@ -123,7 +123,8 @@ def is_out_of_memory(error: Exception) -> bool:
 def first_line(error: BaseException) -> str:
     """Return the line of an exception's text that says what is wrong, at most 300 characters, without ANSI colours."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # MindSpore's messages begin with a ruled heading ("------").
+    lines = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))]
     # OneFlow's messages begin with source locations ("File ..., line 12, in ..."); the last line says what is wrong.
     telling = [line for line in lines if not line.startswith(("File ", "at "))]
-    return (telling or lines or [""])[-1 if lines and lines[0].startswith("File ") else 0][:300]
+    return (telling or lines or [text.strip()])[-1 if lines and lines[0].startswith("File ") else 0][:300]

@@ -12,3 +12,9 @@ def test_source_locations_and_colours_are_left_out() -> None:
 
 def test_the_first_line_is_told_where_there_are_no_locations() -> None:
     assert first_line(ValueError("\nno such axis\nsee above")) == "no such axis"
+
+
+def test_a_rule_above_a_heading_says_nothing() -> None:
+    rule = "-" * 52
+    text = f"\n{rule}\n- Kernel select failed:\n{rule}\nUnsupported op [SoftplusGradExt] on CPU"
+    assert first_line(RuntimeError(text)) == "- Kernel select failed:"

@@ -19,7 +19,7 @@ from autotest import autotest, random_tensor, torch
 
 @autotest(n=5)
 def test_it():
-    x = random_tensor(2, dim0=2, dim1=3, low=0.5, high=1.5)
+    x = random_tensor(2, dim0=2, dim1=3, low=0.5, high=1.5, requires_grad=True)
     return torch.{operator}(x)
 """
 ENTRY = '[[divergence]]\nkey = "k"\ntest = "test_it.py::test_it"\noperator = "sinh"\nsymptom = "crash"\nreason = "r"\n'

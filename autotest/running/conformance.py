@@ -34,6 +34,9 @@ class Checked:
 def conformance(framework: Framework) -> list[Checked]:
     """Check all requirements on the adapter `framework`.
 
+    The last check runs the lines with which a reproducer imports the framework. Those of `Kernels` replace operators
+    of torch in this process from then on; `conformance_in_processes` leaves this process as it is.
+
     Raises:
         UsageError: the framework's tensors contain no numbers.
         Exception: the import of the framework fails, usually with `FrameworkMissing`.
@@ -96,6 +99,8 @@ def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield from conformance_of_calls.checks()
     yield from conformance_of_results.checks()
     yield from conformance_of_meanings.checks()
+    # The last one, because it may change what calls in this process do.
+    yield "a reproducer can import the framework", conformance_of_calls.import_in_script
 
 
 def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> None:

@@ -19,7 +19,7 @@ from autotest.frameworks.kernels import Kernels
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
-from autotest.running.conformance import conformance
+from autotest.running.conformance_in_processes import conformance_in_processes
 from autotest.sweeping.judging import Judge
 from autotest.trials.another_candidate import outcome_on
 from autotest.trials.trial import run_without_comparison
@@ -37,6 +37,10 @@ KERNELS = {
 
 def library() -> Kernels:
     return Kernels("fast", KERNELS)
+
+
+def right() -> Kernels:
+    return Kernels("fast", {"softmax": KERNELS["softmax"]})
 
 
 def dying() -> Kernels:
@@ -127,10 +131,10 @@ def test_a_sweep_judges_only_what_calls_its_operators(dim):
     assert own.refused == (dim == 7)
 
 
-def test_its_adapter_conforms():
-    right = Kernels("fast", {"softmax": KERNELS["softmax"]})
-    assert right.version == "1.2"
-    assert [item for item in conformance(right) if item.outcome == "WRONG"] == []
+def test_its_adapter_conforms(warm, importable_elsewhere):
+    checked = [*conformance_in_processes(f"{__name__}:right")]
+    assert {version for version, _ in checked} == {"1.2"}
+    assert [item for _, item in checked if item.outcome == "WRONG"] == []
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def _aligned(
         found = _compared(port, training, arrays, given)
     except UsageError as error:
         raise (UsageError(f"{error}; {'; '.join(notes)}") if notes else error) from error.__cause__
-    if own_calls is not None and pair.candidate.own_calls == own_calls:
+    if pair.candidate.called_none_of_its_own(own_calls):
         raise UsageError(f"align: {nothing_of_its_own(pair.candidate.name)}, so nothing was compared")
     if not found.mismatches:
         validation.check_tolerance(found.zeros)

@@ -371,6 +371,10 @@ class Framework(Operations, Parameters, abc.ABC):
             keywords: the names of the keyword arguments.
         """
 
+    def called_none_of_its_own(self, since: int | None) -> bool:
+        """Whether none of its own functions was called since `own_calls` was `since`; False if it counts none."""
+        return since is not None and self.own_calls == since
+
     def transcribing(self) -> tuple[Framework, Transcript] | None:
         """Return a copy of this adapter that records its calls as source code, and the transcript that it fills.
 

@@ -92,7 +92,7 @@ class Judge:
         """
         candidate, own_calls = self._pair.candidate, self._pair.candidate.own_calls
         found = self._judged(program, closely, twice, gaps, measure)
-        if own_calls is not None and candidate.own_calls == own_calls and not (found.absent or found.left_out):
+        if candidate.called_none_of_its_own(own_calls) and not (found.absent or found.left_out):
             return SampleJudgement(program, nothing_of_its_own(candidate.name))
         return found
 

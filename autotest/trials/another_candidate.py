@@ -30,7 +30,7 @@ def outcome_on(outcome: Outcome, pair: Pair) -> Outcome | None:
         return None
     own_calls = pair.candidate.own_calls
     replayed = replay(live.program(), pair.candidate)
-    if replayed.error is not None or (own_calls is not None and pair.candidate.own_calls == own_calls):
+    if replayed.error is not None or pair.candidate.called_none_of_its_own(own_calls):
         return None
     record = Recorder(pair, check_errors=live.check_errors)
     for name in _SHARED:

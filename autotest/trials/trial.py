@@ -198,7 +198,7 @@ def _run_once(run: _TrialRun) -> Outcome:
             candidate.restore(candidates_modes)
             if recorder.files:
                 files.remove(candidate)
-    if own_calls is not None and candidate.own_calls == own_calls and not recorder.has_ended:
+    if candidate.called_none_of_its_own(own_calls) and not recorder.has_ended:
         forward_done = False
         called = (call for call in recorder.calls if call.kind in ("function", "method", "operator") and not call.note)
         first = next((operator_of(recorder.calls, call.slot) for call in called), "torch")

@@ -16,7 +16,6 @@ from autotest.processes.client import Server
 from autotest.processes.endings import TimeoutEstimate
 from autotest.program import Program, call_reduction, operator_of, reduction
 from autotest.program.isolation import isolated
-from autotest.program.rewriting import needed, without
 
 _USUAL = ProbeOptions()
 #: How often forks run a program that does not always crash, before processes are used that take seconds to start.
@@ -171,10 +170,7 @@ class _DeathSearch:
 
 
 def _fewer_calls(program: Program) -> Iterator[Program]:
-    last = len(program.calls) - 1
-    kept = needed(program, [last])
-    if len(kept) <= last:
-        yield without(program, [call.slot for call in program.calls if call.slot not in kept])
+    yield call_reduction.only(program, [len(program.calls) - 1])
     yield from call_reduction.calls(program, {})
 
 

@@ -20,10 +20,10 @@ from autotest.gradients.forward_mode import in_forward_mode, parts_of, wrong_tan
 from autotest.gradients.larger_inputs import with_larger_inputs
 from autotest.gradients.numeric_check import RULE, verdict
 from autotest.gradients.reverse_mode import WrongElement, in_reverse_mode, of_finite_results, wrong_gradient
-from autotest.program import Program, Ref, leaves
+from autotest.program import Program
 from autotest.program.paths import gradient_of
 from autotest.program.rewriting import WIDER
-from autotest.program.semantics import backward_arguments, pushes_gradients
+from autotest.program.semantics import differentiated_slots, pushed_slots, pushes_gradients
 from autotest.recording.record import Record
 from autotest.replaying.agreement import Agreement
 from autotest.replaying.replay import replay
@@ -143,8 +143,8 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
         script = forward_script(about, along=parts.along, results=parts.results, tangents=parts.tangents)
     else:
         assert push is not None
-        outputs, pushed = ([item.slot for item in leaves(one) if type(item) is Ref] for one in backward_arguments(push))
         leaf = wrong.leaf.slot, wrong.leaf.suffix
+        outputs, pushed = differentiated_slots(push), pushed_slots(push)
         script = derivative_script(about, leaf=leaf, results=outputs, cotangents=pushed)
     finding = dataclasses.replace(finding, script=script, blame=finding.first.side)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding

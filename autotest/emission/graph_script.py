@@ -17,6 +17,7 @@ from autotest.emission.header import script_header
 from autotest.emission.script_subject import ScriptSubject, docstring
 from autotest.program import Program, refs
 from autotest.program.paths import is_gradient
+from autotest.program.rewriting import without_gradients
 
 _CHECK = '''\
 def both(eager, graphed, rtol, atol, values):
@@ -155,7 +156,8 @@ def graph_script(
     given = [own[slot] for slot in division.tensors]
     held = [own[slot] for slot in division.modules]
     known = members.holders(program)
-    printer = Printer(_without_grad(program), side.namespace, [*expressions, *given, *held])
+    # The code in the graph sets which inputs require a gradient.
+    printer = Printer(without_gradients(program), side.namespace, [*expressions, *given, *held])
     statements = printer.statements()
     lines = {item.slot: item.lines for item in statements}
     pushes = _pushes(division.pushed, own) if gradients else []
@@ -221,15 +223,6 @@ def _function(name: str, parameters: str, about: str, lines: Sequence[str], retu
 
 def _tuple(items: Sequence[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
-
-
-def _without_grad(program: Program) -> Program:
-    """Return `program` with inputs that require no gradient: the code in the graph sets which of them require one."""
-    calls = [
-        call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
-        for call in program.calls
-    ]
-    return dataclasses.replace(program, calls=tuple(calls))
 
 
 def _constants(

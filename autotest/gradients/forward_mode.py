@@ -14,7 +14,7 @@ from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, extent_of, flowing_through, is_wide
 from autotest.gradients.rule import Rule
-from autotest.program import Array, Call, Program, Ref, map_operand, refs
+from autotest.program import Array, Call, Program, Ref, reading, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.gradient_rows import Jacobians, row_of
@@ -40,25 +40,19 @@ def _with_tangent(wide: Program, upto: int, roots: list[int], leaf: Call) -> tup
     along = np.random.default_rng(leaf.slot).uniform(0.5, 1.0, reals(array.data).size)
     arrays = (*wide.arrays, Array(from_reals(along, array.data), array.dtype))
 
-    def instead(item: object) -> object:
-        return Ref(dual) if item == Ref(leaf.slot) else item
-
+    instead = {leaf.slot: Ref(dual)}
     calls = [
         Call("function", f"{FORWARD_MODE}.dual_level", (), {}, level),
         Call("enter", "", (Ref(level),), {}, entered),
     ]
     for call in wide.calls[:upto]:
-        if call.slot <= leaf.slot:
-            calls.append(call)
-        else:
-            args, kwargs = map_operand(call.args, instead), map_operand(call.kwargs, instead)
-            calls.append(call._replace(args=args, kwargs=kwargs))
+        calls.append(call if call.slot <= leaf.slot else reading(call, instead))
         if call.slot == leaf.slot:
             calls.append(tensor_call(tangent, len(arrays) - 1, arrays[-1], requires_grad=False, note="tangent"))
             calls.append(Call("function", f"{FORWARD_MODE}.make_dual", (Ref(leaf.slot), Ref(tangent)), {}, dual))
     for at, root in enumerate(roots):
         pair = base + 4 + 2 * at
-        calls.append(Call("function", f"{FORWARD_MODE}.unpack_dual", (instead(Ref(root)),), {}, pair))
+        calls.append(Call("function", f"{FORWARD_MODE}.unpack_dual", (instead.get(root, Ref(root)),), {}, pair))
         calls.append(Call("getattr", "tangent", (Ref(pair),), {}, pair + 1))
     return assembled(calls, arrays)
 

@@ -11,7 +11,7 @@ import numpy as np
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.programs import ProgramFunction, differentiated
-from autotest.program import COTANGENT, Array, Program, leaves, map_operand
+from autotest.program import COTANGENT, Array, Program, leaves, map_call
 from autotest.program.rewriting import with_arrays
 
 #: Number of elements from which on an input is large enough to reveal an error in one of them.
@@ -179,10 +179,7 @@ def _numbered(program: Program, size: int, new: int) -> list[Program]:
     if any(new ** sum(map(meant, leaves((call.args, call.kwargs)))) > 10 * MOST for call in program.calls):
         return []
     calls = tuple(
-        call
-        if call.kind == "tensor" or call.target == "getitem"
-        else call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-        for call in program.calls
+        call if call.kind == "tensor" or call.target == "getitem" else map_call(call, leaf) for call in program.calls
     )
     return [Program(calls, program.arrays, program.undefined)]
 

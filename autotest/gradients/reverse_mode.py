@@ -16,14 +16,16 @@ from autotest.gradients.function import Real, from_reals, real_shape, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.rule import Rule
 from autotest.gradients.sums import SumOfInput, row_of_element
-from autotest.program import Array, Call, Program, Ref, leaves
+from autotest.program import Array, Call, Program
 from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, filled, tensor_call, with_arrays
 from autotest.program.semantics import (
     OPERATIONS,
     backward_arguments,
+    differentiated_slots,
     first_operand,
     may_share_memory,
+    pushed_slots,
     pushes_gradients,
     returns_gradients,
 )
@@ -173,12 +175,9 @@ class _Pushed:
         self._program, self._framework, self._rule = program, framework, rule
         self._push = next(call for call in reversed(program.calls) if pushes_gradients(call))
         self._run = self._replayed(program, None)
-        roots, cotangents = (
-            [item.slot for item in leaves(one) if type(item) is Ref] for one in backward_arguments(self._push)
-        )
-        self._roots = roots
-        held = self._numbers(self._run, cotangents)
-        self._cotangents = held or [np.ones(())] * len(roots)
+        self._roots = differentiated_slots(self._push)
+        held = self._numbers(self._run, pushed_slots(self._push))
+        self._cotangents = held or [np.ones(())] * len(self._roots)
 
     def _replayed(self, program: Program, upto: int | None) -> Replayed:
         found = replay(program, self._framework, upto=upto)
@@ -296,13 +295,13 @@ def of_finite_results(program: Program, framework: Framework) -> Program | None:
         framework: the framework to run it on.
     """
     push = next(call for call in reversed(program.calls) if pushes_gradients(call))
-    roots, cotangents = ([item for item in leaves(one) if type(item) is Ref] for one in backward_arguments(push))
+    roots = differentiated_slots(push)
     run = replay(program, framework)
-    made = [program.calls[item.slot] for item in cotangents]
+    made = [program.calls[slot] for slot in pushed_slots(push)]
     if run.error is not None or len(made) != len(roots) or any(call.kind != "tensor" for call in made):
         return None
     arrays, changed = list(program.arrays), False
-    for root, call in zip(framework.values([run.values[item.slot] for item in roots]), made, strict=True):
+    for root, call in zip(framework.values([run.values[slot] for slot in roots]), made, strict=True):
         array = arrays[call.args[0].index]
         known = np.isfinite(root.data)
         if known.shape == array.data.shape and not known.all():

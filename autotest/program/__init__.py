@@ -16,8 +16,10 @@ from autotest.program.calls import (
     Scope,
     captured,
     leaves,
+    map_call,
     map_operand,
     plain_container,
+    reading,
     refs,
     with_leaves,
 )
@@ -39,9 +41,11 @@ __all__ = [
     "Scope",
     "captured",
     "leaves",
+    "map_call",
     "map_operand",
     "operator_of",
     "plain_container",
+    "reading",
     "refs",
     "with_leaves",
 ]

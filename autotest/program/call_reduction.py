@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from autotest.program import Call, Operand, Program, Ref, map_operand, refs
+from autotest.program import Call, Operand, Program, reading, refs
 from autotest.program.dtypes import is_differentiable
 from autotest.program.isolation import onwards
 from autotest.program.rewriting import assembled, bypassed, needed, tensor_call, without
@@ -107,25 +107,17 @@ def frontier(program: Program, end: int) -> list[int]:
 def _bypassed(program: Program, span: list[Call], values: SlotValues) -> Program:
     """Return `program` with each call of `span` bypassed by an operand of the same shape and dtype, if it has one."""
     instead: dict[int, Operand] = {}
-
-    def leaf(item: Operand) -> Operand:
-        return instead.get(item.slot, item) if type(item) is Ref else item
-
     for call in span:
         given = values.get(call.slot)
         if given is None or call.kind == "tensor" or is_backward(call) or is_class(call):
             continue
         for ref in refs(call):
-            operand = leaf(ref)
+            operand = instead.get(ref.slot, ref)
             taken = values.get(operand.slot)
             if taken is not None and taken.data.shape == given.data.shape and taken.dtype == given.dtype:
                 instead[call.slot] = operand
                 break
-    kept = [
-        call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-        for call in program.calls
-        if call.slot not in instead
-    ]
+    kept = [reading(call, instead) for call in program.calls if call.slot not in instead]
     return assembled(kept, program.arrays, program.undefined)[0]
 
 

@@ -188,6 +188,16 @@ def map_operand(operand: Operand, leaf: Callable[[Any], Any]) -> Any:
     return leaf(operand)
 
 
+def map_call(call: Call, leaf: Callable[[Any], Any]) -> Call:
+    """Return `call` with every non-container in its operands replaced by ``leaf(item)``."""
+    return call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+
+
+def reading(call: Call, instead: Mapping[int, Operand]) -> Call:
+    """Return `call` with each result that it reads replaced by what `instead` has for its slot."""
+    return map_call(call, lambda item: instead.get(item.slot, item) if type(item) is Ref else item)
+
+
 def with_leaves(call: Call, values: Mapping[int, Operand]) -> Call:
     """Return `call` with other leaves of its operands, by their positions in ``leaves((call.args, call.kwargs))``."""
     counted = itertools.count()

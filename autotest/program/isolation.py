@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autotest.program.calls import COTANGENT, Array, Call, Captured, Operand, Program, Ref, map_operand, refs
+from autotest.program.calls import COTANGENT, Array, Call, Captured, Operand, Program, Ref, map_call, refs
 from autotest.program.dtypes import is_differentiable
 from autotest.program.fixed_cotangents import fixed_cotangent
 from autotest.program.paths import item_path
@@ -106,9 +106,7 @@ class _Excerpt:
     def keep(self, call: Call) -> None:
         """Append `call`, whose operands are in the excerpt already."""
         self._there.add(call.slot)
-        self.calls.append(
-            call._replace(args=map_operand(call.args, self._leaf), kwargs=map_operand(call.kwargs, self._leaf))
-        )
+        self.calls.append(map_call(call, self._leaf))
 
     def add(self, kind: Any, target: str, args: tuple[Operand, ...]) -> int:
         """Append a call that the original program does not contain; return its slot."""

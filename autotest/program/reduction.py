@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program import Array, Call, Program, leaves, map_operand, with_leaves
+from autotest.program import Array, Call, Program, leaves, map_call, with_leaves
 from autotest.program.call_reduction import unread
 from autotest.program.numpy_scalars import is_whole
-from autotest.program.rewriting import assembled, with_arrays
+from autotest.program.rewriting import assembled, with_arrays, without_gradients
 from autotest.program.semantics import OPERATIONS, is_backward
 
 #: A shrinking pass: yields candidates for one program.
@@ -255,9 +255,7 @@ def _numbers(program: Program, change: Callable[[int], int]) -> Program | None:
         return change(item) if is_whole(item) else item
 
     replaced = [
-        call
-        if call.kind in ("tensor", "operator") and call.target != "getitem"
-        else call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+        call if call.kind in ("tensor", "operator") and call.target != "getitem" else map_call(call, leaf)
         for call in program.calls
     ]
     if tuple(replaced) == program.calls:
@@ -322,11 +320,7 @@ def _simpler(data: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
 
 def kinds(program: Program) -> Iterator[Program]:
     """Yield programs whose inputs require no gradient or are float32."""
-    replaced = [
-        call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
-        for call in program.calls
-    ]
-    yield Program(tuple(replaced), program.arrays, program.undefined)
+    yield without_gradients(program)
     for call in program.inputs():
         if call.kwargs["requires_grad"]:
             yield _with_call(program, call._replace(kwargs={**call.kwargs, "requires_grad": False}))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
+from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_call, reading, refs
 from autotest.program.numpy_scalars import is_fraction
 from autotest.program.semantics import (
     PRECISION_METHODS,
@@ -74,9 +74,9 @@ def assembled(
         return leaf
 
     for call in calls:
-        args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
+        changed = map_call(call, moved)._replace(slot=len(made))
         places[call.slot] = len(made)
-        made.append(call._replace(args=args, kwargs=kwargs, slot=len(made)))
+        made.append(changed)
     still = frozenset(places[slot] for slot in undefined if slot in places)
     return Program(tuple(made), tuple(arrays[index] for index in kept), still), places
 
@@ -94,9 +94,7 @@ def chained(programs: Iterable[Program]) -> Program:
                 return Ref(first + leaf.slot)
             return Captured(held + leaf.index) if type(leaf) is Captured else leaf
 
-        for call in program.calls:
-            args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
-            calls.append(call._replace(args=args, kwargs=kwargs, slot=first + call.slot))
+        calls += [map_call(call, moved)._replace(slot=first + call.slot) for call in program.calls]
         arrays += program.arrays
         undefined |= {first + slot for slot in program.undefined}
     return Program(tuple(calls), tuple(arrays), frozenset(undefined))
@@ -126,14 +124,7 @@ def without(program: Program, slots: Iterable[int]) -> Program:
 
 def bypassed(program: Program, slot: int, instead: Operand) -> Program:
     """Return `program` without call `slot`; calls that read its result read `instead`."""
-
-    def leaf(item: Operand) -> Operand:
-        return instead if type(item) is Ref and item.slot == slot else item
-
-    def change(call: Call) -> Call:
-        return call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-
-    calls = [change(call) for call in program.calls if call.slot != slot]
+    calls = [reading(call, {slot: instead}) for call in program.calls if call.slot != slot]
     return assembled(calls, program.arrays, program.undefined)[0]
 
 
@@ -158,6 +149,15 @@ def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:
     return Program(calls, new, program.undefined)
 
 
+def without_gradients(program: Program) -> Program:
+    """Return `program` with inputs that require no gradient."""
+    calls = tuple(
+        call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
+        for call in program.calls
+    )
+    return Program(calls, program.arrays, program.undefined)
+
+
 def with_scaled_operands(program: Program, slot: int, factors: Mapping[int, Array]) -> tuple[Program, dict[int, int]]:
     """Multiply operands of call `slot` by `factors`; return the new program and the new slot of each old one.
 
@@ -177,12 +177,7 @@ def with_scaled_operands(program: Program, slot: int, factors: Mapping[int, Arra
         before.append(Call("operator", "mul", (Ref(operand), Ref(extra)), {}, extra + 1))
         instead[operand] = Ref(extra + 1)
         extra += 2
-
-    def leaf(item: Operand) -> Operand:
-        return instead.get(item.slot, item) if type(item) is Ref else item
-
-    changed = call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-    calls = [*program.calls[:slot], *before, changed, *program.calls[slot + 1 :]]
+    calls = [*program.calls[:slot], *before, reading(call, instead), *program.calls[slot + 1 :]]
     return assembled(calls, tuple(arrays), program.undefined)
 
 
@@ -247,10 +242,10 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
             target = WIDER.get(target, target)
         elif call.kind == "method":
             target = _WIDER_METHODS.get(target, target)
-        args, kwargs = map_operand(call.args, leaf), map_operand(call.kwargs, leaf)
+        wide = map_call(call, leaf)._replace(target=target)
         if _has_default_dtype(call):
-            kwargs = {**kwargs, "dtype": Root("float64")}
-        calls.append(call._replace(target=target, args=args, kwargs=kwargs))
+            wide = wide._replace(kwargs={**wide.kwargs, "dtype": Root("float64")})
+        calls.append(wide)
         # A parameter already has the dtype of the tensor it is made from, and its `double` would be another tensor.
         if makes_module(call) and not is_holder(call) and call.target != "nn.Parameter":
             calls.append(Call("method", "double", (Ref(call.slot),), {}, extra))

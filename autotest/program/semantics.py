@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from autotest.program.calls import Call, Operand, Ref, leaves, refs
+from autotest.program.calls import LAYOUT, Call, Operand, Ref, leaves, refs
 from autotest.program.randomness import (
     FILLING,
     KnownContents,
@@ -236,6 +236,11 @@ def shaping_operands(call: Call) -> Iterator[Ref]:
     return refs(call) if base_name(call) in _SHAPED_BY_CONTENTS else iter(())
 
 
+def makes_input(call: Call) -> bool:
+    """Whether `call` makes a tensor of a captured array, or a view that gives such a tensor its memory layout."""
+    return call.kind == "tensor" or call.note == LAYOUT
+
+
 def is_backward(call: Call) -> bool:
     """Whether `call` runs a backward pass that accumulates gradients in leaves."""
     return call.kind in ("function", "method") and call.target in _LEAVE_GRADIENTS
@@ -263,6 +268,11 @@ def backward_arguments(call: Call) -> tuple[Operand, Operand]:
 def differentiated_slots(call: Call) -> list[int]:
     """Return the slots of the values that the backward pass of `call` starts from."""
     return [item.slot for item in leaves(backward_arguments(call)[0]) if type(item) is Ref]
+
+
+def pushed_slots(call: Call) -> list[int]:
+    """Return the slots of the cotangents that the backward pass of `call` is given."""
+    return [item.slot for item in leaves(backward_arguments(call)[1]) if type(item) is Ref]
 
 
 def gives_gradients(call: Call) -> bool:

@@ -12,7 +12,7 @@ from autotest.base.errors import UsageError
 from autotest.comparison import Mismatch
 from autotest.frameworks import ABSENT, Framework, Pair
 from autotest.frameworks.states import difference
-from autotest.program import Array, Captured, Operand, Ref, map_operand
+from autotest.program import Array, Captured, Operand, Ref, map_call
 from autotest.program.semantics import left_for_good
 from autotest.recording.drawn_result import Mask
 from autotest.recording.other_candidates import is_of_another_candidate, made_again
@@ -192,8 +192,8 @@ def _import_calls(record: Recorder, other: Record) -> int:
     for call, expected, first in zip(other.calls, other.expected, other.actual, strict=True):
         actual = made_again(record, call, made, other.arrays, expected) if anew else first
         made.append(actual)
-        args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
-        record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
+        again = map_call(call, moved)
+        record.write(record.next_call(call.kind, call.target, again.args, again.kwargs, call.note), expected, actual)
         left = left_for_good(other.calls, call) if anew else None
         if left is not None:
             made[left] = record.actual[offset + left] = ABSENT  # OneFlow's no_grad ends only when it is destroyed

@@ -12,7 +12,7 @@ from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Comparison
 from autotest.comparison.elementwise import distance
 from autotest.frameworks import Pair
-from autotest.program import LAYOUT, Call, Program, Ref, map_operand, operator_of, refs
+from autotest.program import LAYOUT, Call, Program, Ref, operator_of, reading, refs
 from autotest.program.influence import shared_memory
 from autotest.program.rewriting import assembled, needed, widened
 from autotest.program.semantics import (
@@ -268,7 +268,7 @@ class _Compared:
         #: By the slot of a tensor, the copy that holds its contents since the last write.
         newest: dict[int, int] = {}
         for call in calls:
-            instead = {Ref(slot): Ref(newest[memory[slot]]) for slot in _slots(call) if memory[slot] in newest}
+            instead = {slot: Ref(newest[memory[slot]]) for slot in _slots(call) if memory[slot] in newest}
             owner = overwritten_operand(call)
             for slot in _slots(call) if _passes(call) else ():
                 copied = owner is not None and slot == owner.slot and memory[slot] not in viewed
@@ -277,18 +277,13 @@ class _Compared:
                     known = (value, "") in self.agrees  # not for a module, and for a list of tensors
                     copied = states.get(value, True) is None or (known and not states[value])
                 if copied:
-                    changed.append(Call("method", "clone", (instead.get(Ref(slot), Ref(slot)),), {}, fresh))
-                    instead[Ref(slot)] = Ref(fresh)
+                    changed.append(Call("method", "clone", (instead.get(slot, Ref(slot)),), {}, fresh))
+                    instead[slot] = Ref(fresh)
                     if owner is not None:
                         newest[memory[slot]] = fresh
                     copies.add(fresh)
                     fresh += 1
-
-            def leaf(item: object, instead: Mapping[Ref, Ref] = instead) -> object:
-                return instead.get(item, item) if type(item) is Ref else item
-
-            args, kwargs = map_operand(call.args, leaf), map_operand(call.kwargs, leaf)
-            changed.append(call._replace(args=args, kwargs=kwargs))
+            changed.append(reading(call, instead))
         separate, places = assembled(changed, program.arrays, program.undefined)
         return separate, places, {places[slot] for slot in copies}
 

@@ -14,11 +14,11 @@ from typing import Literal, TypeAlias
 from autotest.comparison.normalisation import normalised
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework
-from autotest.program import LAYOUT, Call, Program, Ref, map_operand, operator_of, refs
+from autotest.program import LAYOUT, Call, Program, Ref, operator_of, reading, refs
 from autotest.program.call_reduction import frontier
 from autotest.program.isolation import onwards
 from autotest.program.rewriting import assembled, needed, upto
-from autotest.program.semantics import backward_arguments, pushes_gradients, written
+from autotest.program.semantics import backward_arguments, makes_input, pushes_gradients, written
 from autotest.program.sequentials import unrolled
 from autotest.replaying.gradient_flow import may_pass_gradients
 from autotest.replaying.operands import values_at
@@ -137,9 +137,7 @@ class _Search:
     def _is_made_again(self, slot: int, start: int) -> bool:
         """Whether the value in `slot` is an input, or a view of one, in its memory layout, that nothing changes."""
         calls = self.program.calls
-        if calls[slot].kind != "tensor" and calls[slot].note != LAYOUT:
-            return False
-        return not any(Ref(slot) in set(written(call)) for call in calls[slot + 1 : start])
+        return makes_input(calls[slot]) and not any(Ref(slot) in set(written(call)) for call in calls[slot + 1 : start])
 
 
 def _on_copies(program: Program, start: int, held: Mapping[int, object]) -> Program:
@@ -150,19 +148,12 @@ def _on_copies(program: Program, start: int, held: Mapping[int, object]) -> Prog
     whole = onwards(program, start, held)
     given = len(whole.calls) - (len(program.calls) - start)
     copies = {
-        Ref(call.slot): Call("method", "clone", (Ref(call.slot),), {}, len(whole.calls) + call.slot)
+        call.slot: Call("method", "clone", (Ref(call.slot),), {}, len(whole.calls) + call.slot)
         for call in whole.calls[:given]
         if call.kind == "tensor" and call.kwargs["requires_grad"]
     }
-    instead = {ref: Ref(copy.slot) for ref, copy in copies.items()}
-
-    def leaf(item: object) -> object:
-        return instead.get(item, item) if type(item) is Ref else item
-
-    rest = [
-        call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-        for call in whole.calls[given:]
-    ]
+    instead = {slot: Ref(copy.slot) for slot, copy in copies.items()}
+    rest = [reading(call, instead) for call in whole.calls[given:]]
     return assembled([*whole.calls[:given], *copies.values(), *rest], whole.arrays, whole.undefined)[0]
 
 

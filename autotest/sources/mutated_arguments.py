@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from autotest.program import VIEW, Program, Ref, Root, leaves, map_operand, with_leaves
+from autotest.program import VIEW, Program, Ref, Root, leaves, map_call, reading, with_leaves
 from autotest.program.rewriting import with_call
 from autotest.program.semantics import is_class, is_setting
 from autotest.sources.mutated_inputs import Mutation
@@ -233,12 +233,7 @@ def exact_fractions(program: Program, source: random.Random) -> Program | None:
     def leaf(item: Any) -> Any:
         return item * _FACTOR if type(item) is float and math.isfinite(item) else item
 
-    calls = tuple(
-        call
-        if call.kind == "tensor"
-        else call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-        for call in program.calls
-    )
+    calls = tuple(call if call.kind == "tensor" else map_call(call, leaf) for call in program.calls)
     return None if calls == program.calls else dataclasses.replace(program, calls=calls)
 
 
@@ -286,12 +281,8 @@ def twice(count: int) -> Mutation:
         if len(tensors) < 2:
             return None
         kept, *gone = sorted(source.sample(tensors, min(count, len(tensors))), key=tensors.index)
-
-        def leaf(item: Any) -> Any:
-            return Ref(kept) if type(item) is Ref and item.slot in gone else item
-
-        args, kwargs = map_operand((last.args, read), leaf)
-        return with_call(program, last._replace(args=args, kwargs={**last.kwargs, **kwargs}))
+        changed = reading(last._replace(kwargs=read), dict.fromkeys(gone, Ref(kept)))
+        return with_call(program, changed._replace(kwargs={**last.kwargs, **changed.kwargs}))
 
     return mutated
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.program import VIEW, Call, Program, Ref, leaves, map_operand
+from autotest.program import VIEW, Call, Program, Ref, leaves, reading
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import in_place
 from autotest.sources.mutated_inputs import inputs, one, with_array
@@ -22,18 +22,14 @@ def viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: ViewO
     """Return `program` with a view between the input of array `index`, set to `data`, and all calls that read it."""
     program = with_array(program, index, data)
     calls: list[Call] = []
-    place: dict[int, int] = {}
+    views: dict[int, Ref] = {}
     extra = len(program.calls)
     for call in program.calls:
-
-        def leaf(item: Any) -> Any:
-            return Ref(place[item.slot]) if type(item) is Ref and item.slot in place else item
-
-        calls.append(call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf)))
+        calls.append(reading(call, views))
         if call.kind == "tensor" and call.args[0].index == index:
             kind, target, rest = view
             calls.append(Call(kind, target, (Ref(call.slot), *rest), {}, extra, VIEW))  # type: ignore[arg-type]
-            place[call.slot] = extra
+            views[call.slot] = Ref(extra)
             extra += 1
     return assembled(calls, program.arrays, program.undefined)[0]
 

@@ -11,7 +11,7 @@ from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import agree
 from autotest.frameworks import Framework
 from autotest.program import COTANGENT, Program
-from autotest.program.rewriting import assembled
+from autotest.program.rewriting import assembled, without_gradients
 from autotest.program.semantics import is_backward
 from autotest.replaying.agreement import results
 from autotest.replaying.replay import Place
@@ -55,11 +55,7 @@ def _forward(program: Program) -> Program:
     """Return `program` without its backward, and with inputs that do not require a gradient."""
     pushing = (call.slot for call in program.calls if call.note == COTANGENT or is_backward(call))
     calls = program.calls[: next(pushing, len(program.calls))]
-    plain = [
-        call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
-        for call in calls
-    ]
-    return assembled(plain, program.arrays, program.undefined)[0]
+    return without_gradients(assembled(calls, program.arrays, program.undefined)[0])
 
 
 def _inside_larger(program: Program, number: int) -> Program:

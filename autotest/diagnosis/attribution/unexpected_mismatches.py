@@ -16,7 +16,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.attribution.inputs import as_inputs
 from autotest.diagnosis.attribution.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
-from autotest.program import Call, Captured, Program, Ref, map_operand, refs
+from autotest.program import Call, Captured, Program, Ref, reading, refs
 from autotest.program.numpy_scalars import is_whole
 from autotest.program.operator_names import first_use
 from autotest.program.paths import member_of
@@ -163,15 +163,9 @@ def _computed_from(program: Program, slot: int) -> list[int]:
 
 def _reading_the_owner(program: Program, call: Call) -> Program:
     """Return `program` with each use of an in-place call's return value replaced by the operand it wrote into."""
-    owner = overwritten_operand(call)
-
-    def leaf(item: object) -> object:
-        return owner if type(item) is Ref and item.slot == call.slot else item
-
-    calls = [
-        one._replace(args=map_operand(one.args, leaf), kwargs=map_operand(one.kwargs, leaf)) for one in program.calls
-    ]
-    return Program(tuple(calls), program.arrays, program.undefined)
+    instead = {call.slot: overwritten_operand(call)}
+    calls = tuple(reading(one, instead) for one in program.calls)
+    return Program(calls, program.arrays, program.undefined)
 
 
 def _given(program: Program, call: Call, agreement: Agreement) -> Program | None:

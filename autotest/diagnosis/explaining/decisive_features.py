@@ -18,9 +18,8 @@ from autotest.diagnosis.explaining.paired_numbers import holds_beside, needs_equ
 from autotest.diagnosis.explaining.whole_trial import WholeTrial
 from autotest.emission import cotangent_of, cotangents, names
 from autotest.program import Program, leaves
-from autotest.program.calls import LAYOUT
 from autotest.program.inputs import Input, inputs_of, with_inputs
-from autotest.program.semantics import is_backward
+from autotest.program.semantics import is_backward, makes_input
 from autotest.program.values import TensorValue
 from generators import GeneratorError
 from generators.layouts import LAYOUTS, LEAST_RANK
@@ -127,7 +126,7 @@ class _Features:
         """Return the reference's results with `others`, without inputs and the views that lay them out."""
         program = with_inputs(self._program, others)
         values = self._values_of(program)
-        made = [call for call in program.calls if call.kind != "tensor" and call.note != LAYOUT]
+        made = [call for call in program.calls if not makes_input(call)]
         return [values[call.slot].data for call in made if call.slot in values]
 
     def _of(self, item: Input) -> str:

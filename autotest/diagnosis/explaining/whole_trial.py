@@ -10,9 +10,8 @@ import numpy as np
 from autotest.diagnosis.explaining.outcomes import Numbers
 from autotest.emission import cotangents
 from autotest.program import Program
-from autotest.program.calls import LAYOUT
 from autotest.program.inputs import inputs_of
-from autotest.program.semantics import is_backward
+from autotest.program.semantics import is_backward, makes_input
 from autotest.program.values import TensorValue
 
 #: By the text of a claim, whether a number is what the claim says.
@@ -39,7 +38,7 @@ class WholeTrial:
     @staticmethod
     def of(program: Program, values_of: Callable[[Program], Mapping[int, TensorValue]]) -> WholeTrial:
         """Return the numbers of `program`. `values_of` returns the reference's results in it, by slot."""
-        made = [call for call in program.calls if call.kind != "tensor" and call.note != LAYOUT]
+        made = [call for call in program.calls if not makes_input(call)]
         if sum(not is_backward(call) for call in made) != 1:
             return WholeTrial()
         pushed = cotangents(program)

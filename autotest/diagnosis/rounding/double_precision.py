@@ -28,6 +28,7 @@ from autotest.program.paths import is_gradient
 from autotest.program.rewriting import widened, with_arrays
 from autotest.program.semantics import (
     OPERATIONS,
+    makes_input,
     overwritten_operand,
     plain_name,
     pushes_gradients,
@@ -248,8 +249,7 @@ class DoublePrecision:
             return False  # such a number is rounded to the precision of the operands
         given = [ref.slot for ref in refs(call)]
         # A captured array is the same in both precisions.
-        computed = [slot for slot in given if calls[slot].kind != "tensor" and calls[slot].note != LAYOUT]
-        return bool(given) and all(self._is_same(slot) for slot in computed)
+        return bool(given) and all(makes_input(calls[slot]) or self._is_same(slot) for slot in given)
 
     def _computing(self, place: Place) -> Call | None:
         """Return the call that gave `place` its value, or None if several did.

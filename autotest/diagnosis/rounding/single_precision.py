@@ -17,7 +17,7 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.rounding.double_precision import as_array
 from autotest.diagnosis.rounding.measurement import SHRINKS
 from autotest.diagnosis.rounding.roundoff import ROUNDOFF
-from autotest.program import Array, Call, Operand, Program, Root, map_operand
+from autotest.program import Array, Call, Operand, Program, Root, map_call
 from autotest.replaying.agreement import Agreement, place_of
 from autotest.replaying.replay import Place
 
@@ -68,7 +68,7 @@ def _call(call: Call) -> Call:
 
     names_dtype = call.kind == "tensor" or (call.kind == "method" and call.target == "double")
     target = _NARROWER.get(call.target, call.target) if names_dtype else call.target
-    return call._replace(target=target, args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+    return map_call(call, leaf)._replace(target=target)
 
 
 __all__ = ["narrowed", "shrink_with_the_roundoff"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
-import dataclasses
 import fcntl
 import json
 import sqlite3
@@ -284,21 +282,6 @@ class History:
     def _count(self) -> int:
         return int(self._base.execute("select count(*) from campaign").fetchone()[0])
 
-    def totals(self) -> dict[str, Totals]:
-        """Return the totals of each test over all campaigns, by test."""
-        found: dict[str, Totals] = {}
-        query = (
-            "select test, sum(tried), sum(accepted), sum(rejected), sum(seconds) from test group by test order by test"
-        )
-        for name, *numbers in self._base.execute(query):
-            found[name] = Totals(*numbers)
-        for name, kind, item, times in self._base.execute(
-            "select test, kind, name, sum(times) from seen group by test, kind, name"
-        ):
-            if name in found:
-                found[name].seen[kind][item] = times
-        return found
-
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         self._base.execute("begin immediate")
@@ -316,17 +299,3 @@ def _details(found: FindingRecord) -> str:
     # The base seed of a pinned trial is not that of its campaign.
     others = found.happens, found.blame, found.has_script, found.where.base_seed
     return json.dumps([found.place, found.verified.as_data(), found.verdict, found.message, *others])
-
-
-@dataclasses.dataclass(slots=True)
-class Totals:
-    """The totals of all trials of one test."""
-
-    tried: int
-    accepted: int
-    rejected: int
-    seconds: float
-    #: For each kind (rejections, operators, arguments and so on), how often each name was seen.
-    seen: dict[str, collections.Counter[str]] = dataclasses.field(
-        default_factory=lambda: collections.defaultdict(collections.Counter)
-    )

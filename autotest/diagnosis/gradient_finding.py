@@ -18,8 +18,9 @@ from autotest.emission.derivative import Derivative, derivative_script, forward_
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.forward_mode import in_forward_mode, parts_of, wrong_tangent
 from autotest.gradients.larger_inputs import with_larger_inputs
-from autotest.gradients.numeric_check import RULE, verdict
+from autotest.gradients.numeric_check import verdict
 from autotest.gradients.reverse_mode import WrongElement, in_reverse_mode, of_finite_results, wrong_gradient
+from autotest.gradients.rule import RULE
 from autotest.program import Program
 from autotest.program.paths import gradient_of
 from autotest.program.rewriting import WIDER
@@ -102,8 +103,8 @@ def _judge(framework: Framework, first: Mismatch, finite: bool) -> AgreementFunc
 def _wrong(program: Program, framework: Framework, finite: bool = False) -> WrongElement | None:
     """Return the wrong element of the gradient of `program`, in reverse or forward mode; None if there is none."""
     if any(map(pushes_gradients, program.calls)):
-        return wrong_gradient(program, framework, RULE, finite=finite)
-    return wrong_tangent(program, framework, RULE, finite=finite)
+        return wrong_gradient(program, framework, finite=finite)
+    return wrong_tangent(program, framework, finite=finite)
 
 
 def _mismatch(wrong: WrongElement, framework: Framework, first: Mismatch) -> Mismatch:

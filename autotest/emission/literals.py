@@ -24,6 +24,8 @@ from autotest.program import Captured, File, Program, Ref, Root, captured, numpy
 
 #: Number of elements above which an array is written as bytes, unless all its elements are the same.
 READABLE = 40
+#: Number of columns of a line, at most.
+_WIDTH = 100
 
 #: Returns the source text of a `Ref`, a `Root`, a `Captured` or a `File`.
 LeafText = Callable[[Any], str]
@@ -175,22 +177,22 @@ class Definition(NamedTuple):
     name: str
     #: The array as an expression.
     value: str
-    #: The statement that assigns `value` to `name`, wrapped to the width.
+    #: The statement that assigns `value` to `name`, wrapped at `_WIDTH`.
     statement: str
     #: Whether the array is written as compressed bytes, which need the function ``packed``.
     packed: bool
 
 
-def definition(name: str, data: np.ndarray[Any, Any], width: int = 100) -> Definition:
-    """Return the definition of `name` as the array `data`, in lines of at most `width` columns."""
+def definition(name: str, data: np.ndarray[Any, Any]) -> Definition:
+    """Return the definition of `name` as the array `data`, in lines of at most `_WIDTH` columns."""
     value = array(data)
     if value is not None:
         statement = textwrap.fill(
-            f"{name} = {value}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+            f"{name} = {value}", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
         )
         return Definition(name, value, statement, packed=False)
     code = base64.b85encode(zlib.compress(np.ascontiguousarray(data).tobytes(), 9)).decode("ascii")
-    lines = [f'    "{code[at : at + width - 6]}"' for at in range(0, len(code), width - 6)]
+    lines = [f'    "{code[at : at + _WIDTH - 6]}"' for at in range(0, len(code), _WIDTH - 6)]
     value = "\n".join([f'packed("{data.dtype.name}", {data.shape},', *lines]) + ")"
     return Definition(name, value, f"{name} = {value}", packed=True)
 

@@ -13,7 +13,7 @@ from autotest.gradients.evidence import Line, has_ties, is_rough, magnitude_of, 
 from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, extent_of, flowing_through, is_wide
-from autotest.gradients.rule import Rule
+from autotest.gradients.rule import RULE
 from autotest.program import Array, Call, Program, Ref, reading, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.replaying.replay import Replayed, replay
@@ -89,31 +89,28 @@ def parts_of(program: Program) -> ForwardParts | None:
     return ForwardParts(captured, along.args[0].index, results, [call.slot for call in reads], first)
 
 
-def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> WrongElement | None:
+def wrong_tangent(program: Program, framework: Framework, *, finite: bool = False) -> WrongElement | None:
     """Return the first wrong element of a tangent, or None if all are right or the program does not run.
 
     Args:
         program: a program from `in_forward_mode`.
         framework: the framework to run it on.
-        rule: the step and the tolerances.
         finite: whether to consider only finite elements of tangents.
     """
     parts = parts_of(program)
     if parts is None or not is_wide(program):
         return None
     try:
-        return _wrong(program, parts, framework, rule, finite)
+        return _wrong(program, parts, framework, finite)
     except Exception:  # noqa: BLE001 - from the framework; a program that does not run proves nothing
         return None
 
 
-def _wrong(
-    program: Program, parts: ForwardParts, framework: Framework, rule: Rule, finite: bool
-) -> WrongElement | None:
+def _wrong(program: Program, parts: ForwardParts, framework: Framework, finite: bool) -> WrongElement | None:
     own = names(program)
     centre, tangents = _run(program, parts, framework, 0.0)
     drawn = reals(program.arrays[parts.leaf.index].data)
-    if has_ties(drawn, rule.eps):
+    if has_ties(drawn, RULE.eps):
         return None
     moved = magnitude_of([drawn])[0]
     extent = extent_of(program, centre)
@@ -121,16 +118,16 @@ def _wrong(
         tangent = tangents[o]
         analytic = np.zeros(centre[o].size) if tangent is None else tangent
         line = Line(lambda step, o=o: _run(program, parts, framework, step)[0][o], *extent, moved)  # type: ignore[misc]
-        wrong, numeric = refuted(analytic, line, rule)
+        wrong, numeric = refuted(analytic, line, RULE)
         inner = lambda step, slot=slot: _between(program, parts, framework, step, slot)  # noqa: E731
-        if wrong.any() and is_rough(inner, rule, analytic[wrong]):
+        if wrong.any() and is_rough(inner, RULE, analytic[wrong]):
             continue
         for at in np.flatnonzero(wrong):
             if finite and not np.isfinite(analytic[at]):
                 continue
             name = own[parts.leaf.slot]
             pair = Jacobians((name, own[slot]), analytic[at].reshape(1, 1), numeric[at].reshape(1, 1))
-            row = row_of(pair, rule.atol, rule.rtol, note="forward mode, along one direction")
+            row = row_of(pair, RULE.atol, RULE.rtol, note="forward mode, along one direction")
             return WrongElement(parts.leaf, name, dataclasses.replace(row, output_index=f"number {at}"))
     return None
 

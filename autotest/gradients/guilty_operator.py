@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from autotest.frameworks import Framework
 from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.programs import NotNumeric, check_program
-from autotest.gradients.rule import Rule
+from autotest.gradients.rule import RULE
 from autotest.program import LAYOUT, Call, Program, Ref, operator_of
 from autotest.program.influence import contributing
 from autotest.program.semantics import OPERATIONS, describes, differentiated_slots, pushes_gradients
@@ -17,7 +17,7 @@ MOST = 100
 
 
 def guilty_operators(
-    program: Program, framework: Framework, rule: Rule, inputs: Collection[str], *, order: int, forward: bool
+    program: Program, framework: Framework, inputs: Collection[str], *, order: int, forward: bool
 ) -> dict[str, str]:
     """Return, for each of `inputs`, the first operator whose result has another derivative by it than autograd says.
 
@@ -27,7 +27,6 @@ def guilty_operators(
     Args:
         program: a recorded program with a backward pass.
         framework: the framework to run it on.
-        rule: the step, the tolerances and the kind of check.
         inputs: names of inputs, as in the rows of `check_program`.
         order: 2 to also check gradients of gradients.
         forward: whether to also check forward mode.
@@ -35,7 +34,7 @@ def guilty_operators(
     found: dict[str, str] = {}
     calls = list(_computing(program))
     for call in calls if len(calls) <= MOST else ():
-        wrong = {row.input for row in _checked(program, call, framework, rule, order, forward).rows if not row.passed}
+        wrong = {row.input for row in _checked(program, call, framework, order, forward).rows if not row.passed}
         found.update(dict.fromkeys((wrong & {*inputs}) - found.keys(), operator_of(program.calls, call.slot)))
         if len(found) == len(inputs):
             break
@@ -51,14 +50,12 @@ def _computing(program: Program) -> Iterator[Call]:
             yield call
 
 
-def _checked(
-    program: Program, call: Call, framework: Framework, rule: Rule, order: int, forward: bool
-) -> GradcheckResult:
+def _checked(program: Program, call: Call, framework: Framework, order: int, forward: bool) -> GradcheckResult:
     """Return the rows for the result of `call`; there are none if it is no tensor that requires grad."""
     backward = Call("function", "autograd.backward", (Ref(call.slot), None), {}, call.slot + 1)
     alone = Program((*program.calls[: call.slot + 1], backward), program.arrays, program.undefined)
     try:
-        return check_program(alone, framework, rule, order=order, forward=forward)[0]
+        return check_program(alone, framework, RULE, order=order, forward=forward)[0]
     except NotNumeric:
         return GradcheckResult()
 

@@ -13,13 +13,10 @@ from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.guilty_operator import guilty_operators
 from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, too_small, with_larger_inputs
 from autotest.gradients.programs import NotNumeric, SingularMatrix, check_program
-from autotest.gradients.rule import Rule
+from autotest.gradients.rule import RULE
 from autotest.program import Program
 from autotest.program.paths import gradient_of
 from autotest.report import gradients as report
-
-#: Differences in double precision are accurate to about nine digits; an error above these tolerances is not rounding.
-RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, cautious=True)
 
 #: `Mismatch.what` of a gradient that does not agree with differences of its own forward.
 NOT_THE_DERIVATIVE = "not the derivative of its own forward"
@@ -125,7 +122,7 @@ def _named(
     if not inputs:
         return []
     forward, order = settings.check_grad == "forward", settings.grad_order
-    guilty = guilty_operators(program, framework, RULE, {*inputs}, order=order, forward=forward)
+    guilty = guilty_operators(program, framework, {*inputs}, order=order, forward=forward)
     return [
         dataclasses.replace(one, operator=guilty.get(name, "")) for one, name in zip(mismatches, inputs, strict=True)
     ]

@@ -108,7 +108,7 @@ def gradcheck(
     check_function(framework, func, given)
     _refuse_overlap(framework, given)
     rule = Rule(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
-    native = _native(framework, "autograd.gradcheck")
+    native = _native(framework)
     if native is ABSENT:
         extra = {"check_batched_grad": check_batched_grad, "check_forward_ad": check_forward_ad, "masked": masked}
         extra |= batched_forward
@@ -277,9 +277,10 @@ def made_cotangents(framework: Framework, func: Callable[..., Any], inputs: Sequ
     return tuple(made)
 
 
-def _native(framework: Framework, path: str) -> Any:
+def _native(framework: Framework) -> Any:
+    """Return the framework's own ``gradcheck``, or `ABSENT`."""
     try:
-        return framework.resolve(path)
+        return framework.resolve("autograd.gradcheck")
     except AttributeError:
         return ABSENT
 

@@ -14,7 +14,7 @@ from autotest.frameworks import Framework
 from autotest.gradients.evidence import magnitude_of
 from autotest.gradients.function import Real, from_reals, real_shape, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
-from autotest.gradients.rule import Rule
+from autotest.gradients.rule import RULE
 from autotest.gradients.sums import SumOfInput, row_of_element
 from autotest.program import Array, Call, Program
 from autotest.program.paths import member_of
@@ -140,19 +140,18 @@ def _made_of(program: Program, slot: int) -> Iterator[int]:
         yield call.slot
 
 
-def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> WrongElement | None:
+def wrong_gradient(program: Program, framework: Framework, *, finite: bool = False) -> WrongElement | None:
     """Return a wrong element of the first leaf whose gradient is wrong, or None if all are right or the program fails.
 
     Args:
         program: a program from `in_reverse_mode`.
         framework: the framework to run it on.
-        rule: the step and the tolerances.
         finite: whether to ignore an element whose gradient or derivative is not finite.
     """
     if not is_wide(program):
         return None
     try:
-        wrong = _Pushed(program, framework, rule).wrong()
+        wrong = _Pushed(program, framework).wrong()
     except Exception:  # noqa: BLE001 - from the framework; a program that does not run proves nothing
         return None
     return None if wrong is None or (finite and not wrong.finite) else wrong
@@ -171,8 +170,8 @@ def extent_of(program: Program, results: Sequence[Real]) -> tuple[float, bool]:
 class _Pushed:
     """The gradients that a program leaves in its leaves on one framework, and their comparison with differences."""
 
-    def __init__(self, program: Program, framework: Framework, rule: Rule) -> None:
-        self._program, self._framework, self._rule = program, framework, rule
+    def __init__(self, program: Program, framework: Framework) -> None:
+        self._program, self._framework = program, framework
         self._push = next(call for call in reversed(program.calls) if pushes_gradients(call))
         self._run = self._replayed(program, None)
         self._roots = differentiated_slots(self._push)
@@ -233,11 +232,11 @@ class _Pushed:
             return self._between(self._moved(leaf.index, numbers))
 
         with np.errstate(all="ignore"):
-            found = SumOfInput(drawn, total, slope_at, between, self._extent()).wrong_element(own, self._rule)
+            found = SumOfInput(drawn, total, slope_at, between, self._extent()).wrong_element(own, RULE)
         if found is None:
             return None
         note = "no gradient" if gradient is None else ""
-        return row_of_element((name, "the sum"), found, own, real_shape(array.data), self._rule, note)
+        return row_of_element((name, "the sum"), found, own, real_shape(array.data), RULE, note)
 
     def _moved(self, index: int, numbers: Real) -> Program:
         """Return the program with `numbers` in the captured array `index`."""

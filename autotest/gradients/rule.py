@@ -30,3 +30,8 @@ class Rule:
     #: prove nothing for a function that is computed in a lower precision than its input's, nor near a tie, a pole or a
     #: value that is not finite.
     cautious: bool = False
+
+
+#: The rule for inputs that were not chosen for differences. Differences in double precision are accurate to about nine
+#: digits; an error above these tolerances is not rounding.
+RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, cautious=True)

@@ -48,14 +48,6 @@ def _suite(suites: ET.Element, name: str, progress: CampaignProgress) -> None:
         ET.SubElement(case, "error", message="the file cannot be imported").text = clean(why)
 
 
-def opened(
-    name: str, seconds: float, counts: Mapping[str, int], properties: Mapping[str, object]
-) -> tuple[ET.Element, ET.Element]:
-    """Return the root element of a report, and its only suite, to which test cases are added."""
-    suites = ET.Element("testsuites")
-    return suites, begun(suites, name, seconds, counts, properties)
-
-
 def begun(
     suites: ET.Element, name: str, seconds: float, counts: Mapping[str, int], properties: Mapping[str, object]
 ) -> ET.Element:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from autotest.report.junit import clean, closed, opened
+from autotest.report.junit import begun, clean, closed
 from autotest.report.sweep_finding import whole
 from autotest.results.groups import of_sweep
 from autotest.results.sweep import SweepMap, SweepRow, worst
@@ -21,7 +21,9 @@ def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         for name, rows in operators.items()
         if (status := worst(row.cell.status for row in rows)) not in ("agrees", "dies", "differs", "refuses")
     }
-    suites, suite = opened(
+    suites = ET.Element("testsuites")
+    suite = begun(
+        suites,
         "autotest sweep",
         swept.seconds,
         {

@@ -9,8 +9,8 @@ import pytest
 from autotest import autotest, random_tensor, torch
 from autotest.frameworks import registry
 from autotest.frameworks.oneflow import OneFlowFramework
-from autotest.gradients.numeric_check import RULE
 from autotest.gradients.programs import check_program
+from autotest.gradients.rule import RULE
 from autotest.recording.recorder import Recorder, recording
 from tests.support.running import agrees, pair_with, trial
 

@@ -17,7 +17,7 @@ from autotest.gradients.evidence import (
     nudged,
     refuted,
 )
-from autotest.gradients.numeric_check import RULE
+from autotest.gradients.rule import RULE
 
 
 def accused(function, at, analytic):

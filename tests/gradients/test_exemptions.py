@@ -11,8 +11,7 @@ import torch as real
 from autotest import random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.gradients.exemptions import LOWER
-from autotest.gradients.numeric_check import RULE
-from autotest.gradients.rule import Rule
+from autotest.gradients.rule import RULE, Rule
 from autotest.gradients.sums import SumOfInput
 from tests.gradients.test_gradcheck import checked, leaf, needs_oneflow, with_backward
 from tests.support.running import agrees, trial

@@ -15,8 +15,8 @@ from autotest.diagnosis import scripted_finding
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.gradients.numeric_check import RULE
 from autotest.gradients.reverse_mode import in_reverse_mode, wrong_gradient
+from autotest.gradients.rule import RULE
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
@@ -143,13 +143,13 @@ def test_right_gradients_have_nothing_to_show(grad_order):
     framework = TorchFramework()
     program = trial(body, grad_order=grad_order).program
     for order in range(1, grad_order + 1):
-        assert wrong_gradient(in_reverse_mode(program, framework, order), framework, RULE) is None
+        assert wrong_gradient(in_reverse_mode(program, framework, order), framework) is None
 
 
 def test_a_value_at_a_kink_is_not_wrong():
     framework = TorchFramework()
     program = trial(lambda: torch.relu(random_tensor(shape=(3, 4), low=0, high=1) * 0)).program
-    assert wrong_gradient(in_reverse_mode(program, framework, 1), framework, RULE) is None
+    assert wrong_gradient(in_reverse_mode(program, framework, 1), framework) is None
 
 
 def test_a_gradient_of_the_wrong_shape_is_wrong_whatever_the_frameworks_tensors_are_like():
@@ -161,5 +161,5 @@ def test_a_gradient_of_the_wrong_shape_is_wrong_whatever_the_frameworks_tensors_
 
     program = trial(lambda: torch.square(random_tensor(shape=(3, 4)))).program
     for side in (Summed(), Opaque(Summed())):  # the objects of the second have no attributes
-        wrong = wrong_gradient(in_reverse_mode(program, side, 1), side, RULE)
+        wrong = wrong_gradient(in_reverse_mode(program, side, 1), side)
         assert wrong.row.note == "the gradient is of float64 and shape (), its input of float64 and shape (3, 4)"

@@ -6,7 +6,6 @@ import pytest
 
 from autotest import Divergence, autotest, random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
-from autotest.gradients.numeric_check import RULE
 from autotest.gradients.reverse_mode import wrong_gradient
 from tests.support.faulty import FaultyTorch
 
@@ -59,8 +58,8 @@ def test_a_script_shows_what_only_an_explored_feature_shows(name, against, monke
     finding = caught.value.finding
     assert finding.script
     assert told in finding.happens
-    assert wrong_gradient(finding.program, wrong, RULE) is not None
-    assert wrong_gradient(finding.program, TorchFramework(), RULE) is None
+    assert wrong_gradient(finding.program, wrong) is not None
+    assert wrong_gradient(finding.program, TorchFramework()) is None
 
 
 def test_what_is_written_over_is_not_what_is_varied(against):

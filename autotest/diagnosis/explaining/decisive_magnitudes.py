@@ -99,7 +99,7 @@ def infinite(data: Numbers, run: OnNumbers) -> tuple[str, list[Numbers]]:
         return f"{'-' if data[there][0] < 0 else '+'}infinity", [other]
     else:
         return "infinite", []
-    least = failing * _edge(passing / failing, 1.0, lambda factor: run(at(factor * failing)))
+    least = failing * _edge(passing / failing, lambda factor: run(at(factor * failing)))
     either = run(np.where(there, -at(failing), data)) == "fails"
     sign = "" if either else "-" if (data[there] < 0).all() else "+" if (data[there] > 0).all() else ""
     return str(_Range(least, None, sign)), []
@@ -114,7 +114,7 @@ def around_zero(data: Numbers, run: OnNumbers) -> str:
 
     small, tiny = small_numbers(data.dtype)
     if at(small) == "fails":
-        return str(_Range(None, small * _edge(_PASSING / small, 1.0, lambda factor: at(factor * small)), ""))
+        return str(_Range(None, small * _edge(_PASSING / small, lambda factor: at(factor * small)), ""))
     return "near zero" if at(tiny) == "fails" else "zero"
 
 
@@ -139,8 +139,8 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
     reaching = [factor for factor in _GREATER if np.isfinite(data * factor).all() and _held(data, factor)]
     upper = next((factor for factor in reaching if at(factor) == "passes"), None)
     sign = "" if _fails_negated(data, run) else "-" if greatest < 0 else "+"
-    least = None if lower is None else abs(greatest) * _edge(lower, 1.0, at)
-    most = None if upper is None else abs(greatest) * _edge(upper, 1.0, at)
+    least = None if lower is None else abs(greatest) * _edge(lower, at)
+    most = None if upper is None else abs(greatest) * _edge(upper, at)
     if least is None and (most is None or most > _NEAR):
         return None
     found, text = _Range(least, most, sign), ""
@@ -188,9 +188,10 @@ def _fails_negated(data: Numbers, run: OnNumbers) -> bool:
     return data.dtype.kind != "u" and run(-data) == "fails"
 
 
-def _edge(passing: float, failing: float, at: _AtFactor) -> float:
-    """Return the factor between `passing` and `failing` at which the program begins to fail, by bisection."""
-    steps = max(_STEPS, math.ceil(math.log2(abs(math.log(passing / failing)) / math.log(_NARROW))))
+def _edge(passing: float, at: _AtFactor) -> float:
+    """Return the factor between `passing` and 1, which fails, at which the program begins to fail, by bisection."""
+    failing = 1.0
+    steps = max(_STEPS, math.ceil(math.log2(abs(math.log(passing)) / math.log(_NARROW))))
     for _ in range(steps):
         middle = math.sqrt(passing) * math.sqrt(failing)  # the product may overflow or underflow
         if at(middle) == "fails":

@@ -115,7 +115,7 @@ class UnshrunkTrial:
         happens: tuple[str, ...] = ()
         explainable = final.verdict.blame != "nondeterministic" and not smallest.program.has_properties
         if explainable and time.monotonic() - begin < 2 * seconds:
-            varying = self._varying(smallest, _RUNS)
+            varying = self._varying(smallest)
             if varying is None:
                 happens, explanation, varying = self._explained(smallest, shrinker)
                 lines += explanation
@@ -145,13 +145,13 @@ class UnshrunkTrial:
                 return (), (), self._varies(1, 2)
         return happens, lines, None
 
-    def _varying(self, failed: Agreement, runs: int) -> Verdict | None:
-        """Return the verdict if the program of `failed` does not fail alike in each of several `runs`."""
+    def _varying(self, failed: Agreement) -> Verdict | None:
+        """Return the verdict if the program of `failed` does not fail alike in each of several runs."""
         if not self.failure.shown_by(failed):
             return None  # what is looked for is not what the program shows first, whatever the number of runs
-        again = [self._judged(failed.program, self.pair, self.test.settings) for _ in range(runs - 1)]
+        again = [self._judged(failed.program, self.pair, self.test.settings) for _ in range(_RUNS - 1)]
         fails = 1 + sum(map(self.failure.shown_by, again))
-        return None if fails == runs else self._varies(fails, runs)
+        return None if fails == _RUNS else self._varies(fails, _RUNS)
 
     def _varies(self, fails: int, runs: int) -> Verdict:
         reference, candidate = self.pair.sides

@@ -63,7 +63,6 @@ class CallRecorder:
         self._kept: dict[str, int] = {}
         self._left_out: dict[str, int] = {}
         self._lock = threading.Lock()
-        self._owner = os.getpid()
         self._restore: list[Callable[[], None]] = []
         self._classes = module_classes()
         if hasattr(os, "register_at_fork"):

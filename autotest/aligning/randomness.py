@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.base.errors import UsageError
 from autotest.frameworks import Framework
-from autotest.frameworks.freezing import freeze
+from autotest.frameworks.freezing import frozen_copies
 from autotest.program import Array
 from autotest.replaying.module_alone import flat
 
@@ -36,4 +36,4 @@ def _results(framework: Framework, model: Any, inputs: Sequence[Array], seed: in
     framework.seed(seed)
     tensors = [framework.tensor(one) for one in inputs]
     output = framework.invoke("method", "__call__", [model, *tensors], {})
-    return [value.copied().data for value in freeze(framework, flat(framework, output))]
+    return [value.data for value in frozen_copies(framework, flat(framework, output))]

@@ -16,7 +16,7 @@ from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework
-from autotest.frameworks.freezing import freeze
+from autotest.frameworks.freezing import freeze, frozen_copies
 from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
 from autotest.replaying.module_alone import cotangent, flat, gradients_of, state_of
@@ -95,7 +95,7 @@ def run(
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
         returned, plain = describe_structure(framework, output), dict(plain_values(framework, output))
-        kept = None if value is None else freeze(framework, [value])[0].copied()
+        kept = None if value is None else frozen_copies(framework, [value])[0]
         del tensors, output, value  # frees the graph before the other side runs and both are compared
         yield TrainingStep(before, recorder.calls, gradients, left, of_inputs, returned, plain, kept)
 

@@ -51,7 +51,7 @@ def _ledger(file: Path, frameworks: tuple[str, str], common: Path | None) -> Led
 
 
 def _forkable(task: Explore, pair: Pair) -> bool:
-    if not all(side.forkable for side in (pair.reference, pair.candidate)):
+    if not pair.forkable:
         return False
     with contextlib.suppress(AutotestError):  # the worker itself reports errors of the test
         settings = collection.find(task.where.file, task.where.test).settings

@@ -17,9 +17,13 @@ def signature(recorder: Recorder, call: Call, *, refused: bool) -> str:
 
     Calls that differ only in the numbers they are given have the same signature.
     """
+    return f"{called(recorder, call)}({_operands_text(recorder, call)}){' refused' if refused else ''}"
+
+
+def _operands_text(recorder: Recorder, call: Call) -> str:
     operands = [_operand_text(recorder, operand) for operand in call.args]
     operands += [f"{name}={_operand_text(recorder, operand)}" for name, operand in call.kwargs.items()]
-    return f"{called(recorder, call)}({', '.join(operands)}){' refused' if refused else ''}"
+    return ", ".join(operands)
 
 
 def _operand_text(recorder: Recorder, operand: Operand) -> str:
@@ -37,9 +41,7 @@ def _value(recorder: Recorder, value: Any, made_by: Call) -> str:
         return f"{framework.dtype_of(value)} {'empty' if 0 in shape else f'{len(shape)}-d'}"
     if isinstance(value, framework.module_types):
         # A module is described by its constructor's arguments, which are plain values.
-        given = [_operand_text(recorder, item) for item in made_by.args]
-        given += [f"{name}={_operand_text(recorder, item)}" for name, item in made_by.kwargs.items()]
-        return f"{made_by.target}({', '.join(given)})"
+        return f"{made_by.target}({_operands_text(recorder, made_by)})"
     return type(value).__name__
 
 

@@ -306,5 +306,9 @@ def _relative(absolute: Values, expected: Values, actual: Values) -> Values:
 
 
 def _greatest(values: Values, mask: Values) -> tuple[int, ...]:
-    flat = int(np.argmax(np.where(mask, values, -1.0)))
-    return tuple(int(i) for i in np.unravel_index(flat, values.shape))
+    return index_of_greatest(np.where(mask, values, -1.0))
+
+
+def index_of_greatest(values: Values) -> tuple[int, ...]:
+    """Return the index of the greatest of `values`, or of the first NaN."""
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))

@@ -94,7 +94,7 @@ def shrink(
 
 
 def _forks(pair: Pair, stack: contextlib.ExitStack) -> list[Server]:
-    if not all(side.forkable and side.imported for side in (pair.reference, pair.candidate)):
+    if not (pair.forkable and pair.reference.imported and pair.candidate.imported):
         return []
     pair.candidate.synchronize()
     return [stack.enter_context(contextlib.closing(Server(frameworks=pair.names_elsewhere(), fork=True)))]

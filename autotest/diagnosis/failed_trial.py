@@ -225,7 +225,7 @@ class FailedTrial:
             mismatches=tuple(outcome.mismatches),
             sides=pair.sides,
             program=None,
-            versions={side.name: side.version for side in (pair.reference, pair.candidate)},
+            versions=pair.versions,
             settings=dataclasses.asdict(self._settings),
             choices=list(outcome.choices),
             shown=identity_of_trial(outcome, self._settings),

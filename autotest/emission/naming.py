@@ -25,10 +25,10 @@ from autotest.program import Call, Captured, Program, Ref, captured, refs
 from autotest.program.paths import gradient_of
 from autotest.program.semantics import (
     assigns_items,
-    backward_arguments,
     is_backward,
     is_class,
     makes_optimizer,
+    pushed_pairs,
     pushes_gradients,
 )
 
@@ -98,8 +98,7 @@ def cotangent_of(program: Program, slot: int) -> str:
     for call in program.calls:
         if not pushes_gradients(call):
             continue
-        roots, given = (one if isinstance(one, (list, tuple)) else [one] for one in backward_arguments(call))
-        for root, one in zip(roots, given, strict=False):
+        for root, one in pushed_pairs(call):
             if type(root) is Ref and one == Ref(slot):
                 return f"the cotangent of {own[root.slot]}"
     return f"the cotangent {own[slot]}"

@@ -23,6 +23,11 @@ def freeze(framework: Framework, values: Sequence[Any]) -> list[Any]:
     return begin_freezing(framework, values)()
 
 
+def frozen_copies(framework: Framework, values: Sequence[Any]) -> list[Any]:
+    """Return `values` as data, with copies of the tensors among them: later calls may write into the tensors."""
+    return [value.copied() if type(value) is TensorValue else value for value in freeze(framework, values)]
+
+
 def begin_freezing(framework: Framework, values: Sequence[Any]) -> Callable[[], list[Any]]:
     """Begin to `freeze`; return a function that waits for an asynchronous framework and returns the frozen values."""
     types = framework.tensor_types

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional_modules import FunctionalModule
-from autotest.frameworks.tape import TapeTensor, parent_of
+from autotest.frameworks.tape import TapeTensor, listed, parent_of
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
@@ -31,9 +31,7 @@ def autograd_backward(
 ) -> None:
     if create_graph:
         raise Absent(framework.name, "backward(create_graph=True)")
-    roots = list(tensors) if isinstance(tensors, (tuple, list)) else [tensors]
-    given = list(grad_tensors) if isinstance(grad_tensors, (tuple, list)) else [grad_tensors] * len(roots)
-    found = framework.backpropagate(zip(roots, given, strict=True), keep=bool(retain_graph))
+    found = _pulled_back(framework, tensors, grad_tensors, retain_graph)
     for target, gradient in found.items():
         holder = target if isinstance(target, TapeTensor) else target[0].retained.get(target[1])
         if holder is not None:
@@ -57,14 +55,18 @@ def autograd_grad(
 ) -> tuple[Any, ...]:
     if create_graph:
         raise Absent(framework.name, "autograd.grad(create_graph=True)")
-    roots = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
-    wanted = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
-    given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs] * len(roots)
-    found = framework.backpropagate(zip(roots, given, strict=True), keep=bool(retain_graph))
-    gradients = [found.get(parent_of(item)) for item in wanted]
+    found = _pulled_back(framework, outputs, grad_outputs, retain_graph)
+    gradients = [found.get(parent_of(item)) for item in listed(inputs)]
     if any(gradient is None for gradient in gradients) and not allow_unused:
         raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph.")
     return tuple(None if gradient is None else TapeTensor(gradient) for gradient in gradients)
+
+
+def _pulled_back(framework: _Functional, outputs: Any, cotangents: Any, retain_graph: bool | None) -> Any:
+    """Return the gradients of `outputs`, each with its cotangent; one cotangent alone, or None, is that of all."""
+    roots = listed(outputs)
+    given = list(cotangents) if isinstance(cotangents, (tuple, list)) else [cotangents] * len(roots)
+    return framework.backpropagate(zip(roots, given, strict=True), keep=bool(retain_graph))
 
 
 class GradMode:

@@ -108,6 +108,16 @@ class Pair:
             )
         return self.names
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """The version of each framework, by name."""
+        return {side.name: side.version for side in (self.reference, self.candidate)}
+
+    @property
+    def forkable(self) -> bool:
+        """Whether a process that has used both frameworks can be forked; see `Framework.forkable`."""
+        return self.reference.forkable and self.candidate.forkable
+
     def load(self) -> None:
         """Import both frameworks now, which takes seconds; raise `FrameworkMissing` if that fails."""
         self.reference.load()

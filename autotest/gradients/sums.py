@@ -11,7 +11,7 @@ from autotest.gradients.evidence import Line, has_neighbours, is_rough, is_unsta
 from autotest.gradients.exemptions import NEIGHBOUR
 from autotest.gradients.function import FunctionOfInputs, Real, real_shape, reals, slope
 from autotest.gradients.rule import Rule
-from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
+from autotest.results.gradient_rows import GradientRow, Jacobians, failing, index_text, row_of
 
 #: Maximum number of elements that are checked one by one because the gradient of a part that contains them looks wrong.
 MOST_SUSPECTS = 12
@@ -150,7 +150,7 @@ def row_of_element(
     at, numeric = found
     pair = Jacobians(names, analytic[at].reshape(1, 1), np.array(numeric).reshape(1, 1))
     row = row_of(pair, rule.atol, rule.rtol, note=note)
-    return dataclasses.replace(row, input_index=str(tuple(int(i) for i in np.unravel_index(at, shape))))
+    return dataclasses.replace(row, input_index=index_text(at, shape))
 
 
 __all__ = ["SumOfInput", "row_of_element", "summed_rows"]

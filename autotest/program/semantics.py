@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -263,6 +264,12 @@ def backward_arguments(call: Call) -> tuple[Operand, Operand]:
     else:
         names = ("outputs", "inputs", "grad_outputs") if returns_gradients(call) else ("tensors", "grad_tensors")
     return argument(call, 0, names[0]), argument(call, len(names) - 1, names[-1])
+
+
+def pushed_pairs(call: Call) -> list[tuple[Operand, Operand]]:
+    """Return each output that `call` differentiates with its cotangent, None if that is left out."""
+    outputs, given = (one if isinstance(one, (list, tuple)) else [one] for one in backward_arguments(call))
+    return list(itertools.zip_longest(outputs, given[: len(outputs)]))
 
 
 def differentiated_slots(call: Call) -> list[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,10 +14,10 @@ from autotest.program import LAYOUT, Array, Call, Captured, Ref, captured, refs
 from autotest.program.dtypes import is_complex
 from autotest.program.semantics import (
     always_shares_memory,
-    backward_arguments,
     base_name,
     is_backward,
     is_module_call,
+    pushed_pairs,
     reads_gradient,
     reparametrizes,
     returns_gradients,
@@ -371,8 +370,7 @@ def _choose_inputs(divided: DividedProgram, outside: dict[int, Any], backward: b
 
 def pushed_by(call: Call) -> Iterator[tuple[int, int | None]]:
     """Yield the pairs (slot of an output, slot of its cotangent) of a recorded backward."""
-    outputs, cotangents = (one if isinstance(one, (list, tuple)) else [one] for one in backward_arguments(call))
-    for output, cotangent in itertools.zip_longest(outputs, cotangents[: len(outputs)]):
+    for output, cotangent in pushed_pairs(call):
         yield output.slot, cotangent.slot if type(cotangent) is Ref else None
 
 

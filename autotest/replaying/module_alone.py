@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.frameworks import Framework
-from autotest.frameworks.freezing import freeze
+from autotest.frameworks.freezing import freeze, frozen_copies
 from autotest.program import Array
 from autotest.program.fixed_cotangents import fixed_cotangent
 
@@ -76,7 +76,7 @@ def cotangent(framework: Framework, tensor: Any) -> Array:
 def state_of(framework: Framework, module: Any) -> dict[str, TensorValue]:
     """Return copies of the parameters and buffers of `module`, by name."""
     held = framework.state(module)
-    return dict(zip(held, (value.copied() for value in freeze(framework, [*held.values()])), strict=True))
+    return dict(zip(held, frozen_copies(framework, [*held.values()]), strict=True))
 
 
 def flat(framework: Framework, value: Any) -> list[Any]:
@@ -101,5 +101,4 @@ def fields_of(value: Any) -> Any:
 def gradients_of(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
     """Return copies of the gradients of `tensors`, None for a tensor without one."""
     held = [framework.gradient(tensor) if framework.can_backpropagate(tensor) else None for tensor in tensors]
-    frozen = iter(freeze(framework, [gradient for gradient in held if gradient is not None]))
-    return [None if gradient is None else next(frozen).copied() for gradient in held]
+    return frozen_copies(framework, held)

@@ -7,11 +7,10 @@ from collections.abc import Collection
 from typing import Any
 
 from autotest.frameworks import Framework
-from autotest.frameworks.freezing import PLAIN_TYPES, freeze
+from autotest.frameworks.freezing import PLAIN_TYPES, frozen_copies
 from autotest.program import Call, Program, refs
 from autotest.program.isolation import ModuleState
 from autotest.program.semantics import overwritten_operand
-from autotest.program.values import TensorValue
 from autotest.replaying.replay import replay
 
 
@@ -58,8 +57,8 @@ def _read(slots: list[int], values: list[Any], framework: Framework) -> dict[int
     Values that are no data, such as an optimizer or a context, are missing.
     """
     tensors = [slot for slot in slots if isinstance(values[slot], framework.tensor_types)]
-    frozen = freeze(framework, [values[slot] for slot in tensors])
-    found: dict[int, Any] = {slot: value.copied() for slot, value in zip(tensors, frozen, strict=True)}
+    copies = frozen_copies(framework, [values[slot] for slot in tensors])
+    found: dict[int, Any] = dict(zip(tensors, copies, strict=True))
     for slot in slots:
         value = values[slot]
         if isinstance(value, PLAIN_TYPES):
@@ -73,12 +72,10 @@ def _given(call: Call, values: list[Any], framework: Framework) -> Any:
     result = values[call.slot]
     if result is None and (owner := overwritten_operand(call)) is not None:
         result = values[owner.slot]
-    frozen = freeze(framework, [result])[0]
-    return frozen.copied() if type(frozen) is TensorValue else frozen
+    return frozen_copies(framework, [result])[0]
 
 
 def _state(module: Any, framework: Framework) -> ModuleState:
     own = framework.state(module)
-    frozen = freeze(framework, list(own.values()))
-    state = {name: value.copied() for name, value in zip(own, frozen, strict=True)}
+    state = dict(zip(own, frozen_copies(framework, list(own.values())), strict=True))
     return ModuleState(state, bool(framework.member(module, "training")))

@@ -19,6 +19,7 @@ from autotest.results.coverage import (
     left_out,
     may_broadcast,
     values_of,
+    values_of_arguments,
 )
 from autotest.results.optional_arguments import OptionalArguments, never_given
 
@@ -78,11 +79,7 @@ def table(coverage: Coverage, signatures: OptionalArguments = MappingProxyType({
 
 def _arguments(features: Mapping[str, int]) -> Iterator[str]:
     """Yield each value of each argument with its number of calls; of many numbers only the least and the greatest."""
-    given: dict[str, dict[str, int]] = {}
-    for said, times in values_of(features, "argument").items():
-        name, _, value = said.partition("=")
-        given.setdefault(name, {})[value] = times
-    for name, values in given.items():
+    for name, values in values_of_arguments(features).items():
         numbers = _numbers(values) if len(values) > _FEW else []
         if numbers:
             yield f"{name} from {min(numbers):g} to {max(numbers):g} {sum(values.values())}"

@@ -222,13 +222,18 @@ _DIMENSIONS = frozenset("dim dim0 dim1 dim2 dims axis axis0 axis1 axes start_dim
 _NUMBERS_OF = frozenset((("tensordot", "dims"), ("tile", "dims")))
 
 
-def _constant_arguments(operator: str, features: Mapping[str, int]) -> Iterator[str]:
-    """Yield lines for arguments that have one value wherever they are given, and dimensions that are never negative."""
+def values_of_arguments(features: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Return, for each argument, in how many calls it had each of its values."""
     given: dict[str, dict[str, int]] = {}
     for said, times in values_of(features, "argument").items():
         name, _, value = said.partition("=")
         given.setdefault(name, {})[value] = times
-    for name, values in sorted(given.items()):
+    return given
+
+
+def _constant_arguments(operator: str, features: Mapping[str, int]) -> Iterator[str]:
+    """Yield lines for arguments that have one value wherever they are given, and dimensions that are never negative."""
+    for name, values in sorted(values_of_arguments(features).items()):
         (value, times), *others = values.items()
         alone = not others and not features.get(valued(GIVEN, name))
         if alone and times == features.get(TRIALS):

@@ -97,8 +97,8 @@ def row_of(
         not wrong.any(),
         float(gap.max()),
         float(relative[np.isfinite(relative)].max(initial=0.0)),
-        _index(int(at[0]), shapes[0]),
-        _index(int(at[1]), shapes[1]),
+        index_text(int(at[0]), shapes[0]),
+        index_text(int(at[1]), shapes[1]),
         float(analytic[at]),
         float(numeric[at]),
         float(allowed(numeric, atol, rtol)[at]),
@@ -106,8 +106,9 @@ def row_of(
     )
 
 
-def _index(flat: int, shape: tuple[int, ...]) -> str:
-    return str(tuple(int(i) for i in np.unravel_index(flat, shape))) if shape else "()"
+def index_text(flat: int, shape: tuple[int, ...]) -> str:
+    """Return the index, as text, of the element in place `flat` of an array of this shape."""
+    return str(tuple(int(i) for i in np.unravel_index(flat, shape)))
 
 
-__all__ = ["GradientRow", "Jacobians", "allowed", "failing", "row_of"]
+__all__ = ["GradientRow", "Jacobians", "allowed", "failing", "index_text", "row_of"]

@@ -33,7 +33,7 @@ def ways_to_run(finding: Finding, conditions: Conditions, *, sometimes: bool = F
     """
     plain = (OFTEN,) if sometimes else (ONCE, OFTEN)
     pair = registry.pair(*conditions.frameworks)
-    if finding.first.symptom != "crash" or not all(side.forkable for side in (pair.reference, pair.candidate)):
+    if finding.first.symptom != "crash" or not pair.forkable:
         return plain
     return (*(runs._replace(forked=True) for runs in plain), *plain)
 

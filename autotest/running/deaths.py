@@ -186,7 +186,7 @@ def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:
         mismatches=(first,),
         sides=pair.sides,
         program=None,
-        versions={side.name: side.version for side in (pair.reference, pair.candidate)},
+        versions=pair.versions,
         settings={**dataclasses.asdict(settings), "check_errors": conditions.check_errors},
         verified=Verification(State.WAITING),
         shown=identity,

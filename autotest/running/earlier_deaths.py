@@ -50,7 +50,7 @@ def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tu
         if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
             from autotest.diagnosis.verification import verify
 
-            versions = {side.name: side.version for side in (context.pair.reference, context.pair.candidate)}
+            versions = context.pair.versions
             if test.file is not None and is_noted_as_survived(record.path, test.file, versions):
                 continue
             state = verify(finding.script)

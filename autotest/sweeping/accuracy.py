@@ -12,7 +12,7 @@ from autotest.program import Program
 from autotest.program.rewriting import WIDER, widened
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.accuracy import Accuracy, Errors, in_ulps, measurable
-from autotest.sweeping.backward import results
+from autotest.sweeping.backward import item_at, results
 from autotest.sweeping.extended_precision import exactly
 
 
@@ -76,11 +76,6 @@ def _add(found: Accuracy, own: Any, theirs: Any, truth: np.ndarray[Any, Any]) ->
 def _values(ran: Replayed, places: Sequence[tuple[int, tuple[int, ...]]]) -> list[Any]:
     """Return the `TensorValue`s at these slots and paths of a replay, read in one batch; None for a missing tensor."""
     framework = ran.framework
-    live = []
-    for slot, path in places:
-        value = framework.known(ran.values[slot])
-        for index in path:
-            value = value[index] if isinstance(value, (tuple, list)) and len(value) > index else None
-        live.append(value)
+    live = [item_at(framework.known(ran.values[slot]), path) for slot, path in places]
     read = iter(framework.values([value for value in live if isinstance(value, framework.tensor_types)]))
     return [next(read) if isinstance(value, framework.tensor_types) else None for value in live]

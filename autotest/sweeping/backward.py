@@ -103,6 +103,13 @@ def results(program: Program, ran: Replayed) -> Iterator[tuple[int, tuple[int, .
                     yield call.slot, path, item
 
 
+def item_at(value: Any, path: tuple[int, ...]) -> Any:
+    """Return the item of `value` at a path of indices; None if it has none there."""
+    for index in path:
+        value = value[index] if isinstance(value, (tuple, list)) and len(value) > index else None
+    return value
+
+
 def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield the tensors in `value`, each with the path of indices to it."""
     if isinstance(value, types):

@@ -125,9 +125,8 @@ def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings)
 
 
 def _finding(question: Question, program: Program, mismatches: tuple[Mismatch, ...], pair: Pair) -> Finding:
-    versions = {side.name: side.version for side in (pair.reference, pair.candidate)}
     about = f"autotest sweep, {question.sample}"
-    return Finding(about, 0, -1, 0, mismatches, pair.sides, program, versions, {})
+    return Finding(about, 0, -1, 0, mismatches, pair.sides, program, pair.versions, {})
 
 
 def _script(finding: Finding, pair: Pair, *, isolated: bool = False) -> str:

@@ -31,8 +31,7 @@ def hidden_finding(check: Check, message: str, about: str, program: Program, pai
         return None
     own = names(program)[shown.slot] + shown.suffix
     mismatch = Mismatch(own, shown.slot, SYMPTOMS[check], "forward", "candidate", message, place=shown.suffix)
-    versions = {side.name: side.version for side in (pair.reference, pair.candidate)}
-    found = Finding(about, 0, -1, 0, (mismatch,), pair.sides, program, versions, {}, divergent=shown.slot)
+    found = Finding(about, 0, -1, 0, (mismatch,), pair.sides, program, pair.versions, {}, divergent=shown.slot)
     return dataclasses.replace(found, script=_script(found, shown, pair))
 
 

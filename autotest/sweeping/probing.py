@@ -19,7 +19,7 @@ from autotest.program.semantics import written
 from autotest.recording.observation import Observed
 from autotest.replaying.replay import Place, Replayed, replay
 from autotest.results.sweep import Check
-from autotest.sweeping.backward import results, tensors_in
+from autotest.sweeping.backward import item_at, results, tensors_in
 from autotest.sweeping.judgement import SampleJudgement
 
 #: Elements of the largest result that is written into to detect shared memory.
@@ -150,19 +150,13 @@ def first_unrepeated(once: Replayed, again: Replayed) -> tuple[int, str] | None:
     ]
     if again.error is not None:
         return len(again.values), ""
-    theirs = [_at(again.values[slot], path) for slot, path, _ in places]
+    theirs = [item_at(again.values[slot], path) for slot, path, _ in places]
     # One batch, so that an asynchronous framework synchronizes only once.
     read = freeze(framework, [*(value for *_, value in places), *theirs])
     for (slot, path, _), one, other in zip(places, read[: len(places)], read[len(places) :], strict=True):
         if _unlike(one, other):
             return slot, item_path(path)
     return None
-
-
-def _at(value: Any, path: tuple[int, ...]) -> Any:
-    for index in path:
-        value = value[index] if isinstance(value, (tuple, list)) and len(value) > index else None
-    return value
 
 
 def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] | None:

@@ -64,14 +64,12 @@ def list_entries(connection: Connection, server: socket.socket, databases: Datab
 
 def listed(pair: Pair, databases: Databases = _OWN) -> SweepListing:
     """Return the entries of all databases."""
-    sides = (pair.reference, pair.candidate)
-    versions = {side.name: side.version for side in sides}
     entries: list[DatabaseEntry] = []
     notes: list[str] = []
     for database in databases.of(pair):
         entries.extend(_entries(database, notes))
     shared = shared_names(pair) if databases.own else []
-    return SweepListing(pair.sides, versions, entries, notes, shared)
+    return SweepListing(pair.sides, pair.versions, entries, notes, shared)
 
 
 def _entries(database: SampleDatabase, notes: list[str]) -> Sequence[DatabaseEntry]:

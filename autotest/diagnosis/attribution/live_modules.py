@@ -11,7 +11,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
 from autotest.diagnosis.attribution.influences import influences
 from autotest.frameworks import Pair
-from autotest.frameworks.freezing import freeze
+from autotest.frameworks.freezing import frozen_copies
 from autotest.program import Call, Ref
 from autotest.program.semantics import is_module_call, returns_new_memory
 from autotest.recording.record import Record
@@ -95,7 +95,7 @@ def _differs(record: Record, call: Call, settings: Settings) -> Stage | None:
     try:
         if pair.reference.draws(own) or pair.candidate.draws(other):
             return None
-        operands = [value.copied() for value in freeze(pair.reference, given)]
+        operands = frozen_copies(pair.reference, given)
         with _same_state(pair, own, other):
             mine, theirs = (call_module_alone(side, module, operands, backward=True) for side, module in sides)
             left = [state_of(side, module) for side, module in sides]

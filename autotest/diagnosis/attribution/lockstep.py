@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from autotest.base.settings import EXACT, Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
-from autotest.frameworks.freezing import PLAIN_TYPES, freeze
+from autotest.frameworks.freezing import PLAIN_TYPES, freeze, frozen_copies
 from autotest.frameworks.recorded_calls import run_call
 from autotest.program import Array, Call, Program, refs
 from autotest.program.exact_conversions import exact_conversions
@@ -233,7 +233,4 @@ class _Lockstep:
 
 def gradients_before(framework: Framework, optimizer: Any) -> list[TensorValue | None]:
     """Return the current gradient of each tensor that `optimizer` steps, in its order; None for a missing gradient."""
-    found = [framework.gradient(tensor) for tensor in framework.optimized(optimizer)]
-    held = iter(freeze(framework, [one for one in found if one is not None]))
-    values = [None if one is None else next(held) for one in found]
-    return [None if one is None else one.copied() for one in values]
+    return frozen_copies(framework, [framework.gradient(tensor) for tensor in framework.optimized(optimizer)])

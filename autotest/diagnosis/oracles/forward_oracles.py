@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autotest.comparison import TensorValue
-from autotest.comparison.elementwise import distance
+from autotest.comparison.elementwise import distance, index_of_greatest
 from autotest.diagnosis.oracles.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.oracles.numpy_oracle import numpy_result
 from autotest.diagnosis.oracles.numpy_values import OrderDependent
@@ -316,11 +316,11 @@ def _on_values(
     gaps = [_gap(opinion, side.data) for side in (one, other)]
     with np.errstate(all="ignore"):
         excesses = [gap / allowed for gap in gaps]
-    at = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.maximum(*excesses))), opinion.shape))
+    at = index_of_greatest(np.maximum(*excesses))
     errors, elsewhere = [], []
     for gap, excess in zip(gaps, excesses, strict=True):
         right_here_alone = gap[at] <= allowed[at] and bool((excess > 1).any())
-        worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), opinion.shape))
+        worst = index_of_greatest(excess)
         # Errors at different elements are compared as multiples of the error that is allowed there.
         errors.append(float(excess[worst] * allowed[at] if right_here_alone else gap[at]))
         elsewhere.append(f"{gap[worst]:.3g} at {worst}" if right_here_alone else "")

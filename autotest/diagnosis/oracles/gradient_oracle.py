@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autotest.comparison import TensorValue
-from autotest.comparison.elementwise import distance
+from autotest.comparison.elementwise import distance, index_of_greatest
 from autotest.diagnosis.oracles.oracle_result import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.tape import listed
@@ -22,10 +22,12 @@ from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_
 from autotest.program.rewriting import assembled, filled, with_arrays
 from autotest.program.semantics import (
     argument,
-    backward_arguments,
     base_name,
     clips_gradients,
+    differentiated_slots,
     is_backward,
+    pushed_pairs,
+    pushed_slots,
     reads_gradient,
     returns_gradients,
     written,
@@ -37,8 +39,7 @@ from autotest.replaying.replay import Place, replay
 def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
     if one.shape != other.shape or not one.size:
         return None
-    flat = int(np.argmax(distance(one, other.astype(one.dtype))))
-    return tuple(int(i) for i in np.unravel_index(flat, one.shape))
+    return index_of_greatest(distance(one, other.astype(one.dtype)))
 
 
 def numeric_gradient(wide: Program, place: Place, pair: Pair) -> tuple[OracleResult | None, bool]:
@@ -291,12 +292,8 @@ def _pushed(program: Program, side: Framework, pushing: int) -> tuple[float, flo
     replayed = replay(program, side, upto=pushing)
     if replayed.error is not None:
         return None
-    roots, cotangents = backward_arguments(program.calls[pushing])
-    pairs: Sequence[tuple[Any, Any]] = [(roots, cotangents)]
-    if isinstance(roots, (list, tuple)):
-        pairs = list(zip(roots, cotangents or [None] * len(roots), strict=True))
     total = size = 0.0
-    for root, cotangent in pairs:
+    for root, cotangent in pushed_pairs(program.calls[pushing]):
         held = [listed(replayed.values[item.slot]) for item in (root, cotangent) if type(item) is Ref]
         if any(item is None for part in held for item in part):
             return None  # an earlier call returned no gradient here
@@ -325,14 +322,10 @@ def _multiplies_zero(gradient: float, program: Program, pushing: int, framework:
     replayed = replay(program, framework, upto=pushing)
     if replayed.error is not None:
         return False
+    push = program.calls[pushing]
     roots, cotangents = (
-        [
-            value.data
-            for ref in (given if isinstance(given, (list, tuple)) else [given])
-            if type(ref) is Ref
-            for value in framework.values(listed(replayed.values[ref.slot]))
-        ]
-        for given in backward_arguments(program.calls[pushing])
+        [value.data for slot in slots for value in framework.values(listed(replayed.values[slot]))]
+        for slots in (differentiated_slots(push), pushed_slots(push))
     )
     if not all(np.isfinite(root).all() for root in roots):
         return True

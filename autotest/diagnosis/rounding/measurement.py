@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.comparison.elementwise import Values, distance
+from autotest.comparison.elementwise import Values, distance, index_of_greatest
 from autotest.diagnosis.rounding.roundoff import NARROW, ROUNDOFF, TINY
 
 _GREATEST = float(np.finfo(np.float64).max)
@@ -273,14 +273,14 @@ def measure(
             np.divide(error, np.maximum(allowed, 1e-320), out=np.zeros(truth.shape), where=np.isfinite(allowed))
             for error in errors
         ]
-    at = _greatest(np.where(mask, np.maximum(*excess), -1.0))
+    at = index_of_greatest(np.where(mask, np.maximum(*excess), -1.0))
     gap = distance(truth, np.asarray(wide[1]).astype(truth.dtype))
     wide_allowed = rounding.allowed_in_double(allowed, truth, few)
     # An error of both sides that shrinks with the roundoff is made by it, though changes of the inputs do not show it:
     # equal terms cancel in the gradient of a normalised row, whatever the row holds.
     wide_allowed = np.fmax(wide_allowed, SHRINKS * rounding.ratio(truth) * np.minimum(*errors))
     beyond = np.subtract(gap, wide_allowed, out=np.full(truth.shape, -_GREATEST), where=np.isfinite(wide_allowed))
-    wide_at = _greatest(np.where(mask, beyond, -np.inf))
+    wide_at = index_of_greatest(np.where(mask, beyond, -np.inf))
     # What low precision causes vanishes in double precision. The bound for rounding does not show this: great numbers
     # elsewhere in the inputs may make it larger than the values, and it knows nothing of constants.
     difference = distance(*(np.asarray(side).astype(truth.dtype) for side in pair))
@@ -327,10 +327,6 @@ def _rounded(truth: Values, dtype: str) -> Values:
     with np.errstate(all="ignore"):
         narrow = truth.astype(kind).astype(truth.dtype)
         return np.asarray(np.where(np.isfinite(narrow), truth, narrow))
-
-
-def _greatest(values: Values) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))
 
 
 __all__ = ["SHRINKS", "Measured", "Rounding", "Spread", "measure", "reaches"]

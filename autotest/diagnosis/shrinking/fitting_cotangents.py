@@ -7,7 +7,7 @@ import numpy as np
 from autotest.frameworks import Framework
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import with_arrays
-from autotest.program.semantics import backward_arguments, pushes_gradients
+from autotest.program.semantics import pushed_pairs, pushes_gradients
 from autotest.replaying.replay import replay
 
 
@@ -22,11 +22,9 @@ def with_fitting_cotangents(program: Program, framework: Framework) -> Program |
 
 def _push_with_fitting_cotangents(program: Program, push: Call, framework: Framework) -> Program | None:
     """Return `program` with fitting cotangents for the call `push`; None if `framework` raises before it."""
-    roots, given = backward_arguments(push)
-    pairs = list(zip(roots, given or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, given)]
     pairs = [
         (root, one)
-        for root, one in pairs
+        for root, one in pushed_pairs(push)
         if type(root) is type(one) is Ref and program.calls[one.slot].kind == "tensor"
     ]
     if not pairs:

@@ -196,7 +196,7 @@ def scout(pair: Pair, survived: Program) -> Iterator[Callable[[Program], bool]]:
 
 def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
     """Return a probe in a fork of this process, which has all imports, or in a new process if a fork does not work."""
-    for fork in (True, False) if all(side.forkable for side in (pair.reference, pair.candidate)) else (False,):
+    for fork in (True, False) if pair.forkable else (False,):
         server = stack.enter_context(contextlib.closing(Server(frameworks=pair.names, fork=fork)))
         pair.candidate.synchronize()
         probe = stack.enter_context(contextlib.closing(Probe(server)))

@@ -168,9 +168,7 @@ def _beside_another(
         if place in done or name == known or name in sample.kwargs:
             continue
         other = _with(sample, known, beside)
-        arguments = (other.input, *other.args), other.kwargs
-        plain = functools.partial(_given, function, [arguments])
-        if first_effect(_changed(function, name, value), plain, [arguments])[1]:
+        if _has_effect(function, other, name, value):
             done.add(place)
             yield _with(other, name, value)
 
@@ -188,11 +186,16 @@ def _together(function: Callable[..., Any], shown: Sequence[tuple[str, Any, Any]
         if len(done) == _TOGETHER or both in done or other == name or other in sample.kwargs:
             continue
         known = _with(sample, name, value)
-        arguments = (known.input, *known.args), known.kwargs
-        plain = functools.partial(_given, function, [arguments])
-        if first_effect(_changed(function, other, first[other]), plain, [arguments])[1]:
+        if _has_effect(function, known, other, first[other]):
             done.add(both)
             yield _with(known, other, first[other])
+
+
+def _has_effect(function: Callable[..., Any], sample: Any, name: str, value: Any) -> bool:
+    """Return whether the option `name` with this value changes the result of `sample`."""
+    arguments = (sample.input, *sample.args), sample.kwargs
+    plain = functools.partial(_given, function, [arguments])
+    return first_effect(_changed(function, name, value), plain, [arguments])[1]
 
 
 def _given(function: Callable[..., Any], candidates: Sequence[CallArguments], index: int) -> Any:

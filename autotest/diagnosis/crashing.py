@@ -61,9 +61,8 @@ def shrink(
         The smallest program found, or None if `program` does not crash here.
     """
     graph = options.graph
-    timeouts = (
-        TimeoutEstimate() if graph is None else None
-    )  # graphs may be compiled: the time of one says little about another
+    # Graphs may be compiled: the time of one says little about another.
+    timeouts = TimeoutEstimate() if graph is None else None
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
         # A fork of this process lacks the threads that run a graph, and might wait for them forever.

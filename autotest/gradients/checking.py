@@ -256,35 +256,40 @@ def _elementwise(
             for o, one in enumerate(differences):
                 numeric[o][k] = one
         for o, value in enumerate(frozen):
-            note = "no gradient" if missing[i][o] else ""
-            block = JacobianBlock(function, i, o, rule)
-            exempt = _nowhere(numeric[o], centre[o])
-            if rule.cautious:
-                unproven, coarse = block.unproven(analytic[i][o], numeric[o], exempt)
-                exempt |= unproven | coarse
-                if unproven.any():
-                    note = f"{int(unproven.sum())} where finite differences prove nothing"
-                if coarse.any():
-                    note = LOWER
-                    result.warnings.append(
-                        f"input {names[0][i]}, output {names[1][o]}: the function computes in lower precision than "
-                        "its input, so it was compared with differences over a longer distance"
-                    )
-            else:
-                result.undefined += int(exempt.sum())
-                kinks = block.at_a_kink(analytic[i][o], numeric[o], centre[o])
-                exempt |= kinks
-                if kinks.any():
-                    met = int(kinks.sum())
-                    note = f"{met} at a kink"
-                    result.warnings.append(
-                        f"input {names[0][i]}, output {names[1][o]}: {several(met, 'derivative')} {were(met)} taken at "
-                        "a kink, where any value between the two one-sided derivatives is right"
-                    )
             shapes = real_shape(array.data), real_shape(value.data)
             pair = Jacobians((names[0][i], names[1][o]), analytic[i][o], numeric[o], shapes)
+            exempt, note = _exempted(JacobianBlock(function, i, o, rule), pair, centre[o], result)
+            note = note or ("no gradient" if missing[i][o] else "")
             result.rows.append(row_of(pair, rule.atol, rule.rtol, exempt=exempt, note=note))
     return result
+
+
+def _exempted(block: JacobianBlock, pair: Jacobians, centre: Real, result: GradcheckResult) -> tuple[Real, str]:
+    """Return a mask of the derivatives that count as passing, and a remark; add warnings and counts to `result`."""
+    exempt, note = _nowhere(pair.numeric, centre), ""
+    place = f"input {pair.names[0]}, output {pair.names[1]}"
+    if block.rule.cautious:
+        unproven, coarse = block.unproven(pair.analytic, pair.numeric, exempt)
+        exempt |= unproven | coarse
+        if unproven.any():
+            note = f"{int(unproven.sum())} where finite differences prove nothing"
+        if coarse.any():
+            note = LOWER
+            result.warnings.append(
+                f"{place}: the function computes in lower precision than its input, so it was compared with "
+                "differences over a longer distance"
+            )
+        return exempt, note
+    result.undefined += int(exempt.sum())
+    kinks = block.at_a_kink(pair.analytic, pair.numeric, centre)
+    if kinks.any():
+        met = int(kinks.sum())
+        note = f"{met} at a kink"
+        result.warnings.append(
+            f"{place}: {several(met, 'derivative')} {were(met)} taken at a kink, where any value between the two "
+            "one-sided derivatives is right"
+        )
+    return exempt | kinks, note
 
 
 def _nowhere(numeric: Real, centre: Real) -> Real:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,12 +154,22 @@ class _OptimizerReplay:
         errors = [(step, at, float(errors.max(initial=0.0))) for step, at, errors in rows]
         found = next((row for row in errors if row[2] > allowed), None)
         if found is None:
-            off = [
-                _relative_error(one, theirs)
-                for ours, others in zip(own, other, strict=True)
-                for one, theirs in zip(ours, others, strict=True)
-            ]
-            return Updates(single=single, error=max(off))
+            return Updates(single=single, error=max(_relative_error(one, theirs) for one, theirs in _each(own, other)))
+        return Updates(self._wrong(program, places, own, found, allowed), single=single)
+
+    def _wrong(
+        self, program: Program, places: Mapping[int, int], own: Any, found: tuple[int, int, float], allowed: float
+    ) -> Update:
+        """Return what is wrong with the first wrong update.
+
+        Args:
+            program: the program of the steps.
+            places: its slots by those of the trial and of `_updates`.
+            own: the reference's updates.
+            found: the step, the compared tensor, and the relative error of the update.
+            allowed: the relative error that is allowed.
+        """
+        pair = self._record.pair
         step, at, error = found
         slot = places[self._updates[step][at]]
         whole = self._steps[step].slot
@@ -185,7 +196,7 @@ class _OptimizerReplay:
             )
         message = f"{description}. expected={reference} actual={candidate}"
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message, what="another update")
-        return Updates(Update(cut, tolerance, floor, description, mismatch), single=single)
+        return Update(cut, tolerance, floor, description, mismatch)
 
     def _judged(
         self, own: Any, rounded: Any, decays: Any, other: Any
@@ -306,11 +317,12 @@ def _values(program: Program, framework: Framework, slots: Sequence[Sequence[int
 
 def _alike_in_shape(own: Sequence[Sequence[Any]], other: Sequence[Sequence[Any]]) -> bool:
     """Whether the updates of both sides have the same shapes. A wrong one is that of the subtraction."""
-    return all(
-        one.shape == theirs.shape
-        for ours, others in zip(own, other, strict=True)
-        for one, theirs in zip(ours, others, strict=True)
-    )
+    return all(one.shape == theirs.shape for one, theirs in _each(own, other))
+
+
+def _each(own: Sequence[Sequence[Any]], other: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, Any]]:
+    """Yield each update of one side with the same one of the other side."""
+    return zip(itertools.chain(*own), itertools.chain(*other), strict=True)
 
 
 def _without_gradients(program: Program) -> Program:

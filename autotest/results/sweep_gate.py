@@ -79,24 +79,11 @@ def changes(
             if status not in ("not run", "absent", "left out"):
                 worse.append(Change(key, status, "gone"))
             continue
-        cell = row.cell
-        if key in unfinished:
-            failed = _failed(before, key, cell)
-            if failed:
-                worse.append(Change(key, *failed))
-            continue
-        if status in PASSING and cell.status not in PASSING:
-            worse.append(Change(key, status, _why(cell)))
-            continue
-        lost = _lost(before, key, cell)
-        if lost:
+        finished = key not in unfinished
+        if lost := (_worsened if finished else _failed)(before, key, row.cell):
             worse.append(Change(key, *lost))
-        elif status not in PASSING and cell.status in PASSING:
-            better.append(Change(key, status, cell.status))
-        else:
-            gained = _gained(before, key, cell)
-            if gained:
-                better.append(Change(key, *gained))
+        elif finished and (gained := _improved(before, key, row.cell)):
+            better.append(Change(key, *gained))
     added = [
         Change(key, "not there", row.cell.status)
         for key, row in swept.rows.items()
@@ -105,6 +92,18 @@ def changes(
     shared = sum(key in before.statuses for key in swept.rows)
     halfway = sum(key in before.statuses and chosen(key) for key in unfinished)
     return Changes(worse, better, added, halfway, shared, tuple(_unlike(swept, before)))
+
+
+def _worsened(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
+    """Return what the cell was before and is now, if it got worse."""
+    status = before.statuses[key]
+    return (status, _why(cell)) if status in PASSING and cell.status not in PASSING else _lost(before, key, cell)
+
+
+def _improved(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
+    """Return what the cell was before and is now, if it got better."""
+    status = before.statuses[key]
+    return (status, cell.status) if status not in PASSING and cell.status in PASSING else _gained(before, key, cell)
 
 
 def _unlike(swept: SweepMap, before: Baseline) -> Iterator[str]:

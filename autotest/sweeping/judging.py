@@ -127,22 +127,23 @@ class Judge:
         if found.left_out:
             return found
         self._sort(found, observed, mismatches, complete=actual.error is None)
-        if actual.error is None:
-            if pair.candidate.has_strides:
-                found.checks["strides"] = True
-                for one in probing.layouts(observed):
-                    found.fail(one.check, one.key, one.message)
-            if measure and not found.vacuous:
-                found.accuracy = measured(plain, expected, actual, pair)
-            kept = probing.shapes_kept(plain, expected)
-            closely |= kept not in self._looked_into
-            if closely or twice:
-                self._runs(Running.PROBE)
-            if twice and found.program is not plain and found.checks.get("gradient"):
-                self._double_gradient(found, plain, expected)
-            if closely:
-                self._looked_into.add(kept)
-                probing.probe(found, expected, actual, pair)
+        if actual.error is not None:
+            return found
+        if pair.candidate.has_strides:
+            found.checks["strides"] = True
+            for one in probing.layouts(observed):
+                found.fail(one.check, one.key, one.message)
+        if measure and not found.vacuous:
+            found.accuracy = measured(plain, expected, actual, pair)
+        kept = probing.shapes_kept(plain, expected)
+        closely |= kept not in self._looked_into
+        if closely or twice:
+            self._runs(Running.PROBE)
+        if twice and found.program is not plain and found.checks.get("gradient"):
+            self._double_gradient(found, plain, expected)
+        if closely:
+            self._looked_into.add(kept)
+            probing.probe(found, expected, actual, pair)
         return found
 
     def _accepts_again(self, program: Program) -> bool:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from autotest.base.errors import StoreUnwritable
 from autotest.diagnosis.verification import judged
@@ -27,6 +27,15 @@ from autotest.storage.keeping import keep
 _LONGEST: Final = 120.0
 #: Number of characters of a script's output that are kept.
 _MOST: Final = 10_000
+
+
+class _RunningScript(NamedTuple):
+    """A script that a process runs."""
+
+    finding: SweepFinding
+    process: Process
+    #: When it was started.
+    began: float
 
 
 def run_script(connection: Connection, server: socket.socket, path: str) -> None:
@@ -56,28 +65,31 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
     waiting = [finding for finding in findings if finding.script][::-1]
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="autotest-scripts-") as folder:
-        running: dict[int, tuple[SweepFinding, Process, float]] = {}
+        running: list[_RunningScript] = []
         try:
             while running or (waiting and time.monotonic() < end):
                 while waiting and len(running) < jobs and time.monotonic() < end:
-                    finding = waiting.pop()
-                    path = Path(folder, f"{finding.number}.py")
-                    path.write_text(finding.script, encoding="utf-8")
-                    running[finding.number] = finding, server.process(run_script, str(path)), time.monotonic()
-                wait([process.connection for _, process, _ in running.values()], timeout=0.5)
-                for number, (finding, process, began) in list(running.items()):
-                    verified = _said(finding, process, time.monotonic() - began)
-                    if verified is not None:
-                        finding.verified = verified
-                        process.close()
-                        del running[number]
+                    running.append(_started(waiting.pop(), server, Path(folder)))
+                wait([one.process.connection for one in running], timeout=0.5)
+                for one in [*running]:
+                    if (verified := _said(one)) is not None:
+                        one.finding.verified = verified
+                        one.process.close()
+                        running.remove(one)
         finally:
-            for _, process, _ in running.values():
-                process.close()
+            for one in running:
+                one.process.close()
 
 
-def _said(finding: SweepFinding, process: Process, seconds: float) -> Verification | None:
-    """Return the outcome of the script of `finding`; None while it runs."""
+def _started(finding: SweepFinding, server: Server, folder: Path) -> _RunningScript:
+    path = folder / f"{finding.number}.py"
+    path.write_text(finding.script, encoding="utf-8")
+    return _RunningScript(finding, server.process(run_script, str(path)), time.monotonic())
+
+
+def _said(running: _RunningScript) -> Verification | None:
+    """Return the outcome of a script; None while it runs."""
+    process = running.process
     try:
         ended = process.status() is not None
     except ServerLost:
@@ -88,10 +100,11 @@ def _said(finding: SweepFinding, process: Process, seconds: float) -> Verificati
             status, output = process.connection.recv()
         except (EOFError, OSError):
             return Verification(State.UNCLEAR, "the script ended its process")
-        return judged(status, output, finding.finding)
+        return judged(status, output, running.finding.finding)
     if ended:
         return Verification(State.UNCLEAR, "the script ended its process")
-    return Verification(State.UNCLEAR, f"it took more than {_LONGEST:g} s") if seconds > _LONGEST else None
+    late = time.monotonic() - running.began > _LONGEST
+    return Verification(State.UNCLEAR, f"it took more than {_LONGEST:g} s") if late else None
 
 
 def kept(findings: Sequence[SweepFinding], directory: Path, seed: int) -> str:

@@ -7,7 +7,6 @@ mismatch that is still there is not a consequence of the known one.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 
@@ -47,65 +46,69 @@ def find_unexpected(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) ->
     mismatches, the repaired program and the differences that are ignored in it. `outcome.further_expected` receives
     the ledger entries met.
     """
-
-    names = MismatchNames(outcome.shown, pair, test.settings, traces_gradients=False)
-
-    def operator(program: Program, mismatch: Mismatch) -> str:
-        nonlocal names
-        if names.program is not program:
-            names = MismatchNames(program, pair, test.settings)
-        return names.operator(mismatch)
-
-    def known(program: Program, mismatch: Mismatch) -> LedgerEntry | None:
-        return ledger.expects(test.id, mismatch, lambda: operator(program, mismatch))
-
     try:
-        if outcome.mismatches[0].symptom == "exception":
-            again = _continued_after_refusals(test, outcome.seed, pair, known)
-            if not again.mismatches:
-                return False
-            program, mismatches = again.program, again.mismatches
-        else:
-            program, mismatches = outcome.program, outcome.mismatches
-        if all(known(program, mismatch) is not None for mismatch in mismatches):
-            return False
-        if outcome.update is not None:  # all that differs after the step may be a consequence of it
-            program = upto(program, outcome.recorder.steps[0].slot)
-        # The reference may reject a repaired program, which says nothing about the trial.
-        parity = test.settings.check_errors and outcome.recorder.rejection is not None
-        settings = dataclasses.replace(test.settings, check_errors=parity)
-        for _ in range(_MOST):
-            agreement = agree(program, pair, settings)
-            if not agreement.mismatches:
-                return False
-            first = agreement.mismatches[0]
-            entry = known(program, first)
-            if entry is not None:
-                outcome.further_expected.append(entry)
-            else:
-                outcome.mismatches, outcome.repaired_program = agreement.mismatches, program
-                outcome.ignored_differences = settings.set_aside
-                return True
-            if any(known(program, item) is None for item in _similar_in_same_call(agreement, first)):
-                # Results of one call do not depend on each other: to know one mismatch does not explain the others.
-                name = f"{first.symptom} {operator(program, first)} {first.place} {first.operand}"
-                settings = dataclasses.replace(settings, set_aside=(*settings.set_aside, name))
-            else:
-                program, settings = _corrected(agreement, first, operator(program, first), pair, settings)
+        return _repaired_until_unexpected(test, outcome, pair, _KnownMismatches(test, outcome, pair, ledger))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001 - what cannot run on other operands, or a body that then skips, shows nothing new
         return False
+
+
+class _KnownMismatches:
+    """The mismatches that the ledger expects in a trial and in its repaired programs."""
+
+    def __init__(self, test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> None:
+        self._test, self._pair, self._ledger = test, pair, ledger
+        self._names = MismatchNames(outcome.shown, pair, test.settings, traces_gradients=False)
+
+    def operator(self, program: Program, mismatch: Mismatch) -> str:
+        if self._names.program is not program:
+            self._names = MismatchNames(program, self._pair, self._test.settings)
+        return self._names.operator(mismatch)
+
+    def entry(self, program: Program, mismatch: Mismatch) -> LedgerEntry | None:
+        """Return the entry that expects `mismatch` of `program`, or None."""
+        return self._ledger.expects(self._test.id, mismatch, lambda: self.operator(program, mismatch))
+
+
+def _repaired_until_unexpected(test: Test, outcome: Outcome, pair: Pair, known: _KnownMismatches) -> bool:
+    """Repair the program at each expected mismatch until an unexpected one is the first; see `find_unexpected`."""
+    is_refusal = outcome.mismatches[0].symptom == "exception"
+    start = _continued_after_refusals(test, outcome.seed, pair, known) if is_refusal else outcome
+    program = start.program
+    if all(known.entry(program, mismatch) is not None for mismatch in start.mismatches):
+        return False
+    if outcome.update is not None:  # all that differs after the step may be a consequence of it
+        program = upto(program, outcome.recorder.steps[0].slot)
+    # The reference may reject a repaired program, which says nothing about the trial.
+    parity = test.settings.check_errors and outcome.recorder.rejection is not None
+    settings = dataclasses.replace(test.settings, check_errors=parity)
+    for _ in range(_MOST):
+        agreement = agree(program, pair, settings)
+        if not agreement.mismatches:
+            return False
+        first = agreement.mismatches[0]
+        entry = known.entry(program, first)
+        if entry is None:
+            outcome.mismatches, outcome.repaired_program = agreement.mismatches, program
+            outcome.ignored_differences = settings.set_aside
+            return True
+        outcome.further_expected.append(entry)
+        operator = known.operator(program, first)
+        if any(known.entry(program, item) is None for item in _similar_in_same_call(agreement, first)):
+            # Results of one call do not depend on each other: to know one mismatch does not explain the others.
+            name = f"{first.symptom} {operator} {first.place} {first.operand}"
+            settings = dataclasses.replace(settings, set_aside=(*settings.set_aside, name))
+        else:
+            program, settings = _corrected(agreement, first, operator, pair, settings)
     return False
 
 
-def _continued_after_refusals(
-    test: Test, seed: int, pair: Pair, known: Callable[[Program, Mismatch], LedgerEntry | None]
-) -> Outcome:
+def _continued_after_refusals(test: Test, seed: int, pair: Pair, known: _KnownMismatches) -> Outcome:
     """Run the trial again, and continue after calls that the candidate is known to reject."""
 
     def is_known_refusal(recorder: Recorder, mismatch: Mismatch) -> bool:
-        return mismatch.symptom == "exception" and known(recorder.snapshot(), mismatch) is not None
+        return mismatch.symptom == "exception" and known.entry(recorder.snapshot(), mismatch) is not None
 
     outcome = run_without_comparison(test.body, seed, test.settings, pair, is_known_refusal=is_known_refusal)
     compare_outcomes([outcome], test.settings)

@@ -101,33 +101,15 @@ class Verdict:
 
 def judge(evidence: Evidence) -> Verdict:
     """Return the verdict on `evidence`, which is inconclusive if the evidence does not settle the matter."""
-    reference, candidate = evidence.sides
-    symptom = evidence.symptom
-    noisy = [side for side, noise in zip(evidence.sides, evidence.noise, strict=True) if noise > evidence.tolerated]
-    if noisy:
-        numbers = tuple(
-            f"two runs of {side} differ by {noise:.3g}"
-            for side, noise in zip(evidence.sides, evidence.noise, strict=True)
-        )
-        if noisy == [candidate] and evidence.in_new_memory:
-            line = f"{candidate}: it does not write all of the uninitialised memory that {reference} writes"
-            return Verdict("candidate", line, numbers)
-        disagree = "give different results in two runs" if len(noisy) > 1 else "gives different results in two runs"
-        line = f"nondeterministic: {' and '.join(noisy)} {disagree}"
-        return Verdict("nondeterministic", line, numbers, side="candidate" if noisy == [candidate] else "")
-    if symptom == "exception":
-        return Verdict("candidate", f"{candidate}: it refuses or lacks what {reference} accepts")
-    if symptom == "accepted" and evidence.refused_in_single_precision:
-        return Verdict("reference", f"{reference}: it refuses in float32 what it computes in float64")
-    if symptom == "accepted":
-        return Verdict("candidate", f"{candidate}: it accepts what {reference} refuses")
-    if symptom in ("crash", "hang", "out of memory"):
-        return Verdict("candidate", f"{candidate}: {symptom}; {reference} returns a result")
+    without_numbers = _nondeterministic(evidence) or _by_symptom(evidence)
+    if without_numbers is not None:
+        return without_numbers
     if evidence.ties:
         return Verdict("ties", "ties: several values are equal, and each side selects a different one", ())
+    reference, candidate = evidence.sides
     found, numbers = evidence.measured, _numbers(evidence)
     # Numbers that differ as well say nothing about a wrong dtype: that is no rounding.
-    of_numbers = symptom in ("value", "gradient")
+    of_numbers = evidence.symptom in ("value", "gradient")
     noise = evidence.error_spreads[0]
     if of_numbers and noise is not None and amplified_by_reference(found, evidence.error_spreads):
         what = f"rounding: the algorithm of {reference} amplifies it, and {candidate} is right"
@@ -150,9 +132,39 @@ def judge(evidence: Evidence) -> Verdict:
     if of_numbers and found is not None and found.double_decides:
         return _by_precision(evidence, found, numbers)
     # No oracle has an opinion, and it is not rounding: the candidate has to do what the reference does.
-    where = symptom if found is None else f"{symptom}, also in float64"
+    where = evidence.symptom if found is None else f"{evidence.symptom}, also in float64"
     what = f"{reference} is the specification: {candidate} differs in {where}; no independent oracle can decide"
     return Verdict("semantic difference", what, numbers, side="candidate")
+
+
+def _nondeterministic(evidence: Evidence) -> Verdict | None:
+    """Return the verdict if a side differs from itself by more than the tolerance."""
+    reference, candidate = evidence.sides
+    noises = list(zip(evidence.sides, evidence.noise, strict=True))
+    noisy = [side for side, noise in noises if noise > evidence.tolerated]
+    if not noisy:
+        return None
+    numbers = tuple(f"two runs of {side} differ by {noise:.3g}" for side, noise in noises)
+    if noisy == [candidate] and evidence.in_new_memory:
+        line = f"{candidate}: it does not write all of the uninitialised memory that {reference} writes"
+        return Verdict("candidate", line, numbers)
+    disagree = "give different results in two runs" if len(noisy) > 1 else "gives different results in two runs"
+    line = f"nondeterministic: {' and '.join(noisy)} {disagree}"
+    return Verdict("nondeterministic", line, numbers, side="candidate" if noisy == [candidate] else "")
+
+
+def _by_symptom(evidence: Evidence) -> Verdict | None:
+    """Return the verdict if only one side returned a result."""
+    reference, candidate = evidence.sides
+    if evidence.symptom == "exception":
+        return Verdict("candidate", f"{candidate}: it refuses or lacks what {reference} accepts")
+    if evidence.symptom == "accepted" and evidence.refused_in_single_precision:
+        return Verdict("reference", f"{reference}: it refuses in float32 what it computes in float64")
+    if evidence.symptom == "accepted":
+        return Verdict("candidate", f"{candidate}: it accepts what {reference} refuses")
+    if evidence.symptom in ("crash", "hang", "out of memory"):
+        return Verdict("candidate", f"{candidate}: {evidence.symptom}; {reference} returns a result")
+    return None
 
 
 def amplified_alike(measured: Measured | None, spreads: tuple[ErrorSpread | None, ErrorSpread | None]) -> bool:

@@ -79,8 +79,16 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair) -> tuple[OracleRes
         return None, False
     if _multiplies_zero(float(one[at]), wide, pushing, pair.reference):
         return None, False
-    differences: list[_Difference] = []
     elements = [_Element(wide, leaf, at, side, pushing) for side in sides]
+    return _by_differences((float(one[at]), float(other[at])), elements, at)
+
+
+def _by_differences(
+    gradients: tuple[float, float], elements: Sequence[_Element], at: tuple[int, ...]
+) -> tuple[OracleResult | None, bool]:
+    """Compare the gradients of both sides at one element with differences; see `numeric_gradient`."""
+    own, other = gradients
+    differences: list[_Difference] = []
     for element in elements:
         difference = element.difference()
         if difference is None:
@@ -91,16 +99,16 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair) -> tuple[OracleRes
     scale = max(abs(found[0]), abs(found[1]), 1e-3)
     allowed = 1e-4 * scale + 2 * max(difference.uncertainty for difference in differences)
     # At a kink the sides may choose different gradients; if the gradients are nearly equal, they chose the same.
-    gap = abs(float(one[at]) - float(other[at]))
+    gap = abs(own - other)
     kink = any(kinks) and gap > allowed
-    if max(abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1])) <= allowed:
+    if max(abs(own - found[0]), abs(other - found[1])) <= allowed:
         # Both gradients are too near to a plain difference to tell which one is wrong.
         closer = [element.extrapolated() for element in elements]
         if any(item is None for item in closer):
             return None, kink
         found = [item[0] for item in closer if item is not None]
         allowed = 16 * max(item[1] for item in closer if item is not None) + 1e-10 * scale
-    errors = (abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1]))
+    errors = (abs(own - found[0]), abs(other - found[1]))
     agreed = abs(found[0] - found[1]) <= allowed
     # If the gradients differ by less than the differences' own error, it is chance which one is within that error.
     near = gap <= allowed  # false if one of them is NaN

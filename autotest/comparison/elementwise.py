@@ -293,9 +293,14 @@ def _subtractable(expected: Values, actual: Values) -> tuple[Values, Values]:
         expected, actual = expected.astype(np.float64), actual.astype(np.float64)
     odd = ~np.isfinite(expected)
     if odd.any():
-        same = odd & ((expected == actual) | (np.isnan(expected) & np.isnan(actual)))
+        same = odd & same_numbers(expected, actual)
         return np.where(same, 0.0, expected), np.where(same, 0.0, actual)
     return expected, actual
+
+
+def same_numbers(one: Values, other: Values) -> Values:
+    """Return a mask of the equal elements. NaN counts as equal to NaN."""
+    return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))
 
 
 def _relative(absolute: Values, expected: Values, actual: Values) -> Values:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from autotest.frameworks.torch_arguments import operands_of, reduction_of, sizes, softmax_dim, spread_of
+from autotest.frameworks.torch_arguments import operands_of, reduction_of, same_padding, sizes, softmax_dim, spread_of
 
 #: torch's name -> NumPy's, for functions of one array, or of two arrays that broadcast.
 _ALIKE: Final[Mapping[str, str]] = {
@@ -251,11 +251,9 @@ def numpy_translations(mx: Any) -> dict[str, Callable[..., Any]]:
             last = (0, *range(2, rank + 2), 1)  # channels last
             batched = input if input.ndim == rank + 2 else mx.expand_dims(input, 0)
             x, w = mx.transpose(batched, last), mx.transpose(weight, last)
+            if padding == "same":
+                x = mx.pad(x, [(0, 0), *same_padding(weight.shape[2:], dilation), (0, 0)])
             if isinstance(padding, str):
-                steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * rank
-                whole = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
-                if padding == "same":
-                    x = mx.pad(x, [(0, 0), *((size // 2, size - size // 2) for size in whole), (0, 0)])
                 padding = 0
             plain = getattr(mx, f"conv{rank}d")
             settings = [

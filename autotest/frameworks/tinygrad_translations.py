@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from autotest.frameworks.torch_arguments import operands_of, reduction_of, sizes, softmax_dim, spread_of
+from autotest.frameworks.torch_arguments import operands_of, reduction_of, same_padding, sizes, softmax_dim, spread_of
 
 #: Methods that are called like torch's functions, except for names of parameters -> torch's names of these parameters.
 _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -166,14 +166,10 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        rank = weight.ndim - 2
         batched = input if input.ndim == weight.ndim else input.unsqueeze(0)
         if isinstance(padding, str):
-            steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * rank
-            whole = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
-            # The padding at both ends of each dimension, last dimension first.
-            ends = [end for size in reversed(whole) for end in (size // 2, size - size // 2)]
-            padding = ends if padding == "same" else 0
+            both = same_padding(weight.shape[2:], dilation) if padding == "same" else []
+            padding = [end for ends in reversed(both) for end in ends] or 0  # last dimension first
         made = batched.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
         return made if batched is input else made.squeeze(0)
 

@@ -25,6 +25,13 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     return "mean" if size_average is None or size_average else "sum"
 
 
+def same_padding(kernel: Sequence[int], dilation: Any) -> list[tuple[int, int]]:
+    """Return the padding at both ends of each dimension that ``padding="same"`` of a convolution means."""
+    steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * len(kernel)
+    whole = [step * (size - 1) for step, size in zip(steps, kernel, strict=True)]
+    return [(size // 2, size - size // 2) for size in whole]
+
+
 def spread_of(dim: Any, unbiased: bool, correction: Any) -> tuple[Any, Any]:
     """Return the dimensions and the correction of a variance: as in torch, a single truth value is ``unbiased=``."""
     if isinstance(dim, bool):

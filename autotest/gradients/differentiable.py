@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autotest.gradients.gate import GradientUse
-from autotest.gradients.nondifferentiable import NoGradient, listed
+from autotest.gradients.nondifferentiable import NoGradient, are_zero, listed
 from autotest.program import Call, Ref, operator_of, refs
 from autotest.program.influence import written_later
 from autotest.program.semantics import (
@@ -116,8 +116,7 @@ def _wrongly_listed(record: Record, known: Iterable[tuple[Call, NoGradient]]) ->
 
 def _only_listed(operators: Iterable[Call]) -> bool:
     """Return whether all operators are listed as having zero gradients, so that a nonzero one contradicts the list."""
-    entries = (listed(call.target) for call in operators if base_name(call) not in _NO_OPERATION)
-    return all(entry is not None and entry.kind == "zero" for entry in entries)
+    return are_zero(listed(call.target) for call in operators if base_name(call) not in _NO_OPERATION)
 
 
 def _nonzero(record: Record) -> bool:

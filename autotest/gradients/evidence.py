@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from autotest.comparison.elementwise import same_numbers
 from autotest.gradients.function import Real, slope
 from autotest.gradients.rule import Rule
 
@@ -118,7 +119,7 @@ def is_rough(at: Callable[[float], Sequence[Real]], rule: Rule, derivative: Real
         smooth = converged(wide, quotient, bound) & (jump <= bound + bend / 4)
         finite = np.isfinite(centre)
         # What the step does not change is another element's.
-        unchanged = np.logical_and.reduce([(one == centre) | (np.isnan(one) & np.isnan(centre)) for one in around])
+        unchanged = np.logical_and.reduce([same_numbers(one, centre) for one in around])
     return not (bool((unchanged | (smooth & finite)).all()) and (bool(finite.all()) or np.isfinite(derivative).all()))
 
 

@@ -15,7 +15,7 @@ from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, extent_of, flowing_through, is_wide
 from autotest.gradients.rule import RULE
 from autotest.program import Array, Call, Program, Ref, reading, refs
-from autotest.program.rewriting import assembled, tensor_call, with_arrays
+from autotest.program.rewriting import assembled, tensor_call, with_contents
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.gradient_rows import Jacobians, row_of
 
@@ -153,10 +153,9 @@ def _between(program: Program, parts: ForwardParts, framework: Framework, step: 
 
 
 def _moved(program: Program, parts: ForwardParts, framework: Framework, step: float) -> Replayed:
-    arrays = list(program.arrays)
-    array, along = arrays[parts.leaf.index], arrays[parts.along]
-    arrays[parts.leaf.index] = Array(np.asarray(array.data + step * along.data, array.data.dtype), array.dtype)
-    run = replay(with_arrays(program, arrays), framework)
+    index = parts.leaf.index
+    moved = program.arrays[index].data + step * program.arrays[parts.along].data
+    run = replay(with_contents(program, index, moved), framework)
     if run.error is not None:
         raise run.error
     return run

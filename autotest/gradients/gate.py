@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from autotest.gradients.nondifferentiable import listed
+from autotest.gradients.nondifferentiable import are_zero, listed
 
 
 @dataclasses.dataclass(slots=True)  # not frozen: it takes a third of the time, and each trial makes one
@@ -47,7 +47,7 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
     if use.compared and not (use.nonzero or use.discarded):
         return ""
     kinds = [listed(name) for name in use.differentiable]
-    if use.nonzero and kinds and all(item is not None and item.kind == "zero" for item in kinds):
+    if use.nonzero and kinds and are_zero(kinds):
         return (
             f"{_names(use.differentiable)} has a gradient that is not zero, but "
             "autotest/gradients/nondifferentiable.py lists it as zero everywhere. Remove it from that list"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from autotest.program.semantics import plain_name
@@ -52,3 +53,8 @@ def listed(operator: str) -> NoGradient | None:
         operator: a dotted path, or the name of a method or an in-place form.
     """
     return WITHOUT_GRADIENT.get(plain_name(operator))
+
+
+def are_zero(entries: Iterable[NoGradient | None]) -> bool:
+    """Return whether all operators with these entries are listed as having zero gradients."""
+    return all(entry is not None and entry.kind == "zero" for entry in entries)

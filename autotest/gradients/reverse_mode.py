@@ -18,7 +18,7 @@ from autotest.gradients.rule import RULE
 from autotest.gradients.sums import SumOfInput, row_of_element
 from autotest.program import Array, Call, Program
 from autotest.program.paths import member_of
-from autotest.program.rewriting import assembled, filled, tensor_call, with_arrays
+from autotest.program.rewriting import assembled, filled, tensor_call, with_arrays, with_contents
 from autotest.program.semantics import (
     OPERATIONS,
     backward_arguments,
@@ -240,9 +240,7 @@ class _Pushed:
 
     def _moved(self, index: int, numbers: Real) -> Program:
         """Return the program with `numbers` in the captured array `index`."""
-        changed = list(self._program.arrays)
-        changed[index] = Array(from_reals(numbers, changed[index].data), changed[index].dtype)
-        return with_arrays(self._program, changed)
+        return with_contents(self._program, index, from_reals(numbers, self._program.arrays[index].data))
 
     def _extent(self) -> tuple[float, bool]:
         values = self._numbers(self._run, self._roots)

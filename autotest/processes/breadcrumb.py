@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from autotest.comparison import Side, Stage
 from autotest.program import Call, Ref
-from autotest.program.semantics import pushes_gradients
+from autotest.program.semantics import is_module_call, pushes_gradients
 from autotest.recording.recorder import Recorder
 
 _MAGIC = b"autotest trail 1\n"
@@ -178,7 +178,7 @@ def _end(path: Path, pid: int, memory: mmap.mmap, file: BinaryIO) -> None:
 
 def called(recorder: Recorder, call: Call) -> str:
     """Return the name by which a call is identified: for a module call, its class instead of ``__call__``."""
-    if call.target == "__call__" and type(call.args[0]) is Ref:
+    if is_module_call(call) and type(call.args[0]) is Ref:
         return recorder.calls[call.args[0].slot].target
     return call.target
 

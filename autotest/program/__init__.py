@@ -22,6 +22,7 @@ from autotest.program.calls import (
     reading,
     refs,
     with_leaves,
+    without_keyword,
 )
 from autotest.program.operator_names import operator_of
 
@@ -48,4 +49,5 @@ __all__ = [
     "reading",
     "refs",
     "with_leaves",
+    "without_keyword",
 ]

@@ -205,6 +205,11 @@ def with_leaves(call: Call, values: Mapping[int, Operand]) -> Call:
     return call._replace(args=args, kwargs=kwargs)
 
 
+def without_keyword(call: Call, name: str | None) -> Call:
+    """Return `call` without the keyword argument `name`."""
+    return call._replace(kwargs={key: item for key, item in call.kwargs.items() if key != name})
+
+
 def plain_container(value: Any) -> Operand:
     """Return the tuple, list or dict with the same items as a container of another type; None for anything else.
 

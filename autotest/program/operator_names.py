@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from autotest.program.calls import LAYOUT, PROPERTY, Call, Ref, leaves, refs
 from autotest.program.numpy_scalars import is_whole
-from autotest.program.semantics import backward_arguments, describes, pushes_gradients, written
+from autotest.program.semantics import backward_arguments, describes, makes_input, pushes_gradients, written
 
 #: Kinds of calls that change or read their first operand, and for which a finding names the operator behind it.
 _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
@@ -34,7 +34,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     if slot >= len(calls):
         return ""
     call = calls[slot]
-    if _is_input(call) or (gradient and _makes_leaf(call)):
+    if makes_input(call) or (gradient and _makes_leaf(call)):
         own = "tensor" if call.kind == "tensor" else call.target
         pushed = _pushed_through(calls, slot)
         readers = [*_readers(calls, slot)] if pushed is None else [pushed]
@@ -43,7 +43,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False, pre
     if call.note == PROPERTY and type(call.args[0]) is Ref:
         owner = calls[call.args[0].slot]
         # An input is named after its first reader, which may be this very call.
-        is_first = _is_input(owner) and next(_readers(calls, owner.slot), None) == slot
+        is_first = makes_input(owner) and next(_readers(calls, owner.slot), None) == slot
         return call.target if is_first else operator_of(calls, owner.slot)
     if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
@@ -64,7 +64,7 @@ def first_use(calls: Sequence[Call], slot: int) -> tuple[int, str] | None:
     The operand is ``"1"`` for the second argument, ``"0[1]"`` for the second item of a list that is the first argument,
     ``"weight"`` for a keyword argument. Return None if `slot` has no leaf, or if no call computes with it.
     """
-    if slot >= len(calls) or not (_is_input(calls[slot]) or _makes_leaf(calls[slot])):
+    if slot >= len(calls) or not (makes_input(calls[slot]) or _makes_leaf(calls[slot])):
         return None
     reader = next(_readers(calls, slot), None)
     if reader is None:
@@ -112,11 +112,6 @@ def _differentiated(calls: Sequence[Call], call: Call) -> Iterator[int]:
             made = calls[made.args[0].slot]
         if made.kind != "tensor" and made is not call:
             yield made.slot
-
-
-def _is_input(call: Call) -> bool:
-    """Whether the result of `call` is an input, or a view that gives it its memory layout: named after its reader."""
-    return call.kind == "tensor" or call.note == LAYOUT
 
 
 def _makes_leaf(call: Call) -> bool:

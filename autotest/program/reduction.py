@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program import Array, Call, Program, leaves, map_call, with_leaves
+from autotest.program import Array, Program, leaves, map_call, with_leaves, without_keyword
 from autotest.program.call_reduction import unread
 from autotest.program.numpy_scalars import is_whole
-from autotest.program.rewriting import assembled, with_arrays, without_gradients
+from autotest.program.rewriting import with_arrays, with_call, with_contents, without_gradients
 from autotest.program.semantics import OPERATIONS, is_backward
 
 #: A shrinking pass: yields candidates for one program.
@@ -114,18 +114,17 @@ def arguments(program: Program) -> Iterator[Program]:
             continue
         if call.kind != "operator" and not is_backward(call):
             for key in call.kwargs:
-                others = {name: item for name, item in call.kwargs.items() if name != key}
-                yield unread(_with_call(program, call._replace(kwargs=others)))
+                yield unread(with_call(program, without_keyword(call, key)))
             if len(call.args) > 1:
-                yield unread(_with_call(program, call._replace(args=call.args[:-1])))
+                yield unread(with_call(program, call._replace(args=call.args[:-1])))
         for place, items in enumerate(call.args):
             if type(items) in (list, tuple) and len(items) > 1:
                 for at in range(len(items)):
                     fewer = (*call.args[:place], items[:at] + items[at + 1 :], *call.args[place + 1 :])
-                    yield unread(_with_call(program, call._replace(args=fewer)))
+                    yield unread(with_call(program, call._replace(args=fewer)))
         for position, item in enumerate(leaves((call.args, call.kwargs))):
             for plainer in _plainer(item):
-                yield _with_call(program, with_leaves(call, {position: plainer}))
+                yield with_call(program, with_leaves(call, {position: plainer}))
 
 
 def _plainer(item: Any) -> Iterator[Any]:
@@ -142,11 +141,6 @@ def _plainer(item: Any) -> Iterator[Any]:
 
 def _less(value: Any, item: Any) -> bool:
     return _oddness(value) < _oddness(item)
-
-
-def _with_call(program: Program, call: Call) -> Program:
-    replaced = [call if old.slot == call.slot else old for old in program.calls]
-    return assembled(replaced, program.arrays, program.undefined)[0]
 
 
 # -- shapes -------------------------------------------------------------------------------------------------
@@ -171,7 +165,7 @@ def shapes(program: Program) -> Iterator[Program]:
         for axis, size in enumerate(array.data.shape):
             for new in _less_than(size):
                 for start in (0, size - new, _extreme(array, axis, size - new)):
-                    yield _with_array(program, index, np.take(array.data, range(start, start + new), axis=axis))
+                    yield with_contents(program, index, np.take(array.data, range(start, start + new), axis=axis))
     yield from _ranks(program)
 
 
@@ -239,7 +233,7 @@ def _ranks(program: Program) -> Iterator[Program]:
     for index, array in enumerate(program.arrays):
         for first in (True, False):
             if array.data.ndim:
-                yield _with_array(program, index, _dropped(array.data, first))
+                yield with_contents(program, index, _dropped(array.data, first))
 
 
 def _dropped(data: np.ndarray[Any, Any], first: bool) -> np.ndarray[Any, Any]:
@@ -263,13 +257,6 @@ def _numbers(program: Program, change: Callable[[int], int]) -> Program | None:
     return Program(tuple(replaced), program.arrays, program.undefined)
 
 
-def _with_array(program: Program, index: int, data: np.ndarray[Any, Any]) -> Program:
-    return with_arrays(
-        program,
-        [Array(np.asarray(data), array.dtype) if at == index else array for at, array in enumerate(program.arrays)],
-    )
-
-
 # -- contents -----------------------------------------------------------------------------------------------
 
 
@@ -281,7 +268,7 @@ def contents(program: Program) -> Iterator[Program]:
         if not array.data.size or array.data.dtype.kind not in "fiub":
             continue
         for data in _simpler(array.data):
-            yield _with_array(program, index, data.astype(array.data.dtype))
+            yield with_contents(program, index, data)
 
 
 def _filled(array: Array, fill: int) -> Array:
@@ -323,7 +310,7 @@ def kinds(program: Program) -> Iterator[Program]:
     yield without_gradients(program)
     for call in program.inputs():
         if call.kwargs["requires_grad"]:
-            yield _with_call(program, call._replace(kwargs={**call.kwargs, "requires_grad": False}))
+            yield with_call(program, call._replace(kwargs={**call.kwargs, "requires_grad": False}))
     plain = [
         Array(array.data.astype(np.float32), "float32") if array.dtype in ("float16", "bfloat16", "float64") else array
         for array in program.arrays

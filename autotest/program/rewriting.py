@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -147,6 +148,13 @@ def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:
         call._replace(target=new[call.args[0].index].dtype) if call.kind == "tensor" else call for call in program.calls
     )
     return Program(calls, new, program.undefined)
+
+
+def with_contents(program: Program, index: int, data: np.ndarray[Any, Any]) -> Program:
+    """Return `program` with `data`, converted to the dtype of the captured array `index`, as the contents of that."""
+    old = program.arrays[index]
+    new = Array(np.asarray(data, old.data.dtype), old.dtype)
+    return with_arrays(program, (*program.arrays[:index], new, *program.arrays[index + 1 :]))
 
 
 def without_gradients(program: Program) -> Program:

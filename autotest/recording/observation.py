@@ -25,7 +25,7 @@ from autotest.program.semantics import give_gradients, gives_gradients, is_backw
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.precision import with_precision
-from autotest.recording.record import Record, stage_of
+from autotest.recording.record import Record, stage_at
 from autotest.recording.special_values import counted_mismatches, marked_special
 from autotest.recording.unreadable import Unreadable, unreadable
 
@@ -114,8 +114,7 @@ def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
         return [*record.mismatches, state_differs(record, slot, str(error))]
     reference, candidate = record.pair.sides
     message = f"{name}: {reference} accepts, {candidate} raised {error}. expected={reference} actual={candidate}"
-    kind, target = record.calls[slot].kind, record.calls[slot].target
-    stage = stage_of(kind, target, record.pair.resolve(target).expected if kind == "function" else None)
+    stage = stage_at(record, slot)
     return [
         *record.mismatches,
         Mismatch(name, slot, "exception", stage, "candidate", message, what=str(error).partition("\n")[0]),

@@ -11,7 +11,7 @@ from autotest.comparison import Mismatch, Symptom, rejection
 from autotest.comparison.rejection import Rejection, first_line, is_out_of_memory
 from autotest.frameworks import ABSENT, Absent
 from autotest.program import Ref, operator_of
-from autotest.recording.record import Record, stage_of
+from autotest.recording.record import Record, stage_at, stage_of
 
 
 def only_reference_accepts(record: Record, slot: int, function: Any, error: Exception) -> Exception:
@@ -77,12 +77,12 @@ def _is_about_data(error: AttributeError) -> bool:
 def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:
     """Record a mismatch: the reference refused the call at `slot` with `error`, and the candidate accepted it."""
     reference, candidate = record.pair.sides
-    kind, target = record.calls[slot].kind, record.calls[slot].target
     reason = f"{type(error).__name__}: {first_line(error)}"
     what = f"accepts what is refused by {reason}"
     known_by = operator_of(record.calls, slot)
     message = (
         f"{known_by}: {reference} refuses ({reason}), {candidate} accepts. expected={reference} actual={candidate}"
     )
-    stage = stage_of(kind, target, record.pair.resolve(target).expected if kind == "function" else None)
-    record.mismatches.append(Mismatch(known_by, slot, "accepted", stage, "candidate", message, what=what))
+    record.mismatches.append(
+        Mismatch(known_by, slot, "accepted", stage_at(record, slot), "candidate", message, what=what)
+    )

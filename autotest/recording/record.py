@@ -298,3 +298,10 @@ def stage_of(kind: CallKind, target: str, function: Any) -> Stage:
     if target.rpartition(".")[2] in ("backward", "grad") and kind in ("method", "function"):
         return "backward"
     return "build" if kind == "function" and isinstance(function, type) else "forward"
+
+
+def stage_at(record: Record, slot: int) -> Stage:
+    """Return the stage of the call in `slot`."""
+    call = record.calls[slot]
+    function = record.pair.resolve(call.target).expected if call.kind == "function" else None
+    return stage_of(call.kind, call.target, function)

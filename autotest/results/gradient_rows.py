@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autotest.comparison.elementwise import same_numbers
+
 RealArray = np.ndarray[Any, Any]
 
 
@@ -47,8 +49,7 @@ def failing(analytic: RealArray, numeric: RealArray, atol: float, rtol: float) -
     """Return the mask of the elements that fail; the same NaN or infinity on both sides passes."""
     with np.errstate(all="ignore"):
         close = np.abs(analytic - numeric) <= allowed(numeric, atol, rtol)
-    same = (analytic == numeric) | (np.isnan(analytic) & np.isnan(numeric))
-    mask: RealArray = ~(close | same)
+    mask: RealArray = ~(close | same_numbers(analytic, numeric))
     return mask
 
 

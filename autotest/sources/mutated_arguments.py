@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from autotest.program import VIEW, Program, Ref, Root, leaves, map_call, reading, with_leaves
+from autotest.program import VIEW, Program, Ref, Root, leaves, map_call, reading, with_leaves, without_keyword
 from autotest.program.rewriting import with_call
 from autotest.program.semantics import is_class, is_setting
 from autotest.sources.mutated_inputs import Mutation
@@ -265,9 +265,7 @@ def dropped(program: Program, source: random.Random) -> Program | None:
     gone = source.choice(choices)
     if gone is None:
         return with_call(program, call._replace(args=call.args[:-1]))
-    return with_call(
-        program, call._replace(kwargs={name: value for name, value in call.kwargs.items() if name != gone})
-    )
+    return with_call(program, without_keyword(call, gone))
 
 
 def twice(count: int) -> Mutation:

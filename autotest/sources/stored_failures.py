@@ -13,6 +13,7 @@ from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.program import Program, Ref, operator_of
+from autotest.program.semantics import is_module_call
 from autotest.program.serialisation import from_json, unpack_arrays
 
 
@@ -61,7 +62,7 @@ def _called(program: Program, slot: int) -> tuple[str, Form]:
     call = program.calls[min(slot, len(program.calls) - 1)]
     if call.kind != "method":
         return name, "module" if name.startswith("nn.") and name[3].isupper() else "function"
-    if call.target == "__call__" and type(call.args[0]) is Ref:
+    if is_module_call(call) and type(call.args[0]) is Ref:
         return name, "module"
     return (name.rstrip("_"), "in-place") if name.endswith("_") else (name, "method")
 

@@ -98,7 +98,7 @@ def answer(question: Question, pair: Pair) -> Answer:
         if again.verdict.blame == opinion.verdict.blame:
             agreement, opinion = smaller, again
     finding = _finding(question, agreement.program, tuple(agreement.mismatches), pair)
-    divergent = opinion.located.hint if opinion.located.slot is None else opinion.located.slot
+    divergent = opinion.located.beginning
     verdict = (opinion.verdict.line, *opinion.verdict.numbers)
     finding = dataclasses.replace(finding, verdict=verdict, blame=opinion.verdict.blame, divergent=divergent)
     text = program_text(agreement.program, divergent)

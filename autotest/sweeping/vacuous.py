@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.frameworks import Framework
 from autotest.program import Array, Program
 from autotest.replaying.replay import Replayed, replay
 from autotest.sweeping.backward import results
@@ -24,7 +23,7 @@ def has_no_defined_element(program: Program, expected: Replayed) -> bool:
     types = expected.framework.tensor_types
     plain = any(value is not None and not isinstance(value, (*types, tuple, list)) for value in values)
     tensors = [value for value in values if isinstance(value, types)]
-    tensors += [tensor for slot, _, tensor in results(program, expected) if slot not in program.undefined]
+    tensors += _defined(program, expected)
     return not plain and all(0 in expected.framework.shape(tensor) for tensor in tensors)
 
 
@@ -34,8 +33,7 @@ def is_constant(program: Program, expected: Replayed) -> bool:
     `program` has no backward. The reference runs it on other inputs only if the results consist of repeated numbers. A
     program without tensor inputs is not constant in this sense: equal results on both sides are evidence there.
     """
-    framework = expected.framework
-    given = _results(program, expected, framework)
+    given = _results(program, expected)
     if not given or not all(map(_is_one_number, given)):
         return False
     constant_results = [value.tobytes() for value in given]
@@ -44,19 +42,23 @@ def is_constant(program: Program, expected: Replayed) -> bool:
         changed = _changed(program, change)
         if changed is None:
             continue
-        again = replay(changed, framework)
+        again = replay(changed, expected.framework)
         if again.error is not None:
             continue
         tried = True
-        if [value.tobytes() for value in _results(changed, again, framework)] != constant_results:
+        if [value.tobytes() for value in _results(changed, again)] != constant_results:
             return False
     return tried
 
 
-def _results(program: Program, ran: Replayed, framework: Framework) -> list[_Values]:
-    tensors = [tensor for slot, _, tensor in results(program, ran) if slot not in program.undefined]
+def _defined(program: Program, ran: Replayed) -> list[Any]:
+    return [tensor for slot, _, tensor in results(program, ran) if slot not in program.undefined]
+
+
+def _results(program: Program, ran: Replayed) -> list[_Values]:
+    found = ran.framework.values(_defined(program, ran))
     # Normalize negative zeros, so that the sign of a zero does not count.
-    return [value.data + 0 if value.data.dtype.kind in "fc" else value.data for value in framework.values(tensors)]
+    return [value.data + 0 if value.data.dtype.kind in "fc" else value.data for value in found]
 
 
 def _is_one_number(data: _Values) -> bool:

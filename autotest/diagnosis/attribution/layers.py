@@ -27,7 +27,7 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
     paths = paths_of(calls)
     if not paths:
         return None
-    slot = located.hint if located.slot is None else located.slot
+    slot = located.beginning
     outside = located.slot is not None and not calls[located.slot].scope and may_pass_gradients(calls[located.slot])
     if outside:
         # A call of the test body outside its networks is no layer's fault. If that call made a module, name the module.

@@ -46,6 +46,11 @@ class Located:
     #: Pairs of the reference's and the candidate's gradients, if they were compared.
     gradients: PairedGradients | None = None
 
+    @property
+    def beginning(self) -> int | None:
+        """The slot of the first divergent call, or else `hint`."""
+        return self.hint if self.slot is None else self.slot
+
 
 def locate(
     program: Program, pair: Pair, settings: Settings, first: Mismatch, known: Agreement | None = None

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from autotest.diagnosis.explaining.outcomes import ProgramOutcome, together
-from autotest.program import Call, Program
+from autotest.program import Call, Program, without_keyword
 from autotest.program.inputs import Input
 from autotest.program.rewriting import with_call
 from autotest.program.semantics import is_backward
@@ -52,8 +52,7 @@ class _Argument(NamedTuple):
 
     def left_out(self, program: Program) -> Program:
         """Return `program` without the argument, which has a name."""
-        kwargs = {name: value for name, value in self.call.kwargs.items() if name != self.key}
-        return with_call(program, self.call._replace(kwargs=kwargs))
+        return with_call(program, without_keyword(self.call, self.key))
 
 
 def argument_clauses(program: Program, inputs: Sequence[Input], run: OnPrograms) -> Iterator[str]:

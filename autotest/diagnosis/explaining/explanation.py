@@ -19,9 +19,9 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.explaining.decisive_features import OutOfTime, Run
 from autotest.diagnosis.explaining.outcomes import ProgramOutcome
 from autotest.emission import cotangent_of, cotangents, names, program_text
-from autotest.program import COTANGENT, LAYOUT, Array, Program, leaves, with_leaves
+from autotest.program import COTANGENT, LAYOUT, Array, Program, leaves, with_leaves, without_keyword
 from autotest.program.reduction import elements
-from autotest.program.rewriting import with_arrays, with_call
+from autotest.program.rewriting import with_arrays, with_call, with_contents
 from autotest.program.semantics import OPERATIONS, is_backward
 from autotest.replaying.agreement import Agreement, place_of
 
@@ -139,7 +139,7 @@ def _contents(program: Program) -> Iterator[tuple[str, VariedPart | None, list[P
         name = own[call.slot]
         what = cotangent_of(program, call.slot) if call.slot in pushed else f"the values of {name}"
         others = (np.full(array.data.shape, 0.5), np.full(array.data.shape, -3.0), _uneven(array.data.shape))
-        yield what, (None, index), [_with(program, index, other) for other in others]
+        yield what, (None, index), [with_contents(program, index, other) for other in others]
         if array.dtype == "float32" and call.slot not in pushed:
             arrays = [
                 Array(one.data.astype(np.float64), "float64") if one.dtype == "float32" else one
@@ -150,12 +150,6 @@ def _contents(program: Program) -> Iterator[tuple[str, VariedPart | None, list[P
 
 def _uneven(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return np.asarray(2 * np.cos(np.arange(math.prod(shape)) * 1.7 + 0.3).reshape(shape))
-
-
-def _with(program: Program, index: int, data: np.ndarray[Any, Any]) -> Program:
-    old = program.arrays[index]
-    new = Array(np.asarray(data, dtype=old.data.dtype), old.dtype)
-    return with_arrays(program, [new if at == index else array for at, array in enumerate(program.arrays)])
 
 
 def _literals(program: Program) -> Iterator[tuple[str, VariedPart, list[Program]]]:
@@ -176,7 +170,7 @@ def _literals(program: Program) -> Iterator[tuple[str, VariedPart, list[Program]
             text = f"{key}={value}" if key else f"the {which} of {call.target}"
             changed = [with_leaves(call, {position: other}) for other in others]
             if key is not None:
-                changed.append(call._replace(kwargs={name: one for name, one in call.kwargs.items() if name != key}))
+                changed.append(without_keyword(call, key))
             yield text, (call.slot, position), [with_call(program, one) for one in changed]
 
 

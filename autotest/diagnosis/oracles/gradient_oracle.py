@@ -19,7 +19,7 @@ from autotest.gradients.redefined_gradients import ProgramRun, redefined
 from autotest.gradients.reverse_mode import weighted
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
-from autotest.program.rewriting import assembled, filled, with_arrays
+from autotest.program.rewriting import assembled, filled, with_contents
 from autotest.program.semantics import (
     argument,
     base_name,
@@ -271,8 +271,7 @@ class _Element:
     def _pushed(self, offset: float) -> tuple[float, float] | None:
         data = self.program.arrays[self.leaf].data.copy()
         data[self.at] = self.centre + offset
-        arrays = [Array(data, one.dtype) if i == self.leaf else one for i, one in enumerate(self.program.arrays)]
-        pushed = _pushed(with_arrays(self.program, arrays), self.side, self.pushing)
+        pushed = _pushed(with_contents(self.program, self.leaf, data), self.side, self.pushing)
         return None if pushed is None or not np.isfinite(pushed[0]) else pushed
 
 

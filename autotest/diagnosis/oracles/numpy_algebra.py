@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +19,7 @@ from autotest.diagnosis.oracles.numpy_values import (
     p_norm,
     sum_with_product,
 )
+from autotest.frameworks.torch_arguments import operands_of
 
 #: The condition number above which results are not compared, as their last digits depend on the algorithm.
 _CONDITION = 1e6
@@ -58,11 +61,7 @@ def _hermitian_eigenvalues(x: Values, UPLO: str = "L") -> Values:  # noqa: N803 
 
 
 def _chain(*matrices: Any) -> Values:
-    found = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
-    product = found[0]
-    for matrix in found[1:]:
-        product = product @ matrix
-    return np.asarray(product)
+    return np.asarray(functools.reduce(operator.matmul, operands_of(matrices)))
 
 
 def _kronecker(x: Values, y: Values) -> Values:

@@ -24,9 +24,9 @@ from autotest.diagnosis.oracles.numpy_values import (
     p_norm,
     reduction_of,
     sigmoid,
-    spread_out,
     sum_with_product,
 )
+from autotest.frameworks.torch_arguments import sizes
 
 
 def _reduction(function: NumpyFunction) -> NumpyFunction:
@@ -332,11 +332,11 @@ COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
         "lerp": of_finite(exactly(lambda a, b, w: a + w * (b - a), 3)),
         "tril": lambda x, diagonal=0: np.tril(x, diagonal),
         "triu": lambda x, diagonal=0: np.triu(x, diagonal),
-        "flip": lambda x, *dims: np.flip(x, spread_out(dims)),
+        "flip": lambda x, *dims: np.flip(x, sizes(dims)),
         "roll": _roll,
         "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),  # noqa: PLW0108 - the keywords' names
-        "permute": lambda x, *dims: np.transpose(x, spread_out(dims)),
-        "reshape": lambda x, *shape: np.reshape(x, spread_out(shape)),
+        "permute": lambda x, *dims: np.transpose(x, sizes(dims)),
+        "reshape": lambda x, *shape: np.reshape(x, sizes(shape)),
         "flatten": _flatten,
         "unsqueeze": lambda x, dim: np.expand_dims(x, dim),  # noqa: PLW0108 - the keyword's name
         "cat": lambda tensors, dim=0: np.concatenate(tensors, axis=dim),
@@ -345,6 +345,6 @@ COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
         "masked_fill": lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
         "diag": lambda x, diagonal=0: np.diag(x, diagonal),
         "trace": exactly(np.trace, 1),
-        "repeat": lambda x, *sizes: np.tile(x, spread_out(sizes)),
+        "repeat": lambda x, *dims: np.tile(x, sizes(dims)),
     }
 )

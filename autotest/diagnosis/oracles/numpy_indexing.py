@@ -15,8 +15,8 @@ from autotest.diagnosis.oracles.numpy_values import (
     Values,
     axis_of,
     none_missing,
-    spread_out,
 )
+from autotest.frameworks.torch_arguments import operands_of, sizes
 from autotest.program.indexing import indexed
 
 
@@ -125,8 +125,8 @@ def _embedding(
     return weight[x]
 
 
-def _expanded(x: Values, *sizes: Any) -> Values:
-    wanted = [*sizes[0]] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else [*sizes]
+def _expanded(x: Values, *given: Any) -> Values:
+    wanted = sizes(given)
     own = [*[1] * (len(wanted) - x.ndim), *x.shape]
     return np.broadcast_to(x, [n if size == -1 else size for n, size in zip(own, wanted, strict=True)])
 
@@ -161,7 +161,7 @@ INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
         "narrow": lambda x, dim, start, length: np.take(x, range(start, start + length), axis=dim),
         "unique": _unique,
         "squeeze": _squeezed,
-        "tile": lambda x, *sizes: np.tile(x, spread_out(sizes)),
+        "tile": lambda x, *dims: np.tile(x, sizes(dims)),
         "expand": _expanded,
         "repeat_interleave": lambda x, repeats, dim=None: np.repeat(x, repeats, axis=dim),
         "one_hot": _one_hot,
@@ -172,7 +172,7 @@ INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
         "embedding": _embedding,
         "cross": _cross,
         "tensordot": lambda x, y, dims=2: np.tensordot(x, y, dims),
-        "einsum": lambda equation, *operands: np.einsum(equation, *spread_out(operands)),
+        "einsum": lambda equation, *operands: np.einsum(equation, *operands_of(operands)),
         "diagonal": lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
         "movedim": lambda x, source, destination: np.moveaxis(x, source, destination),  # noqa: PLW0108
         "nansum": lambda x, dim=None, keepdim=False: np.nansum(x, axis=axis_of(dim), keepdims=keepdim),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,11 +68,6 @@ def log_softmax(x: Values, axis: int) -> Values:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True)))
 
 
-def spread_out(sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the sizes that torch accepts one by one, as ``x.reshape(2, 3)``, or as one list or tuple."""
-    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else tuple(sizes)
-
-
 def p_norm(x: Values, p: float, axis: Any = -1, *, keepdims: bool = False) -> Values:
     """Return the p-norm of the vectors along `axis`."""
     size = np.abs(x)
@@ -117,6 +112,5 @@ __all__ = [
     "p_norm",
     "reduction_of",
     "sigmoid",
-    "spread_out",
     "sum_with_product",
 ]

@@ -220,7 +220,7 @@ def with_opinion(finding: Finding, agreement: Agreement, opinion: Opinion, pair:
         mismatches=(first, *others),
         verdict=(verdict.line, *verdict.numbers, *differing_defaults(agreement.program, pair)),
         blame=verdict.blame,
-        divergent=opinion.located.hint if opinion.located.slot is None else opinion.located.slot,
+        divergent=opinion.located.beginning,
     )
 
 

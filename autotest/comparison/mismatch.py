@@ -33,6 +33,8 @@ Side = Literal["reference", "candidate", "both"]
 #: the call is one that the reference rejects.
 Detail = Literal["", "type", "layout", "length", "keys", "one-sided", "raised", "refused"]
 
+#: Symptoms of differences in numbers.
+NUMERIC_SYMPTOMS = frozenset(("value", "gradient"))
 #: The heading of differences that occur only for NaN, infinities and at the edges of domains.
 SPECIAL = "special values"
 
@@ -65,6 +67,11 @@ class Mismatch:
     operator: str = ""
 
     @property
+    def of_numbers(self) -> bool:
+        """Whether numbers differ, which rounding or special numbers may explain."""
+        return self.symptom in NUMERIC_SYMPTOMS
+
+    @property
     def heading(self) -> str:
         """The symptom under which it is reported: ``"special values"`` if only these show it."""
         return SPECIAL if self.special else self.symptom
@@ -78,4 +85,4 @@ class Mismatch:
         return normalised(f"{self.place} {self.what or self.message.partition(chr(10))[0]}".lstrip())
 
 
-__all__ = ["SPECIAL", "Detail", "Mismatch", "Side", "Stage", "Symptom"]
+__all__ = ["NUMERIC_SYMPTOMS", "SPECIAL", "Detail", "Mismatch", "Side", "Stage", "Symptom"]

@@ -102,7 +102,7 @@ def _compact(finding: Finding, about: ScriptSubject, runs: Runs | None) -> str |
     other_type = first.symptom == "structure" and first.detail == "type" and not is_module
     if first.symptom in ("shape", "dtype", "requires_grad") or lacking or other_type:
         return compact.differing_fact(about, first.name, first.symptom)
-    if first.symptom not in ("value", "gradient") or first.slot in program.undefined:
+    if not first.of_numbers or first.slot in program.undefined:
         return None
     if first.statistics is None:
         return compact.differing_plain(about, first.name)

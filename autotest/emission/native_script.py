@@ -7,6 +7,7 @@ import textwrap
 from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
+from autotest.comparison.mismatch import NUMERIC_SYMPTOMS
 from autotest.emission import compact, naming
 from autotest.emission.closeness import closeness_of
 from autotest.emission.script_subject import docstring, quotable
@@ -134,7 +135,7 @@ def script(
         asked: what the script has to show.
     """
     fact = _FACTS.get(asked.symptom)
-    if fact is None or program.undefined or (asked.symptom in ("value", "gradient") and asked.statistics is None):
+    if fact is None or program.undefined or (asked.symptom in NUMERIC_SYMPTOMS and asked.statistics is None):
         return None
     expression = naming.expression(asked.name, program)
     found = compact.function_body(program, "torch", expression, fact.format(expression), large=True)
@@ -194,7 +195,7 @@ def _word(imports: str) -> str:
 def _same(asked: ScriptRequest) -> tuple[str, str]:
     """Return the condition under which a script finds no difference, after the definition that the condition needs."""
     found = asked.statistics
-    if asked.symptom not in ("value", "gradient") or found is None:
+    if asked.symptom not in NUMERIC_SYMPTOMS or found is None:
         return "", "expected == actual"
     closeness = closeness_of(found)
     return closeness.definition, f"np.shape(expected) == np.shape(actual) and {closeness.whole}"

@@ -131,17 +131,9 @@ class JacobianBlock:
 
     def _gradient(self, j: int, size: int, numbers: Real) -> Real:
         """Return the gradient of element `j` of the output, which has `size`, with `numbers` in the input."""
-        function, i = self.function, self.input
         unit = np.zeros(size)
         unit[j] = 1.0
-        function.put(i, numbers)
-        try:
-            gradient = function.vjp(self.output, unit)[i]
-            if gradient is None:
-                return np.zeros(numbers.size)
-            return reals(function.framework.values([gradient])[0].data)
-        finally:
-            function.put(i, reals(function.arrays[i].data))
+        return self.function.gradient_at(self.input, numbers, self.output, unit)
 
     def _line(self, numbers: Real, k: int) -> Callable[[float], Real]:
         return lambda step: self.function.at(self.input, _moved(numbers, k, step))[self.output]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,23 +92,19 @@ class FunctionOfInputs:
     def at_each(self, which: int, points: Iterable[Real]) -> list[list[Real]]:
         """Return `at` for each of `points`."""
         found = []
-        try:
+        with self._restored(which):
             for data in points:
                 self.put(which, data)
                 found.append(self.values())
-        finally:  # once for all, because writing large inputs takes much of the time of a check
-            self.put(which, reals(self.arrays[which].data))
         return found
 
     def between(self, which: int, data: Real, output: int) -> list[Real]:
         """Return the known intermediate results, without output number `output`; see `at`."""
-        try:
+        with self._restored(which):
             self.put(which, data)
             judged = self.outputs()[output]
             inner = [item for item in self._between() if item is not judged]
             return [reals(value.data) for value in self.framework.values(inner)]
-        finally:
-            self.put(which, reals(self.arrays[which].data))
 
     def around(self, which: int, k: int, step: float, shift: float = 0.0) -> tuple[list[Real], list[Real]]:
         """Return `values` with element `k` of an input increased, and decreased, by `step`, after adding `shift`."""
@@ -116,12 +113,25 @@ class FunctionOfInputs:
         above, below = centre.copy(), centre.copy()
         above[k] += step
         below[k] -= step
+        higher, lower = self.at_each(which, (above, below))
+        return higher, lower
+
+    def gradient_at(self, which: int, data: Real, output: int, cotangent: Real) -> Real:
+        """Return the gradient of an output by the varied input number `which`, see `at`; zeros if there is none."""
+        with self._restored(which):
+            self.put(which, data)
+            found = self.vjp(output, cotangent)[which]
+            return np.zeros(data.size) if found is None else reals(self.framework.values([found])[0].data)
+
+    @contextlib.contextmanager
+    def _restored(self, which: int) -> Iterator[None]:
+        """Restore the varied input number `which` at the end of the block.
+
+        Once for several points, because writing large inputs takes much of the time of a check.
+        """
         try:
-            self.put(which, above)
-            higher = self.values()
-            self.put(which, below)
-            return higher, self.values()
-        finally:  # once for both, because writing large inputs takes much of the time of a check
+            yield
+        finally:
             self.put(which, reals(self.arrays[which].data))
 
     def put(self, which: int, data: Real) -> None:
@@ -133,7 +143,7 @@ class FunctionOfInputs:
     def differences(self, which: int, step: float) -> list[list[Real]]:
         """Return the central difference by each element of an input, for each output."""
         centre, found = reals(self.arrays[which].data), []
-        try:
+        with self._restored(which):
             for k in range(centre.size):
                 sides = []
                 for moved in (centre[k] + step, centre[k] - step):
@@ -142,8 +152,6 @@ class FunctionOfInputs:
                     self.put(which, data)
                     sides.append(self.values())
                 found.append([_slope(above, below, 2 * step) for above, below in zip(*sides, strict=True)])
-        finally:  # once for all, because writing inputs takes much of the time of a check
-            self.put(which, centre)
         return found
 
     def derivative(self, which: int, direction: Real, eps: float) -> list[Real]:

@@ -125,12 +125,7 @@ def _summed(function: FunctionOfInputs, pair: tuple[int, int], weight: Real, ext
         return float(weight @ function.at(i, numbers)[o])
 
     def gradient(numbers: Real) -> Real:
-        function.put(i, numbers)
-        try:
-            pushed = function.vjp(o, weight)[i]
-            return np.zeros(numbers.size) if pushed is None else reals(function.framework.values([pushed])[0].data)
-        finally:
-            function.put(i, drawn)
+        return function.gradient_at(i, numbers, o, weight)
 
     return SumOfInput(drawn, total, gradient, lambda numbers: function.between(i, numbers, o), extent)
 

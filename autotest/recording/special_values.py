@@ -12,16 +12,13 @@ from autotest.comparison import Mismatch
 from autotest.program import COTANGENT, Array
 from autotest.recording.record import Record
 
-#: Symptoms of mismatches in numbers.
-NUMERIC_SYMPTOMS = frozenset(("value", "gradient"))
-
 
 def marked_special(record: Record, found: Sequence[Mismatch]) -> Sequence[Mismatch]:
     """Return `found`, with all mismatches in numbers marked as special if an input contains special numbers."""
-    ordinary = any(item.symptom in NUMERIC_SYMPTOMS and not item.special for item in found)
+    ordinary = any(item.of_numbers and not item.special for item in found)
     if not (ordinary and _has_special_inputs(record)):
         return found
-    return [dataclasses.replace(item, special=True) if item.symptom in NUMERIC_SYMPTOMS else item for item in found]
+    return [dataclasses.replace(item, special=True) if item.of_numbers else item for item in found]
 
 
 def counted_mismatches(found: Iterable[Mismatch], settings: Settings) -> list[Mismatch]:

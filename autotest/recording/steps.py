@@ -64,4 +64,4 @@ def may_be_of_a_step(record: Record, mismatches: Sequence[Mismatch]) -> bool:
         call.kind in OPERATIONS and call.slot not in parameters and not (is_class(call) or may_share_memory(call))
         for call in earlier
     )
-    return not computed and all(item.symptom in ("value", "gradient") for item in mismatches)
+    return not computed and all(item.of_numbers for item in mismatches)

@@ -187,7 +187,7 @@ class Judge:
         if self._examined.get(key, 0) >= _EXAMINED:
             return False
         is_nondeterministic = probing.is_nondeterministic(program, self._pair.reference)
-        if not is_nondeterministic and mismatch.symptom not in ("value", "gradient"):
+        if not is_nondeterministic and not mismatch.of_numbers:
             self._examined[key] = self._examined.get(key, 0) + 1
         return is_nondeterministic
 
@@ -256,7 +256,7 @@ class Judge:
 
     def _cleared(self, agreement: Agreement) -> bool:
         """Whether the referee explains all mismatches, for example by rounding."""
-        if any(item.symptom not in ("value", "gradient") for item in agreement.mismatches):
+        if any(not item.of_numbers for item in agreement.mismatches):
             return False
         key = agreement.mismatches[0].symptom, agreement.mismatches[0].key
         if self._examined.get(key, 0) >= _EXAMINED:
@@ -275,7 +275,7 @@ class Judge:
 
         This is for indices that also have another dtype. If all mismatches are of values, `_cleared` has examined them.
         """
-        numbers = [item for item in agreement.mismatches if item.symptom in ("value", "gradient")]
+        numbers = [item for item in agreement.mismatches if item.of_numbers]
         if len(numbers) in (0, len(agreement.mismatches)):
             return agreement.mismatches
         if not ties(agreement, place_of(numbers[0]), self._pair):

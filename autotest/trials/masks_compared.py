@@ -24,7 +24,6 @@ from autotest.program.isolation import isolated
 from autotest.program.rewriting import tensor_call
 from autotest.recording.drawn_result import Mask
 from autotest.recording.record import Record
-from autotest.recording.special_values import NUMERIC_SYMPTOMS
 from autotest.replaying.agreement import agree, results
 
 #: The number of rows of ones that are given to the call, unless they would have more elements than the second number.
@@ -66,7 +65,7 @@ def compared_masks(record: Record, settings: Settings, done: set[object]) -> tup
             done.add(key)
         for program in programs:
             found = agree(program, pair, dataclasses.replace(settings, check_errors=False)).mismatches
-            if found and all(item.symptom in NUMERIC_SYMPTOMS for item in found):
+            if found and all(item.of_numbers for item in found):
                 return found, program
     return None
 

@@ -22,7 +22,7 @@ from autotest.program.semantics import OPERATIONS, is_class
 from autotest.recording.observation import compare, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
-from autotest.recording.special_values import NUMERIC_SYMPTOMS, counted_mismatches, has_special_numbers
+from autotest.recording.special_values import counted_mismatches, has_special_numbers
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import replay, seeded_replay
 
@@ -41,7 +41,7 @@ def mark_special(record: Record, found: Sequence[Mismatch], settings: Settings) 
     is judged on its own, with the reference's operands: a difference that remains with ordinary operands is ordinary.
     Differences computed from a special one are special, too.
     """
-    if not any(item.symptom in NUMERIC_SYMPTOMS for item in found):
+    if not any(item.of_numbers for item in found):
         return [*found]
     try:
         program = record.program()
@@ -50,7 +50,7 @@ def mark_special(record: Record, found: Sequence[Mismatch], settings: Settings) 
     judge = _Judge(program, record, settings)
     marked: list[Mismatch] = []
     for place, item in enumerate(found):
-        numeric = item.symptom in NUMERIC_SYMPTOMS
+        numeric = item.of_numbers
         marked.append(dataclasses.replace(item, special=judge.is_special(item)) if numeric else item)
         if settings.special_values or not marked[-1].special:
             marked += found[place + 1 :]  # the first one names the failure
@@ -98,7 +98,7 @@ class _Judge:
         for ordinary in (_ordinary, _ordinary_of_same_sign):
             others = {at: dataclasses.replace(one, data=ordinary(_array(one)).data) for at, one in tensors.items()}
             alone = isolated(self._program, slot, {**values, **others})[0]
-            if any(one.symptom in NUMERIC_SYMPTOMS and not one.special for one in self._differences(alone)):
+            if any(one.of_numbers and not one.special for one in self._differences(alone)):
                 return False
         if any(self._program.calls[at].note == LAYOUT for at in read) and not self._stays_special(item):
             return False  # the isolated call did not have operands with this layout
@@ -134,7 +134,7 @@ class _Judge:
         pair, settings = self._record.pair, self._settings
         found = _differences(program, pair, settings)
         ignored = settings.gives_tolerance or not settings.special_values
-        if ignored or not any(one.symptom in NUMERIC_SYMPTOMS for one in found):
+        if ignored or not any(one.of_numbers for one in found):
             return found
         wide, places = widened(program)
         runs = _run(wide, pair)
@@ -144,8 +144,7 @@ class _Judge:
         left = [
             one
             for one in found
-            if one.symptom not in NUMERIC_SYMPTOMS
-            or gaps.get((places.get(one.slot, -1), one.place), 0.0) >= _gap(one) / _VANISHES
+            if not one.of_numbers or gaps.get((places.get(one.slot, -1), one.place), 0.0) >= _gap(one) / _VANISHES
         ]
         if len(left) == len(found):
             return left

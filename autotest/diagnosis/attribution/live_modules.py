@@ -42,7 +42,7 @@ def not_reproduced(mismatches: Sequence[Mismatch], agreement: Agreement) -> list
         if new_memory and (item.name, item.symptom) in shown and new_memory & influences(agreement.program, item):
             continue  # by how much it differs depends on what was in memory that a call left as it was
         if numbers is None:  # a missing gradient, for example; an exception is not looked for in the replay
-            missing = item.symptom in ("value", "gradient") and (item.name, item.symptom) not in shown
+            missing = item.of_numbers and (item.name, item.symptom) not in shown
         else:
             # A mismatch barely above the tolerance may be barely below it when it runs again, and so may mere rounding
             # in a gradient that is zero.

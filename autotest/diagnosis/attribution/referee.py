@@ -78,7 +78,7 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | N
 
 def may_be_rounding(mismatches: Sequence[Mismatch]) -> bool:
     """Return whether `mismatches` are of values and gradients only."""
-    return all(item.symptom in ("value", "gradient") for item in mismatches)
+    return all(item.of_numbers for item in mismatches)
 
 
 def is_final(item: Mismatch, settings: Settings) -> bool:

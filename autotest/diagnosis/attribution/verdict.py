@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Literal
 
+from autotest.comparison.mismatch import NUMERIC_SYMPTOMS
 from autotest.diagnosis.oracles.oracle_result import OracleResult
 from autotest.diagnosis.rounding.error_spread import ErrorSpread
 from autotest.diagnosis.rounding.measurement import Measured
@@ -109,7 +110,7 @@ def judge(evidence: Evidence) -> Verdict:
     reference, candidate = evidence.sides
     found, numbers = evidence.measured, _numbers(evidence)
     # Numbers that differ as well say nothing about a wrong dtype: that is no rounding.
-    of_numbers = evidence.symptom in ("value", "gradient")
+    of_numbers = evidence.symptom in NUMERIC_SYMPTOMS
     noise = evidence.error_spreads[0]
     if of_numbers and noise is not None and amplified_by_reference(found, evidence.error_spreads):
         what = f"rounding: the algorithm of {reference} amplifies it, and {candidate} is right"

@@ -36,7 +36,7 @@ def votes(focus: Agreement, place: Place, first: Mismatch, pair: Pair, settings:
         cast = [(other.name, _carries_out(focus.program, other)) for other in pair.others]
     else:
         expected, actual = focus.read().get(place, (None, None))
-        asked = [other for other in pair.others if other.holds_values or first.symptom not in ("value", "gradient")]
+        asked = [other for other in pair.others if other.holds_values or not first.of_numbers]
         alike = functools.partial(_alike, first, settings)
         given = [results(focus.program, other, slots=place[:1]).get(place) for other in asked]
         cast = [(other.name, _for(one, expected, actual, alike)) for other, one in zip(asked, given, strict=True)]

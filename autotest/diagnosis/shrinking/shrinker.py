@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue
+from autotest.comparison.mismatch import NUMERIC_SYMPTOMS
 from autotest.diagnosis.explaining.decisive_features import OutOfTime
 from autotest.diagnosis.explaining.outcomes import ProgramOutcome
 from autotest.diagnosis.shrinking.defaults import differing_defaults, differing_defaults_of
@@ -44,7 +45,6 @@ _PLAIN = 4
 #: The length of the shortest spans of calls that are removed together before single calls are.
 _SHORTEST_SPAN = 4
 #: The symptoms of differing numbers, which differing defaults cause, too.
-_NUMERIC = ("value", "gradient")
 #: The largest number of passing programs that each kind of reduction is asked for.
 _NEIGHBOURS = 20
 
@@ -249,7 +249,7 @@ class Shrinker:
         if digest in self._seen:
             return False
         self._seen.add(digest)
-        if self._failure.symptom in _NUMERIC and any(map(self._new_defaults, program.calls)):
+        if self._failure.symptom in NUMERIC_SYMPTOMS and any(map(self._new_defaults, program.calls)):
             return False
         self.result.executions += 1
         self.result.calls_run += len(program.calls)

@@ -10,12 +10,13 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, Stage, Symptom
+from autotest.comparison import Mismatch, Symptom
 from autotest.comparison.rejection import NOT_REPEATABLE, Rejection
 from autotest.diagnosis import gradient_finding, graph_finding, update_finding
 from autotest.diagnosis.attribution import training
+from autotest.diagnosis.attribution.guilty_mismatch import guilty_first
 from autotest.diagnosis.attribution.influences import influences
-from autotest.diagnosis.attribution.inputs import with_plain_leaves
+from autotest.diagnosis.attribution.inputs import on_inputs
 from autotest.diagnosis.attribution.layers import by_layer, by_layer_of_calls
 from autotest.diagnosis.attribution.live_modules import not_reproduced, wrong_alone
 from autotest.diagnosis.attribution.out_of_bounds_reads import slots_read_out_of_bounds
@@ -30,7 +31,6 @@ from autotest.diagnosis.shrinking.shrunk_trial import UnshrunkTrial, failure_of,
 from autotest.diagnosis.verification import interpreter_started_early
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Program
-from autotest.program.semantics import reads_gradient
 from autotest.replaying.agreement import Agreement, agree
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger
@@ -296,12 +296,12 @@ class FailedTrial:
         counting = [(item.name, item.symptom) for item in finding.mismatches]
         # Mismatches that rounding explains were removed from the finding; here they come last.
         agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
-        whole = _on_inputs(agreement, pair, settings)
+        whole = on_inputs(agreement, pair, settings)
         agreement = on_layers(whole, pair, settings)
-        agreement, opinion = _guilty_first(agreement, self._examined(agreement), pair, settings)
+        agreement, opinion = guilty_first(agreement, self._examined(agreement), pair, settings)
         if opinion.verdict.blame in HARMLESS and agreement.program is not whole.program:
             # What no layer explains alone is the fault of the Sequential.
-            agreement, opinion = _guilty_first(whole, self._examined(whole), pair, settings)
+            agreement, opinion = guilty_first(whole, self._examined(whole), pair, settings)
         opinion = on_the_whole(agreement, opinion, pair, settings)
         finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
         self._unshrunk = with_opinion(finding, agreement, opinion, pair)
@@ -322,7 +322,6 @@ class FailedTrial:
         return (again.recorder.calls, again.mismatches) if again.mismatches else shown
 
 
-_STAGES: tuple[Stage, ...] = ("backward", "forward")
 #: Symptoms of a mode that the body set on one side alone. Exceptions are not among them, as a call that raised may
 #: crash the process when it runs again.
 _OF_MODES = frozenset[Symptom](("value", "gradient", "dtype", "structure", "requires_grad"))
@@ -338,41 +337,3 @@ def _agreement(program: Program, pair: Pair, settings: Settings) -> Agreement:
     found = agree(program, pair, dataclasses.replace(settings, special_values=True))
     found.mismatches = mark_special(found.record, found.mismatches, settings)
     return found
-
-
-def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
-    """Return the same failure with every leaf as an input, whose values can be varied, if there is one.
-
-    Otherwise return `agreement` unchanged. Only failures of gradients are changed.
-    """
-    first = agreement.mismatches[0]
-    program = with_plain_leaves(agreement) if first.stage == "backward" else agreement.program
-    if program is agreement.program:
-        return agreement
-    found = agree(program, pair, settings)
-    alike = found.mismatches and (found.mismatches[0].symptom, found.mismatches[0].slot) == (first.symptom, first.slot)
-    return found if alike else agreement
-
-
-def _guilty_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:
-    """Return `agreement` with a mismatch first that can be attributed to a call, if possible, and the opinion on it.
-
-    `opinion` is the opinion on the mismatch that is first now.
-    """
-    first, found = agreement.mismatches[0], agreement.mismatches
-    slot = opinion.located.slot
-    # A value read as `x.grad` was wrong before it was read: the mismatch of the gradient itself leads to the call.
-    is_read = slot is not None and reads_gradient(agreement.program.calls[slot])
-    if slot is not None and not is_read and opinion.verdict.blame not in HARMLESS:
-        return agreement, opinion
-    # Try only one more mismatch of each stage, as each of them costs some runs.
-    others = [next((one for one in found if one is not first and one.stage == stage), None) for stage in _STAGES]
-    for other in others:
-        if other is None:
-            continue
-        reordered = [other, *(one for one in found if one is not other)]
-        again = dataclasses.replace(agreement, mismatches=reordered)
-        told = examine(again, pair, settings)
-        if told.located.slot is not None and told.verdict.blame not in HARMLESS:
-            return again, told
-    return agreement, opinion

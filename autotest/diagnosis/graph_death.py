@@ -15,7 +15,8 @@ from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.replaying import graph_check
 from autotest.replaying.agreement import agree
-from autotest.replaying.graph_capture import DividedProgram, divide
+from autotest.replaying.divided_program import DividedProgram
+from autotest.replaying.graph_capture import divide
 from autotest.replaying.graph_setup import CannotDivide
 from autotest.trials.outcome import Outcome
 

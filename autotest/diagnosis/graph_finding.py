@@ -25,7 +25,8 @@ from autotest.program.paths import is_gradient
 from autotest.recording.record import Record
 from autotest.replaying import graph_check
 from autotest.replaying.agreement import Agreement, agree, place_of
-from autotest.replaying.graph_capture import DividedProgram, divide, pushed_by
+from autotest.replaying.divided_program import DividedProgram, pushed_by
+from autotest.replaying.graph_capture import divide
 from autotest.replaying.graph_setup import CannotDivide
 from autotest.results.finding import Finding
 from autotest.results.verification import Verification

@@ -17,7 +17,8 @@ from autotest.frameworks.requests import Given, NotGraphed, error_line
 from autotest.program import operator_of
 from autotest.program.paths import gradient_of, is_gradient, item_path
 from autotest.recording.record import Record
-from autotest.replaying.graph_capture import DividedProgram, divide
+from autotest.replaying.divided_program import DividedProgram
+from autotest.replaying.graph_capture import divide
 from autotest.replaying.graph_setup import CannotDivide
 
 #: Maximum number of programs in one graph. More would save little, and the last trial waits for all of them.

@@ -13,6 +13,7 @@ from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
+from autotest.diagnosis.attribution import guilty_mismatch
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.shrinking import shrunk_trial
 from autotest.frameworks import Pair
@@ -44,8 +45,8 @@ def told_of(trial: FailedTrial) -> Finding:
 def test_a_trial_is_replayed_and_examined_once_to_be_judged_and_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(name: str) -> Any:
-        whole = getattr(failed_trial, name)
+    def counted(module: Any, name: str) -> Any:
+        whole = getattr(module, name)
 
         def counting(*args: Any) -> Any:
             asked.append(name)
@@ -53,8 +54,8 @@ def test_a_trial_is_replayed_and_examined_once_to_be_judged_and_told_of(monkeypa
 
         return counting
 
-    for name in ("agree", "examine"):
-        monkeypatch.setattr(failed_trial, name, counted(name))
+    for module, name in ((failed_trial, "agree"), (failed_trial, "examine"), (guilty_mismatch, "examine")):
+        monkeypatch.setattr(module, name, counted(module, name))
     trial = differing()
     assert trial.cleared() is None
     assert told_of(trial).blame == "candidate"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autotest.base.settings import Settings
 from autotest.comparison import TensorValue
+from autotest.frameworks import Pair
 from autotest.program import Program, refs
 from autotest.program.rewriting import assembled, tensor_call
-from autotest.replaying.agreement import Agreement
+from autotest.replaying.agreement import Agreement, agree
 
 
 def as_inputs(program: Program, values: Mapping[int, TensorValue]) -> Program:
@@ -21,7 +23,7 @@ def as_inputs(program: Program, values: Mapping[int, TensorValue]) -> Program:
     return assembled(calls, tuple(arrays), program.undefined)[0]
 
 
-def with_plain_leaves(agreement: Agreement) -> Program:
+def _with_plain_leaves(agreement: Agreement) -> Program:
     """Return the program of `agreement` with inputs for leaves that calls create, as inputs can be varied.
 
     Such leaves are results of calls without tensor arguments, for example ``torch.ones(2, requires_grad=True)``. Their
@@ -34,3 +36,17 @@ def with_plain_leaves(agreement: Agreement) -> Program:
             if type(value) is TensorValue and value.requires_grad:
                 made[call.slot] = value
     return as_inputs(agreement.program, made) if made else agreement.program
+
+
+def on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
+    """Return the same failure with every leaf as an input, whose values can be varied, if there is one.
+
+    Otherwise return `agreement` unchanged. Only failures of gradients are changed.
+    """
+    first = agreement.mismatches[0]
+    program = _with_plain_leaves(agreement) if first.stage == "backward" else agreement.program
+    if program is agreement.program:
+        return agreement
+    found = agree(program, pair, settings)
+    alike = found.mismatches and (found.mismatches[0].symptom, found.mismatches[0].slot) == (first.symptom, first.slot)
+    return found if alike else agreement

@@ -32,6 +32,21 @@ def same_padding(kernel: Sequence[int], dilation: Any) -> list[tuple[int, int]]:
     return [(size // 2, size - size // 2) for size in whole]
 
 
+def axes(dim: Any) -> Any:
+    """Return NumPy's ``axis=`` for torch's ``dim=``: no dimensions mean all of them."""
+    return tuple(dim) or None if isinstance(dim, (tuple, list)) else dim
+
+
+def is_all_of(array: Any, dim: Any) -> bool:
+    """Whether `dim` is the dimension 0 that torch accepts for an `array` without dimensions, unlike NumPy."""
+    return array.ndim == 0 and dim in (0, -1)
+
+
+def axes_of(array: Any, dim: Any) -> Any:
+    """Return NumPy's ``axis=`` for torch's ``dim=`` of a reduction of `array`."""
+    return None if is_all_of(array, dim) else axes(dim)
+
+
 def spread_of(dim: Any, unbiased: bool, correction: Any) -> tuple[Any, Any]:
     """Return the dimensions and the correction of a variance: as in torch, a single truth value is ``unbiased=``."""
     if isinstance(dim, bool):

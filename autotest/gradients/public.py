@@ -117,15 +117,7 @@ def gradcheck(
                 raise UsageError(
                     f"gradcheck({name}={value}): {framework.name} does not support this check; leave it out"
                 )
-        checked = check(FunctionOfInputs(framework, func, given), rule)
-        _warn(checked)
-        if checked.passed and checked.undefined:
-            return _ended(
-                f"{several(checked.undefined, 'derivative')} cannot be checked, because the function is not finite "
-                "there. Expected inputs at which it is",
-                raise_exception,
-            )
-        return _ended(_failure(checked, framework), raise_exception)
+        return _ended(_failure_by_differences(FunctionOfInputs(framework, func, given), rule), raise_exception)
     complaint = _complaint(
         native,
         func,
@@ -145,17 +137,10 @@ def gradcheck(
     )
     if complaint is None:
         return True
-    if not check_backward_ad or check_forward_ad or check_batched_grad:
-        # torch's error may be about a mode that this library does not check.
-        return _ended(complaint, raise_exception)
-    try:
-        checked = check(FunctionOfInputs(framework, func, given), rule)
-    except Exception:  # noqa: BLE001 - a dtype or layout that only torch can read: report torch's error
-        checked = GradcheckResult()
-    if checked.passed and (checked.undefined or not (checked.rows and "Jacobian mismatch" in complaint)):
-        return _ended(complaint, raise_exception)
-    _warn(checked)
-    return _ended(_failure(checked, framework, complaint), raise_exception)
+    # torch's error may be about a mode that this library does not check.
+    explainable = check_backward_ad and not check_forward_ad and not check_batched_grad
+    found = _explained(complaint, framework, func, given, rule) if explainable else complaint
+    return _ended(found, raise_exception)
 
 
 def gradgradcheck(
@@ -277,6 +262,33 @@ def made_cotangents(framework: Framework, func: Callable[..., Any], inputs: Sequ
     return tuple(made)
 
 
+def _failure_by_differences(function: FunctionOfInputs, rule: Rule) -> str:
+    """Return what is wrong with the gradients of `function`, or why they cannot be checked; empty if they are right."""
+    checked = check(function, rule)
+    _warn(checked)
+    if checked.passed and checked.undefined:
+        return (
+            f"{several(checked.undefined, 'derivative')} cannot be checked, because the function is not finite there. "
+            "Expected inputs at which it is"
+        )
+    return _failure(checked, function.framework)
+
+
+def _explained(complaint: str, framework: Framework, func: Callable[..., Any], given: Sequence[Any], rule: Rule) -> str:
+    """Return the failure that the framework complains about as this library shows it; empty if it is a kink.
+
+    If this library finds none, or cannot check the function, that is the complaint itself.
+    """
+    try:
+        checked = check(FunctionOfInputs(framework, func, given), rule)
+    except Exception:  # noqa: BLE001 - a dtype or layout that only torch can read: report torch's error
+        checked = GradcheckResult()
+    if checked.passed and (checked.undefined or not (checked.rows and "Jacobian mismatch" in complaint)):
+        return complaint
+    _warn(checked)
+    return _failure(checked, framework, complaint)
+
+
 def _native(framework: Framework) -> Any:
     """Return the framework's own ``gradcheck``, or `ABSENT`."""
     try:
@@ -324,7 +336,7 @@ def _refuse_overlap(framework: Framework, inputs: tuple[Any, ...]) -> None:
 
 def _warn(checked: GradcheckResult) -> None:
     for text in checked.warnings:
-        warnings.warn(f"gradcheck: {text}", stacklevel=3)
+        warnings.warn(f"gradcheck: {text}", stacklevel=4)
 
 
 def _failure(checked: GradcheckResult, framework: Framework, complaint: str = "") -> str:

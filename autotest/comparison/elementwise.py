@@ -298,6 +298,11 @@ def _subtractable(expected: Values, actual: Values) -> tuple[Values, Values]:
     return expected, actual
 
 
+def same_array(one: Values, other: Values) -> bool:
+    """Whether two arrays have the same shape and equal elements. NaN counts as equal to NaN."""
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
+
+
 def same_numbers(one: Values, other: Values) -> Values:
     """Return a mask of the equal elements. NaN counts as equal to NaN."""
     return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))

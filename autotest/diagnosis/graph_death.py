@@ -51,7 +51,7 @@ def run_graph(outcome: Outcome, settings: Settings, origin: str, folder: Path) -
         divided = divide(record)
     except CannotDivide:
         return  # the program cannot be run as a graph
-    left = _left(divided, origin)
+    left = _unexplained(divided, origin)
     (folder / _FILE).write_text(json.dumps(left), encoding="utf-8")
     graph_check.check([record], settings)
     record.pair.candidate.synchronize()
@@ -61,12 +61,12 @@ def run_graph(outcome: Outcome, settings: Settings, origin: str, folder: Path) -
 def of_program(program: Program, pair: Pair, settings: Settings, origin: str) -> GraphDeath:
     """Return the record for a program that can safely run in this process, in eager mode."""
     try:
-        return _left(divide(agree(program, pair, settings).record), origin)
+        return _unexplained(divide(agree(program, pair, settings).record), origin)
     except CannotDivide as error:
         return GraphDeath(pair.candidate.graph_mode, "", "", f"no script: {error}")
 
 
-def _left(divided: DividedProgram, origin: str) -> GraphDeath:
+def _unexplained(divided: DividedProgram, origin: str) -> GraphDeath:
     candidate = divided.record.pair.candidate
     mode = candidate.graph_mode
     try:

@@ -11,6 +11,7 @@ from typing import Any
 
 from autotest.frameworks.namespace import repeats_elements
 from autotest.frameworks.requests import Build, Given, Graphed
+from autotest.frameworks.tape import listed
 
 #: Source by which a reproducer runs its program in a graph; TRAIN is replaced by whether gradients are computed.
 SCRIPT = """\
@@ -64,13 +65,13 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         warnings.simplefilter("ignore")
         _unhurried_threads()
         graph = Replay()
-        results = [_listed(graph(*_arguments(first)))]
+        results = [listed(graph(*_arguments(first)))]
     for parameter in first.trained:
         parameter.grad = None  # it is a tensor of the graph, and invalid outside it
     for call in calls[1:]:
         flow._oneflow_internal.eager.Sync()  # the graph's threads may still read the memory that is written next
         _hold_alike(flow, first.modules, call.modules)
-        results.append(_listed(graph(*_arguments(call))))
+        results.append(listed(graph(*_arguments(call))))
     return [_divided(made, present, len(first.leaves)) for made in results]
 
 
@@ -128,10 +129,6 @@ def _state(module: Any) -> list[Any]:
 
 def _empty(tensor: Any) -> bool:
     return 0 in tensor.shape
-
-
-def _listed(made: Any) -> list[Any]:
-    return [*made] if isinstance(made, (list, tuple)) else [made]
 
 
 def _divided(made: list[Any], present: Sequence[bool], leaves: int) -> Graphed:

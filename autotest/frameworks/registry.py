@@ -72,7 +72,7 @@ def framework(name: str) -> Framework:
             raise UsageError(
                 f"{target!r} is not a factory of a framework, which must work without arguments: {error}"
             ) from error
-        raise UsageError(f"{target!r} cannot make its framework: {_said(error)}") from error
+        raise UsageError(f"{target!r} cannot make its framework: {_error_in_words(error)}") from error
     if not isinstance(made, Framework):
         kind = type(made).__name__
         raise UsageError(f"{target!r} made something of type {kind}; expected an autotest.frameworks.Framework")
@@ -92,10 +92,10 @@ def _imported(module_name: str, what: str) -> ModuleType:
     except ImportError as error:
         raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
     except Exception as error:
-        raise FrameworkMissing(f"{what} cannot be imported: {_said(error)}") from error
+        raise FrameworkMissing(f"{what} cannot be imported: {_error_in_words(error)}") from error
 
 
-def _said(error: Exception) -> str:
+def _error_in_words(error: Exception) -> str:
     """Return the type, message and line of an error that an adapter's own code raised."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"

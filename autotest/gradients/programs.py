@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autotest.base.errors import AutotestError
+from autotest.comparison.elementwise import same_array
 from autotest.comparison.rejection import first_line
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
@@ -320,10 +321,7 @@ class ProgramFunction:
             buffers = framework.buffers(self._kept[slot])
             known = {name: array for name, array in state.items() if name in buffers}
             now = framework.values([buffers[name] for name in known])
-            same = (
-                np.array_equal(one.data, two.data, equal_nan=one.data.dtype.kind in "fc")
-                for one, two in zip(known.values(), now, strict=True)
-            )
+            same = (same_array(one.data, two.data) for one, two in zip(known.values(), now, strict=True))
             if not all(same):
                 yield slot, known
 

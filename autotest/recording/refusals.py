@@ -112,10 +112,10 @@ def _blocks(file: str, kind: Callable[[ast.AST], bool]) -> tuple[tuple[int, int,
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return ()
-    return tuple(_found(tree, 1, kind))
+    return tuple(_matching_nodes(tree, 1, kind))
 
 
-def _found(node: ast.AST, start: int, kind: Callable[[ast.AST], bool]) -> Iterator[tuple[int, int, int]]:
+def _matching_nodes(node: ast.AST, start: int, kind: Callable[[ast.AST], bool]) -> Iterator[tuple[int, int, int]]:
     for child in ast.iter_child_nodes(node):
         begins = start
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -124,7 +124,7 @@ def _found(node: ast.AST, start: int, kind: Callable[[ast.AST], bool]) -> Iterat
             begins = child.lineno
         elif isinstance(child, (ast.With, ast.Try)) and kind(child):
             yield begins, child.body[0].lineno, child.body[-1].end_lineno or child.body[-1].lineno
-        yield from _found(child, begins, kind)
+        yield from _matching_nodes(child, begins, kind)
 
 
 def _expecting(node: ast.AST) -> bool:

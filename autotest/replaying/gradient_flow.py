@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
-from autotest.frameworks.freezing import freeze
+from autotest.frameworks.freezing import frozen_copies
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.influence import contributing
 from autotest.program.semantics import (
@@ -103,16 +103,8 @@ def _changed(call: Call) -> Iterator[Ref]:
 
 
 def _gradients(tensors: dict[Place, Any], framework: Framework) -> dict[Place, TensorValue | None]:
-    values = {place: framework.gradient(tensor) for place, tensor in tensors.items()}
-    present = [place for place, value in values.items() if value is not None]
-    frozen = freeze(framework, [values[place] for place in present])
-    found: dict[Place, TensorValue | None] = dict.fromkeys(values)
-    found.update(
-        (place, value.copied())
-        for place, value in zip(present, frozen, strict=True)
-        if value is not None  # the gradient is looked up in another process, which may find none
-    )
-    return found
+    gradients = [framework.gradient(tensor) for tensor in tensors.values()]
+    return dict(zip(tensors, frozen_copies(framework, gradients), strict=True))
 
 
 def _tensors(value: Any, suffix: str, framework: Framework) -> Iterator[tuple[str, Any]]:

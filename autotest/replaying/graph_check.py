@@ -66,7 +66,7 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
         report.left_out += divided.left_out
         indices[id(divided)] = index
         programs.append(divided)
-    groups = _alike(programs)
+    groups = _groups_of_a_kind(programs)
     if not groups:
         return report
     try:
@@ -99,7 +99,7 @@ def results(divided: DividedProgram) -> list[tuple[str, str]]:
     return [(own[slot] + place, value.dtype) for (slot, place), value in zip(_places(divided), values, strict=True)]
 
 
-def _alike(programs: Sequence[DividedProgram]) -> list[ProgramGroup]:
+def _groups_of_a_kind(programs: Sequence[DividedProgram]) -> list[ProgramGroup]:
     groups: dict[str, ProgramGroup] = {}
     for divided in programs:
         groups.setdefault(divided.kind(), []).append(divided)
@@ -144,7 +144,7 @@ def _compared(
     framework = groups[0][0].framework
     rounds = [[group[min(turn, len(group) - 1)] for group in groups] for turn in range(max(map(len, groups)))]
     try:
-        graphed = framework.run_in_graph(_builder(rounds[0]), [_given(turn) for turn in rounds])
+        graphed = framework.run_in_graph(_builder(rounds[0]), [_inputs_of(turn) for turn in rounds])
         # Read inside the `try`: an asynchronous framework reports its failures only now.
         read = [[_read(framework, part) for part in given] for given in graphed]
     except FrameworkMissing:  # it has no graphs here at all
@@ -183,7 +183,7 @@ def _builder(programs: Sequence[DividedProgram]) -> Any:
     return build
 
 
-def _given(programs: Sequence[DividedProgram]) -> Given:
+def _inputs_of(programs: Sequence[DividedProgram]) -> Given:
     return Given(
         [tensor for divided in programs for tensor in divided.inputs.values()],
         [tensor for divided in programs for tensor in divided.leaves.values()],

@@ -30,7 +30,7 @@ def operands_at(program: Program, framework: Framework, slots: Collection[int]) 
 
     def between_calls(at: int, values: list[Any]) -> None:
         if at - 1 in found:
-            found[at - 1] = dataclasses.replace(found[at - 1], result=_given(program.calls[at - 1], values, framework))
+            found[at - 1] = dataclasses.replace(found[at - 1], result=_result(program.calls[at - 1], values, framework))
         if at in wanted:
             found[at] = CallData(_read(sorted({ref.slot for ref in refs(program.calls[at])}), values, framework))
 
@@ -68,7 +68,7 @@ def _read(slots: list[int], values: list[Any], framework: Framework) -> dict[int
     return found
 
 
-def _given(call: Call, values: list[Any], framework: Framework) -> Any:
+def _result(call: Call, values: list[Any], framework: Framework) -> Any:
     result = values[call.slot]
     if result is None and (owner := overwritten_operand(call)) is not None:
         result = values[owner.slot]

@@ -186,7 +186,7 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
         times = {*writers} if drawn else {slot, *writers}
     if not writers:
         return None
-    expected, actual = (_held(program, side, mismatch, times) for side in (pair.reference, pair.candidate))
+    expected, actual = (_contents_after(program, side, mismatch, times) for side in (pair.reference, pair.candidate))
     how = Comparison("forward", Tolerance())
     for at in sorted(expected.keys() & actual.keys()):
         if compare_values("", expected[at], actual[at], how):
@@ -222,7 +222,9 @@ def _readers(program: Program, slot: int) -> set[int]:
     }
 
 
-def _held(program: Program, framework: Framework, mismatch: Mismatch, times: set[int]) -> dict[int, TensorValue]:
+def _contents_after(
+    program: Program, framework: Framework, mismatch: Mismatch, times: set[int]
+) -> dict[int, TensorValue]:
     """Return the contents of the tensor of `mismatch` after each call in `times`, until the replay ends."""
     found: dict[int, TensorValue] = {}
 

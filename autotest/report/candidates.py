@@ -30,10 +30,10 @@ class CandidateResult(NamedTuple):
 def lines(results: Sequence[CandidateResult]) -> list[str]:
     """Return a heading and one line for each candidate."""
     width = max(len(one.name) for one in results)
-    return ["Candidates:", *(f"  {one.name.ljust(width)}  {_said(one)}" for one in results)]
+    return ["Candidates:", *(f"  {one.name.ljust(width)}  {_result_in_words(one)}" for one in results)]
 
 
-def _said(result: CandidateResult) -> str:
+def _result_in_words(result: CandidateResult) -> str:
     if result.against:
         where = f"; {reproduce(result.place)}" if result.place else ""
         return f"{textwrap.shorten(result.against, _WIDTH, placeholder='...')}{where}"

@@ -89,7 +89,7 @@ def summary(items: Sequence[TestSummary], width: int = 120) -> list[str]:
     return [part for line in _summary(items) for part in _fitted(line, max(width, 40))]
 
 
-def _told(versions: Mapping[str, str]) -> list[str]:
+def _versions_in_words(versions: Mapping[str, str]) -> list[str]:
     """Return the frameworks with their versions as one item; none if no framework could be imported."""
     return [", ".join(" ".join(pair).rstrip() for pair in versions.items())] if versions else []
 
@@ -112,7 +112,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     ran = f"{several(len(items), 'test')} ran {several(sum(map(_trials, items)), 'trial')}"
     lines = [
         f"{ran}: {trial_counts.counts(accepted + len(found), rejections.total() - absent, absent)}",
-        "; ".join([f"base seed {', '.join(map(str, seeds))}", *_told(versions)]),
+        "; ".join([f"base seed {', '.join(map(str, seeds))}", *_versions_in_words(versions)]),
     ]
     forward_only = (name for item in items for name, one in item["candidates"].items() if not one["gradients"])
     lines += filter(None, [without_gradients(forward_only)])

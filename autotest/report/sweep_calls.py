@@ -48,11 +48,11 @@ def answer(swept: SweepMap, findings: Sequence[SweepFinding], inside: Mapping[st
     for row in rows:
         found = by_row.get(str(row.key), [])
         if row.cell.status not in ("agrees", "vacuous") or found or row.cell.left_out:
-            lines += ["", *_told(row, found, swept, inside.get(str(row.key), ""))]
+            lines += ["", *_lines_about(row, found, swept, inside.get(str(row.key), ""))]
     return "\n".join(lines)
 
 
-def _told(row: SweepRow, found: Sequence[SweepFinding], swept: SweepMap, inside: str) -> Iterator[str]:
+def _lines_about(row: SweepRow, found: Sequence[SweepFinding], swept: SweepMap, inside: str) -> Iterator[str]:
     cell = row.cell
     tried = f" ({cell.accepted} of {several(cell.samples, 'call')} tried)" if cell.samples else ""
     yield f"{row.key}: {cell.status}{tried}" + (f", called by {inside} only" if inside else "")

@@ -104,7 +104,9 @@ def _operators(swept: SweepMap, findings: Sequence[SweepFinding]) -> list[str]:
         agreeing = sum(row.cell.status == "agrees" for row in run)
         failing = [name for name in CHECKS if any(finding.check == name for finding in found)]
         worst_one = min(found, key=lambda finding: _BY_WEIGHT.index(finding.check))
-        lines.append(f"| `{operator}` | {agreeing} of {len(run)} | {', '.join(failing)} | {_told(worst_one.message)} |")
+        lines.append(
+            f"| `{operator}` | {agreeing} of {len(run)} | {', '.join(failing)} | {_table_cell(worst_one.message)} |"
+        )
     return [*lines, ""]
 
 
@@ -132,10 +134,10 @@ def _others(swept: SweepMap) -> list[str]:
         reasons.update(row.cell.left_out)
     if reasons:
         lines += ["## Samples left out", "", "| reason | samples |", "|---|---|"]
-        lines += [f"| {_told(reason)} | {count:,} |" for reason, count in reasons.most_common(40)]
+        lines += [f"| {_table_cell(reason)} | {count:,} |" for reason, count in reasons.most_common(40)]
     return lines
 
 
-def _told(text: str) -> str:
+def _table_cell(text: str) -> str:
     line = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
     return line if len(line) <= _WIDEST else line[: _WIDEST - 1] + "…"

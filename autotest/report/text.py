@@ -75,10 +75,10 @@ def _program(finding: Finding) -> list[str]:
     hidden = len(lines) - LINES
     if hidden > 0:
         lines = [*lines[: LINES // 2], f"... {hidden} more lines ...", *lines[-(LINES - LINES // 2) :]]
-    return ["Program:", *("    " + line for line in lines), *_held(finding.program), ""]
+    return ["Program:", *("    " + line for line in lines), *_contents_of_inputs(finding.program), ""]
 
 
-def _held(program: Program) -> list[str]:
+def _contents_of_inputs(program: Program) -> list[str]:
     """Return the contents of small inputs, which the program text does not show."""
     own, pushed = names(program), cotangents(program)
     lines = []

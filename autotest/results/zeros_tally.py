@@ -101,14 +101,14 @@ class ZerosTally:
     def complaint(self) -> str:
         """The message about a test of which zeros would have passed all comparisons; "" if they would not."""
         if self.values.accepts_everything:
-            return _said(self.values, "values", "atol", "or write check_values=False to compare no values")
+            return _sentence(self.values, "values", "atol", "or write check_values=False to compare no values")
         if self.gradients.accepts_everything:
             other = "or mark the test @skip_grad_check(reason=...)"
-            return _said(self.gradients, "gradients", "grad_atol", other)
+            return _sentence(self.gradients, "gradients", "grad_atol", other)
         return ""
 
 
-def _said(stage: ZerosOfStage, what: str, argument: str, otherwise: str) -> str:
+def _sentence(stage: ZerosOfStage, what: str, argument: str, otherwise: str) -> str:
     usual = DEFAULT_TOLERANCES[stage.dtype][1]
     return (
         f"zeros would have passed as {what} in {several(stage.trials, 'trial')}, in each of "

@@ -26,7 +26,7 @@ SYMPTOMS: Final[dict[Check, Symptom]] = {"strides": "strides", "alias": "alias",
 
 def hidden_finding(check: Check, message: str, about: str, program: Program, pair: Pair) -> Finding | None:
     """Return the finding for a failed `check`, with a script if possible; None if the failure does not recur."""
-    shown = _shown(check, program, pair)
+    shown = _difference(check, program, pair)
     if shown is None:
         return None
     own = names(program)[shown.slot] + shown.suffix
@@ -35,7 +35,7 @@ def hidden_finding(check: Check, message: str, about: str, program: Program, pai
     return dataclasses.replace(found, script=_script(found, shown, pair))
 
 
-def _shown(check: Check, program: Program, pair: Pair) -> HiddenDifference | None:
+def _difference(check: Check, program: Program, pair: Pair) -> HiddenDifference | None:
     expected, actual = (replay(program, side) for side in (pair.reference, pair.candidate))
     if expected.error is not None or actual.error is not None:
         return None

@@ -29,13 +29,33 @@ _LONGEST: Final = 120.0
 _MOST: Final = 10_000
 
 
-class _RunningScript(NamedTuple):
+class RunningScript(NamedTuple):
     """A script that a process runs."""
 
     finding: SweepFinding
     process: Process
     #: When it was started.
     began: float
+
+    def outcome(self) -> Verification | None:
+        """Return the outcome of the script; None while it runs."""
+        connection = self.process.connection
+        try:
+            ended = self.process.status() is not None
+        except ServerLost:
+            ended = True
+        # Only now: a process may send its answer, and end, between two looks. All that one sent is there when it has
+        # ended.
+        if connection.poll():
+            try:
+                status, output = connection.recv()
+            except (EOFError, OSError):
+                return Verification(State.UNCLEAR, "the script ended its process")
+            return judged(status, output, self.finding.finding)
+        if ended:
+            return Verification(State.UNCLEAR, "the script ended its process")
+        late = time.monotonic() - self.began > _LONGEST
+        return Verification(State.UNCLEAR, f"it took more than {_LONGEST:g} s") if late else None
 
 
 def run_script(connection: Connection, server: socket.socket, path: str) -> None:
@@ -65,14 +85,14 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
     waiting = [finding for finding in findings if finding.script][::-1]
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="autotest-scripts-") as folder:
-        running: list[_RunningScript] = []
+        running: list[RunningScript] = []
         try:
             while running or (waiting and time.monotonic() < end):
                 while waiting and len(running) < jobs and time.monotonic() < end:
                     running.append(_started(waiting.pop(), server, Path(folder)))
                 wait([one.process.connection for one in running], timeout=0.5)
                 for one in [*running]:
-                    if (verified := _said(one)) is not None:
+                    if (verified := one.outcome()) is not None:
                         one.finding.verified = verified
                         one.process.close()
                         running.remove(one)
@@ -81,30 +101,10 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
                 one.process.close()
 
 
-def _started(finding: SweepFinding, server: Server, folder: Path) -> _RunningScript:
+def _started(finding: SweepFinding, server: Server, folder: Path) -> RunningScript:
     path = folder / f"{finding.number}.py"
     path.write_text(finding.script, encoding="utf-8")
-    return _RunningScript(finding, server.process(run_script, str(path)), time.monotonic())
-
-
-def _said(running: _RunningScript) -> Verification | None:
-    """Return the outcome of a script; None while it runs."""
-    process = running.process
-    try:
-        ended = process.status() is not None
-    except ServerLost:
-        ended = True
-    # Only now: a process may send its answer, and end, between two looks. All that one sent is there when it has ended.
-    if process.connection.poll():
-        try:
-            status, output = process.connection.recv()
-        except (EOFError, OSError):
-            return Verification(State.UNCLEAR, "the script ended its process")
-        return judged(status, output, running.finding.finding)
-    if ended:
-        return Verification(State.UNCLEAR, "the script ended its process")
-    late = time.monotonic() - running.began > _LONGEST
-    return Verification(State.UNCLEAR, f"it took more than {_LONGEST:g} s") if late else None
+    return RunningScript(finding, server.process(run_script, str(path)), time.monotonic())
 
 
 def kept(findings: Sequence[SweepFinding], directory: Path, seed: int) -> str:

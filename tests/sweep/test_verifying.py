@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from autotest.processes.client import ServerLost
 from autotest.program import Program
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.verification import State
-from autotest.sweeping.verifying import _said
+from autotest.sweeping.verifying import RunningScript
 
 
 class Ending:
@@ -50,6 +51,6 @@ class Ending:
 )
 def test_an_answer_counts_although_its_process_has_ended_when_it_is_asked(process: Any, state: State) -> None:
     finding = SweepFinding(1, "relu", "value", "key", "differs", "sample 1", [], 1, 1, Program((), ()), script="...")
-    verified = _said(finding, process, 1.0)
+    verified = RunningScript(finding, process, time.monotonic()).outcome()
     assert verified is not None
     assert verified.state is state

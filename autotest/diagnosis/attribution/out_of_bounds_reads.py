@@ -33,7 +33,7 @@ def slots_read_out_of_bounds(program: Program, framework: Framework) -> frozense
     if any(call.target in _MEMORY for call in program.calls):
         return frozenset()
     forward = _forward(program)
-    first, *others = (_given(_inside_larger(forward, number), framework) for number in _NUMBERS)
+    first, *others = (_results(_inside_larger(forward, number), framework) for number in _NUMBERS)
     changed = {
         place[0]
         for other in others
@@ -70,7 +70,7 @@ def _inside_larger(program: Program, number: int) -> Program:
     return program
 
 
-def _given(program: Program, framework: Framework) -> dict[Place, TensorValue]:
+def _results(program: Program, framework: Framework) -> dict[Place, TensorValue]:
     """Return the results of `framework` for `program`; empty if it refuses the program."""
     left_out = program.undefined | {call.slot for call in program.inputs()}
     return {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autotest.comparison import Mismatch, TensorValue
+from autotest.comparison.elementwise import same_array
 from autotest.diagnosis.attribution.locating import operands
 from autotest.frameworks import Pair
 from autotest.program import operator_of
@@ -56,7 +57,7 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
     data = source.data
     try:
         if dim is None and one.data.ndim == 0:
-            return all(_names(item.data, data.size) for item in (one, other)) and _same(
+            return all(_names(item.data, data.size) for item in (one, other)) and same_array(
                 data.ravel()[one.data], data.ravel()[other.data]
             )
         axis = -1 if dim is None else dim
@@ -67,7 +68,7 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
         selected = [_selected(data, index.data, axis) for index in (one, other)]
     except (IndexError, ValueError):
         return False
-    return _same(*selected)
+    return same_array(*selected)
 
 
 def beside_ties(agreement: Agreement, first: int | None, pair: Pair) -> list[Mismatch]:
@@ -88,11 +89,6 @@ def beside_ties(agreement: Agreement, first: int | None, pair: Pair) -> list[Mis
     return [
         item for item in found if not (needs[item.slot] & tied or (item.stage == "backward" and item.slot in graded))
     ]
-
-
-def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    """Whether all numbers are equal. NaN equals itself, as it is sorted as the greatest number."""
-    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
 
 
 def _names(index: np.ndarray[Any, Any], size: int) -> bool:

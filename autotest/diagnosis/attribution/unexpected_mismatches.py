@@ -137,7 +137,7 @@ def _corrected(
     if call.slot > place[0] and first.stage == "forward":
         right = _overwritten(program, call, place, agreement)
     else:
-        right = _given(program, call, agreement)
+        right = _with_reference_results(program, call, agreement)
     return (program, aside) if right is None else (right, settings)
 
 
@@ -171,7 +171,7 @@ def _reading_the_owner(program: Program, call: Call) -> Program:
     return Program(calls, program.arrays, program.undefined)
 
 
-def _given(program: Program, call: Call, agreement: Agreement) -> Program | None:
+def _with_reference_results(program: Program, call: Call, agreement: Agreement) -> Program | None:
     """Return `program` with the results of `call` as inputs that contain the reference's values."""
     read = agreement.read()
     if type(read.get((call.slot, ""), (None,))[0]) is TensorValue and not writes_first_operand(call):

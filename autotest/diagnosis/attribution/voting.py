@@ -73,7 +73,7 @@ def weighed(verdict: Verdict, cast: Sequence[Vote], sides: tuple[str, str]) -> V
         cast: the votes of the other candidates.
         sides: the names of the reference and the candidate.
     """
-    with_votes = dataclasses.replace(verdict, numbers=(*verdict.numbers, *_told(cast, sides)))
+    with_votes = dataclasses.replace(verdict, numbers=(*verdict.numbers, *_lines_of_votes(cast, sides)))
     ways = {vote.agrees_with for vote in cast} - {"neither"}
     if not verdict.weak or len(ways) != 1:
         return with_votes
@@ -87,7 +87,7 @@ def weighed(verdict: Verdict, cast: Sequence[Vote], sides: tuple[str, str]) -> V
     return dataclasses.replace(with_votes, blame="semantic difference", line=line, side="")
 
 
-def _told(cast: Sequence[Vote], sides: tuple[str, str]) -> list[str]:
+def _lines_of_votes(cast: Sequence[Vote], sides: tuple[str, str]) -> list[str]:
     """Return a line of text for each way to vote that has voters."""
     words: dict[For, str] = {
         "reference": f"the same as {sides[0]}",

@@ -136,7 +136,7 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
 
     reaching = [factor for factor in _SMALLER if abs(greatest) * factor >= _LEAST]
     lower = next((factor for factor in reaching if at(factor) == "passes"), None)
-    reaching = [factor for factor in _GREATER if np.isfinite(data * factor).all() and _held(data, factor)]
+    reaching = [factor for factor in _GREATER if np.isfinite(data * factor).all() and _stays_in_range(data, factor)]
     upper = next((factor for factor in reaching if at(factor) == "passes"), None)
     sign = "" if _fails_negated(data, run) else "-" if greatest < 0 else "+"
     least = None if lower is None else abs(greatest) * _edge(lower, at)
@@ -169,7 +169,7 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
     """Yield numbers like `data`, most of them outside of the range `found`."""
     for bound, factors in ((found.least, _BELOW), (found.most, _ABOVE)):
         for factor in [] if bound is None else [one * bound / greatest for one in factors]:
-            if np.isfinite(data * factor).all() and _held(data, factor):
+            if np.isfinite(data * factor).all() and _stays_in_range(data, factor):
                 yield from _scaled(data, factor)
     wide = data if data.dtype.kind == "f" else data.astype(np.int64)  # an unsigned dtype does not hold -1
     for shift in _SHIFTS:
@@ -177,7 +177,7 @@ def _beyond(data: Numbers, greatest: float, found: _Range) -> Iterator[Numbers]:
             yield (wide + np.asarray(shift, wide.dtype)).astype(data.dtype)
 
 
-def _held(data: Numbers, factor: float) -> bool:
+def _stays_in_range(data: Numbers, factor: float) -> bool:
     if data.dtype.kind == "f":
         return True
     limits = np.iinfo(data.dtype)

@@ -161,7 +161,7 @@ def _literals(program: Program) -> Iterator[tuple[str, VariedPart, list[Program]
         seen: Counter[str] = Counter()
         keys += [key for key, item in call.kwargs.items() for _ in leaves(item)]
         for position, item in enumerate(leaves((call.args, call.kwargs))):
-            others = _others(item)
+            others = _other_literals(item)
             if not others:
                 continue
             key, value = keys[position], repr(item)
@@ -187,7 +187,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _others(item: Any) -> tuple[Any, ...]:
+def _other_literals(item: Any) -> tuple[Any, ...]:
     if type(item) is bool:
         return (not item,)
     if type(item) is int:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.comparison.elementwise import Values
+from autotest.comparison.elementwise import Values, same_numbers
 from autotest.program import leaves, map_operand
 
 #: A function that returns the result of a call for given operands, or None.
@@ -41,7 +41,7 @@ def operand_scale(answer: AnswerFunction, args: Sequence[Any], kwargs: Mapping[s
         if cut < most / 2:
             other = _answered(answer, *_cut((tuple(args), dict(kwargs)), cut))
             if isinstance(other, np.ndarray) and other.shape == found.shape:
-                scale[_alike(found, other)] = max(2 * cut, whole)
+                scale[same_numbers(found, other)] = max(2 * cut, whole)
     return scale
 
 
@@ -50,10 +50,6 @@ def _answered(answer: AnswerFunction, args: Sequence[Any], kwargs: Mapping[str, 
         return answer(args, kwargs)
     except Exception:  # noqa: BLE001 - the function may not support such numbers
         return None
-
-
-def _alike(one: Values, other: Values) -> Values:
-    return np.asarray((one == other) | ((one != one) & (other != other)))  # noqa: PLR0124 - NaN is not itself
 
 
 def _cut(operands: Any, cut: float) -> Any:

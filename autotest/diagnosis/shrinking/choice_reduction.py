@@ -49,7 +49,7 @@ def shrink_choices(
             tried = _forced(test, outcome.seed, pair, forced)
             if tried is None or _cost(tried.choices) >= _cost(best.choices):
                 continue
-            if _same(tried, failure):
+            if _shows(tried, failure):
                 best, improved = tried, True
                 break
     return best, executions
@@ -64,7 +64,7 @@ def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[Choice]) -> Outc
         return None
 
 
-def _same(outcome: Outcome, failure: FailureSignature) -> bool:
+def _shows(outcome: Outcome, failure: FailureSignature) -> bool:
     if not outcome.mismatches:
         return False
     return failure.shown_by(Agreement(outcome.shown, outcome.recorder, outcome.mismatches))

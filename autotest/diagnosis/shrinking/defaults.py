@@ -22,10 +22,10 @@ def differing_defaults(program: Program, pair: Pair) -> list[str]:
 
 def differing_defaults_of(call: Call, pair: Pair) -> Sequence[str]:
     """Return the lines of `differing_defaults` for one call."""
-    return list(_of(call, pair)) if call.kind == "function" else ()
+    return list(_differing_of_call(call, pair)) if call.kind == "function" else ()
 
 
-def _of(call: Call, pair: Pair) -> Iterator[str]:
+def _differing_of_call(call: Call, pair: Pair) -> Iterator[str]:
     own, theirs = (_defaults(side, call.target) for side in (pair.reference, pair.candidate))
     for position, name in enumerate(own):
         if name in call.kwargs or position < len(call.args) or name not in theirs or own[name] == theirs[name]:

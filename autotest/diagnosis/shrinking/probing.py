@@ -93,16 +93,16 @@ class Probe:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             connection.send((program, self._options.times, self._options.graph))
         if not self._ready:
-            self._ready = _said(connection, START_UP) is True
+            self._ready = _received(connection, START_UP) is True
             if not self._ready:
                 raise OSError(f"a process for trying programs did not start ({self._server.last_words()})")
         begun = time.monotonic()
-        accepted = _said(connection, deadline)
+        accepted = _received(connection, deadline)
         reference = time.monotonic() - begun
         patience = (
             deadline if self.timeouts is None else self.timeouts.timeout(self._options.times * reference, deadline)
         )
-        if accepted is not None and _said(connection, patience) is True:
+        if accepted is not None and _received(connection, patience) is True:
             self._took(time.monotonic() - begun)
             if not self._options.lasting:
                 self._replace()
@@ -131,7 +131,7 @@ class Probe:
             self._spare = None
 
 
-def _said(connection: Connection, seconds: float) -> bool | None:
+def _received(connection: Connection, seconds: float) -> bool | None:
     """Return the answer of the process; None if it has died, or does not answer within `seconds`."""
     try:
         return connection.recv() if connection.poll(seconds) else None

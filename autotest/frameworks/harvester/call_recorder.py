@@ -224,7 +224,7 @@ class CallRecorder:
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it replaces one
             if type(self) in recorder._classes and _MADE not in self.__dict__:
-                self.__dict__[_MADE] = recorder._made(args, without_defaults(initialise, kwargs))
+                self.__dict__[_MADE] = recorder._arguments_json(args, without_defaults(initialise, kwargs))
             unrecorded(self, *args, **kwargs)
 
         return _in_place_of(initialise, __init__)
@@ -270,7 +270,7 @@ class CallRecorder:
         except Exception:  # noqa: BLE001 - as above
             self._count_left_out(name)
 
-    def _made(self, args: Any, kwargs: Any) -> str:
+    def _arguments_json(self, args: Any, kwargs: Any) -> str:
         writer = Writer()
         try:
             with torch._C.DisableTorchFunction():

@@ -89,7 +89,7 @@ class ModuleDatabase:
 
     def _uses(self, key: str, dtype: str, seed: int) -> Iterator[Sample]:
         found = False
-        for index, one in enumerate(itertools.islice(self._made(key, dtype, seed), _PROGRAMS)):
+        for index, one in enumerate(itertools.islice(self._uses_of(key, dtype, seed), _PROGRAMS)):
             found = True
             # The search seeds the generator, too: without this, all modules would have nearly the same parameters.
             torch.default_generator.manual_seed(seed + index)
@@ -109,7 +109,7 @@ class ModuleDatabase:
             if one is not None and 0 < sum(tensor.numel() for tensor in _state(module).values()) < _LARGEST_STATE:
                 yield self._lowered(key, one, module, dtype, of_state=True)
 
-    def _made(self, key: str, dtype: str, seed: int) -> Iterator[ModuleUse]:
+    def _uses_of(self, key: str, dtype: str, seed: int) -> Iterator[ModuleUse]:
         known = list(self._of_database(key, dtype))
         # There may be hundreds: take evenly spaced ones, or no other inputs would be tried.
         yield from known[:: math.ceil(len(known) / _KNOWN) or 1]

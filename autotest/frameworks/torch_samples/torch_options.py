@@ -122,7 +122,9 @@ def with_options(
     values = list(changed_options(named, 1, offered)) or list(_of_schemas(path, offered))
     values += [("dtype", dtype) for dtype in _DTYPES if takes_dtype(path)]
     values += [(name, value) for name, told in known.items() for value in other_values(name, told[0], offered)]
-    values = [(name, value) for name, value in values if _told(value) not in map(_told, known.get(name, ()))]
+    values = [
+        (name, value) for name, value in values if _value_text(value) not in map(_value_text, known.get(name, ()))
+    ]
     first = samples[:_OPTIONED] if function is named else []
     for sample in first:
         yield from (_with(sample, name, value) for name, value in values if name not in sample.kwargs or name in known)
@@ -182,7 +184,7 @@ def _together(function: Callable[..., Any], shown: Sequence[tuple[str, Any, Any]
     done: set[frozenset[str]] = set()
     pairs = ((known, other) for known in shown for other in first)
     for (name, value, sample), other in itertools.islice(pairs, _PAIRS):
-        both = frozenset((f"{name}={_told(value)}", f"{other}={_told(first[other])}"))
+        both = frozenset((f"{name}={_value_text(value)}", f"{other}={_value_text(first[other])}"))
         if len(done) == _TOGETHER or both in done or other == name or other in sample.kwargs:
             continue
         known = _with(sample, name, value)
@@ -217,7 +219,7 @@ def _sampled_values(samples: Sequence[Any]) -> dict[str, list[Any]]:
         for name, value in sample.kwargs.items():
             plain = value[0] if isinstance(value, (tuple, list)) and len(value) == 1 else value
             known = seen.setdefault(name, [])
-            if len(known) <= _WAYS and not any(_told(plain) == _told(one) for one in known):
+            if len(known) <= _WAYS and not any(_value_text(plain) == _value_text(one) for one in known):
                 known.append(plain)
     kinds = (bool, int, float, str, type(None))
     return {name: known for name, known in seen.items() if len(known) <= _WAYS and isinstance(known[0], kinds)}
@@ -256,7 +258,7 @@ def with_fewer_options(samples: Iterable[Any]) -> Iterator[Any]:
         alone = [{name} for name in names] if len(names) > 1 else []
         for kept in [*alone, *({*names} - {name} for name in names), set()]:
             kwargs = {name: value for name, value in sample.kwargs.items() if name in kept}
-            told = frozenset((name, _told(value)) for name, value in kwargs.items())
+            told = frozenset((name, _value_text(value)) for name, value in kwargs.items())
             if told not in seen and len(seen) < _FEWER:
                 seen.add(told)
                 yield type(sample)(sample.input, args=sample.args, kwargs=kwargs)
@@ -290,7 +292,7 @@ def _has_elements(value: Any) -> bool:
     return not isinstance(value, torch.Tensor) or value.numel() > 1
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return f"tensor {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
 
 

@@ -122,7 +122,7 @@ def _live(
     for place, parameter in enumerate(parameters):
         if parameter.name not in drawn.arguments:
             continue
-        value = _made(drawn.arguments[parameter.name], dtype, bits + place)
+        value = _live_value(drawn.arguments[parameter.name], dtype, bits + place)
         if parameter.named or len(args) < place:
             named[parameter.name] = value
         else:
@@ -130,13 +130,13 @@ def _live(
     return args, named
 
 
-def _made(value: Any, dtype: str, bits: int) -> Any:
+def _live_value(value: Any, dtype: str, bits: int) -> Any:
     if isinstance(value, TensorSpec):
         data, own = contents(value, dtype, bits % 2**64)
         tensor = torch.from_numpy(data)
         return tensor.requires_grad_() if own in DIFFERENTIABLE else tensor
     if isinstance(value, list):
-        return [_made(item, dtype, bits + 97 * (place + 1)) for place, item in enumerate(value)]
+        return [_live_value(item, dtype, bits + 97 * (place + 1)) for place, item in enumerate(value)]
     return value
 
 

@@ -16,7 +16,6 @@ from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.gradients.reverse_mode import in_reverse_mode, wrong_gradient
-from autotest.gradients.rule import RULE
 from autotest.trials.context import RunContext
 from autotest.trials.decorated import Test as ATest
 from autotest.trials.trial import run_trial
@@ -131,7 +130,7 @@ def test_constants_of_autograd_are_constants_of_the_script():
         return x * size * x.detach()
 
     framework = TorchFramework()
-    assert wrong_gradient(in_reverse_mode(trial(body).program, framework, 1), framework, RULE) is None
+    assert wrong_gradient(in_reverse_mode(trial(body).program, framework, 1), framework) is None
 
 
 @pytest.mark.parametrize("grad_order", [1, 2])

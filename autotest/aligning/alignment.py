@@ -134,7 +134,7 @@ def align(
 def _aligned(
     pair: Pair, models: tuple[Any, Any], inputs: Any, mapping: NameMapping, training: running.Training, given: Tolerance
 ) -> Alignment:
-    frameworks = (pair.reference, pair.candidate)
+    frameworks = pair.frameworks
     for framework, side, model in zip(frameworks, pair.sides, models, strict=True):
         if framework.draws(model):
             raise UsageError(

@@ -27,7 +27,7 @@ class Port:
     @property
     def frameworks(self) -> tuple[Framework, Framework]:
         """The reference and the candidate."""
-        return self.pair.reference, self.pair.candidate
+        return self.pair.frameworks
 
     @property
     def modules(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -93,11 +93,11 @@ def of_own_memory(pair: Pair, models: tuple[Any, Any]) -> tuple[Any, Any]:
     Raises:
         UsageError: the reference's model cannot be copied.
     """
-    held = [side.state(model) for side, model in zip((pair.reference, pair.candidate), models, strict=True)]
+    held = [side.state(model) for side, model in zip(pair.frameworks, models, strict=True)]
     try:
         own, other = (
             {_address(value): name for name, value in zip(state, side.values([*state.values()]), strict=True)}
-            for side, state in zip((pair.reference, pair.candidate), held, strict=True)
+            for side, state in zip(pair.frameworks, held, strict=True)
         )
     except Exception:  # noqa: BLE001 - `state` says which parameter has no values yet
         return models

@@ -143,7 +143,7 @@ def _send_group(connection: Connection, server: socket.socket) -> None:
     """Send the names and versions of the frameworks, or why they cannot be used. Runs in a process of their own."""
     try:
         pair = chosen_pair()
-        sides = " / ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
+        sides = " / ".join(f"{side.name} {side.version}" for side in pair.frameworks)
         devices = " and ".join(pair.devices)
     except AutotestError as error:
         connection.send(("", str(error)))

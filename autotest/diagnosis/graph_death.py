@@ -91,7 +91,7 @@ def _script(divided: DividedProgram, runs: Runs, origin: str) -> str:
     record, pair = divided.record, divided.record.pair
     last = max(call.slot for call in divided.inside)
     compared = [ComparedResult(name, 0.0, 0.0) for name, _ in graph_check.results(divided)]
-    versions = ", ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
+    versions = ", ".join(f"{side.name} {side.version}" for side in pair.frameworks)
     mode = f"{pair.candidate.graph_mode} of {pair.candidate.name}"
     title = f"{operator_of(record.calls, last)}: {mode} crashes or hangs; eager mode returns."
     notes = [f"{versions}; {origin}.", *([often(runs)] if runs.often else [])]

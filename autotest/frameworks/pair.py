@@ -109,9 +109,14 @@ class Pair:
         return self.names
 
     @property
+    def frameworks(self) -> tuple[Framework, Framework]:
+        """The reference and the candidate."""
+        return self.reference, self.candidate
+
+    @property
     def versions(self) -> dict[str, str]:
         """The version of each framework, by name."""
-        return {side.name: side.version for side in (self.reference, self.candidate)}
+        return {side.name: side.version for side in self.frameworks}
 
     @property
     def forkable(self) -> bool:

@@ -46,7 +46,7 @@ def check_numerically(program: Program, pair: Pair, settings: Settings) -> Numer
     sides: tuple[Side, Side] = ("reference", "candidate")
     same = type(pair.reference) is type(pair.candidate) and pair.reference.name == pair.candidate.name
     larger: LargerInputs | None = None
-    for side, framework in zip(sides[: 1 if same else 2], (pair.reference, pair.candidate), strict=False):
+    for side, framework in zip(sides[: 1 if same else 2], pair.frameworks, strict=False):
         try:
             found, places = _checked(program, framework, settings)
         except SingularMatrix as error:

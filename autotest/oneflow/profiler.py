@@ -133,7 +133,7 @@ class _Profiler(Recorder):
                 continue
             where = device if threads is None else f"{device}, {threads} thread{'s' * (threads != 1)}"
             timing = Timing(f"torch.{target}", shown, str(description), where, {}, {})
-            for side, framework in enumerate((self.pair.reference, self.pair.candidate)):
+            for side, framework in enumerate(self.pair.frameworks):
                 if framework.alias in profiled_framework:
                     positional = [_on(framework, item[side], device) for item in lowered]
                     keyword = {key: _on(framework, item[side], device) for key, item in named.items()}

@@ -186,7 +186,7 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
         times = {*writers} if drawn else {slot, *writers}
     if not writers:
         return None
-    expected, actual = (_contents_after(program, side, mismatch, times) for side in (pair.reference, pair.candidate))
+    expected, actual = (_contents_after(program, side, mismatch, times) for side in pair.frameworks)
     how = Comparison("forward", Tolerance())
     for at in sorted(expected.keys() & actual.keys()):
         if compare_values("", expected[at], actual[at], how):

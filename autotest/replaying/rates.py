@@ -29,7 +29,7 @@ class OtherRate(NamedTuple):
 
 def other_rate(program: Program, pair: Pair) -> OtherRate | None:
     """Return the first call after which a learning rate differs between the sides, if that is a call of a scheduler."""
-    own, theirs = (_rates_during(program, side) for side in (pair.reference, pair.candidate))
+    own, theirs = (_rates_during(program, side) for side in pair.frameworks)
     for count, rates in enumerate(zip(own, theirs, strict=False)):
         unlike = [both for both in zip(*rates, strict=False) if not math.isclose(*both, rel_tol=_ROUNDING)]
         if unlike:

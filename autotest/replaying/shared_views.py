@@ -27,7 +27,7 @@ def sharing_otherwise(program: Program, slot: int, writer: int, pair: Pair) -> i
         between = _between(program, slot, target.slot)
         if not between:
             continue
-        expected, actual = (_share(program, between, writer, side) for side in (pair.reference, pair.candidate))
+        expected, actual = (_share(program, between, writer, side) for side in pair.frameworks)
         parts: list[int] = []  # the call, after those that return several tensors of which it takes one
         for call in between:
             parts.append(call.slot)

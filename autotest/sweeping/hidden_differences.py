@@ -36,7 +36,7 @@ def hidden_finding(check: Check, message: str, about: str, program: Program, pai
 
 
 def _difference(check: Check, program: Program, pair: Pair) -> HiddenDifference | None:
-    expected, actual = (replay(program, side) for side in (pair.reference, pair.candidate))
+    expected, actual = (replay(program, side) for side in pair.frameworks)
     if expected.error is not None or actual.error is not None:
         return None
     found: Sequence[HiddenDifference] | None

@@ -171,7 +171,7 @@ def _differences(program: Program, pair: Pair, settings: Settings) -> list[Misma
 
 def _run(program: Program, pair: Pair) -> Record | None:
     """Return the record of a run of `program` on both sides, or None if a side refuses a call."""
-    sides = [seeded_replay(program, side) for side in (pair.reference, pair.candidate)]
+    sides = [seeded_replay(program, side) for side in pair.frameworks]
     return None if any(side.error is not None for side in sides) else record_of(program, pair, *sides)
 
 

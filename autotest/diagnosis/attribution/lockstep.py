@@ -74,7 +74,7 @@ class _Lockstep:
         self._memory = shared_memory(program.calls)
 
     def run(self) -> int | None:
-        sides = list(zip((self._pair.reference, self._pair.candidate), self._values, strict=True))
+        sides = list(zip(self._pair.frameworks, self._values, strict=True))
         with Contexts(self._program.calls, self._pair.reference, self._pair.candidate) as contexts:
             for call in self._program.calls:
                 given_alike = True
@@ -188,8 +188,7 @@ class _Lockstep:
         """Record the gradients that the optimizer's step `call` will use."""
         optimizers = [values[call.args[0].slot] for values in self._values]
         own, other = (
-            gradients_before(side, optimizer)
-            for side, optimizer in zip((self._pair.reference, self._pair.candidate), optimizers, strict=True)
+            gradients_before(side, optimizer) for side, optimizer in zip(self._pair.frameworks, optimizers, strict=True)
         )
         if own and len(own) == len(other):
             self.gradients[call.slot] = [*zip(own, other, strict=True)]

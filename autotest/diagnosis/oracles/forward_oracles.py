@@ -74,7 +74,7 @@ def opinions(
         return ()  # the value was changed by a call that is not known to write there
     if slot in written_later(program.calls):
         return ()  # the final value is not the result of the call
-    given = given or [results(program, side) for side in (pair.reference, pair.candidate)]
+    given = given or [results(program, side) for side in pair.frameworks]
     one, other = (side.get(place) for side in given)
     if type(one) is not TensorValue or type(other) is not TensorValue:
         return ()
@@ -104,7 +104,7 @@ def _is_configured_alike(program: Program, slot: int, pair: Pair) -> bool:
     tensors = tuple([type(item) is Ref for item in made.args])
     names = {*pair.argument_names("function", made.target, None, tensors, tuple(made.kwargs)), *made.kwargs}
     held = []
-    for side in (pair.reference, pair.candidate):
+    for side in pair.frameworks:
         before = replay(program, side, upto=slot)
         if before.error is not None:
             return False

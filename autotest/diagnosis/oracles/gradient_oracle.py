@@ -63,7 +63,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair) -> tuple[OracleRes
     leaf = None if pushing is None else _leaf(wide, place, pushing, pair.reference)
     if leaf is None or pushing is None:
         return None, False
-    sides = (pair.reference, pair.candidate)
+    sides = pair.frameworks
     own = [results_of_side(wide, side, pair, place).get(place) for side in sides]
     shape = wide.arrays[leaf].data.shape
     gradients = [_gradient(item, shape) for item in own]

@@ -38,7 +38,7 @@ def error_spreads(
         return None, None
     own, other = (
         _spread(program, pair, place, measured, side, _FEW) if wrong else None
-        for side, wrong in zip((pair.reference, pair.candidate), measured.wrong, strict=True)
+        for side, wrong in zip(pair.frameworks, measured.wrong, strict=True)
     )
     if own is not None and not own.is_noise:
         own = _spread(program, pair, place, measured, pair.reference, _MANY)

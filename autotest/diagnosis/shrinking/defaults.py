@@ -26,7 +26,7 @@ def differing_defaults_of(call: Call, pair: Pair) -> Sequence[str]:
 
 
 def _differing_of_call(call: Call, pair: Pair) -> Iterator[str]:
-    own, theirs = (_defaults(side, call.target) for side in (pair.reference, pair.candidate))
+    own, theirs = (_defaults(side, call.target) for side in pair.frameworks)
     for position, name in enumerate(own):
         if name in call.kwargs or position < len(call.args) or name not in theirs or own[name] == theirs[name]:
             continue

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from autotest.report.columns import columns
 from autotest.results.groups import Group
+from autotest.results.sweep_findings import SweepFinding
 
 #: Maximum number of characters of a finding's name in a table.
 _WIDEST = 60
@@ -63,10 +64,15 @@ def differing(
     return [(name, times) for name, times in seen if not all(times.get(group.name) for group in groups)][:LISTED]
 
 
+def of_sweep_findings(groups: Sequence[Group], findings: Sequence[SweepFinding]) -> list[tuple[str, Mapping[str, int]]]:
+    """Return the findings of a sweep that not every group saw, by names."""
+    return differing(groups, [(f"{one.operator}: {one.check}", one.groups) for one in findings])
+
+
 def where(times: Mapping[str, int], groups: Sequence[Group]) -> str:
     """Return the groups that saw a finding, by their letters, such as ``on A and B``; empty if there are no groups."""
     names = letters(groups)
     return f"on {' and '.join(names[name] for name in names if times.get(name))}" if groups and times else ""
 
 
-__all__ = ["differing", "letters", "markdown", "text", "where"]
+__all__ = ["differing", "letters", "markdown", "of_sweep_findings", "text", "where"]

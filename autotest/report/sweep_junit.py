@@ -34,7 +34,7 @@ def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         },
         {
             "seed": swept.seed,
-            "samples": sum(row.cell.samples for row in swept.rows.values()),
+            "samples": swept.samples,
             "incomplete": swept.incomplete,
             **{f"samples on {group.name}": group.trials for group in of_sweep(swept, findings)},
         },

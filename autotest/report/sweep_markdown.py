@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from autotest.base.plural import thousands
 from autotest.report import groups as by_group
 from autotest.report.sweep_accuracy import accuracy, coverage
 from autotest.results.groups import of_sweep
-from autotest.results.sweep import CHECKS, STATUSES, Cell, Check, SweepMap, SweepRow, worst
+from autotest.results.sweep import CHECKS, STATUSES, Check, SweepMap, SweepRow, worst
 from autotest.results.sweep_findings import SweepFinding
 
 #: Checks by importance: an operator's row shows the finding of the most important one.
@@ -37,7 +37,7 @@ def page(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     lines += [f"Not available: {note}." for note in swept.notes]
     groups = of_sweep(swept, findings)
     if groups:
-        seen = by_group.differing(groups, [(f"{one.operator}: {one.check}", one.groups) for one in findings])
+        seen = by_group.of_sweep_findings(groups, findings)
         lines += ["## Groups of machines", "", *by_group.markdown(groups, seen, "samples")]
     lines += _numbers(swept)
     lines += _families(swept)
@@ -49,13 +49,12 @@ def page(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
 
 
 def _numbers(swept: SweepMap) -> list[str]:
-    samples = sum(row.cell.samples for row in swept.rows.values())
     counts = swept.counts()
     shared = len(swept.rows) - counts["absent"]
     lines = [
         (
-            f"{thousands(samples, 'sample')} of {thousands(len(swept.rows), 'cell')}; a cell is one operator in one "
-            f"form and dtype. {thousands(shared, 'cell')} {'exists' if shared == 1 else 'exist'} on both sides."
+            f"{thousands(swept.samples, 'sample')} of {thousands(len(swept.rows), 'cell')}; a cell is one operator in "
+            f"one form and dtype. {thousands(shared, 'cell')} {'exists' if shared == 1 else 'exist'} on both sides."
         ),
         "",
         "| cells | |",
@@ -65,16 +64,8 @@ def _numbers(swept: SweepMap) -> list[str]:
         "| check | samples that pass | of |",
         "|---|---|---|",
     ]
-    for name in CHECKS:
-        passed, total = _sum((row.cell for row in swept.rows.values()), name)
-        if total:
-            lines.append(f"| {name} | {passed:,} | {total:,} |")
+    lines += [f"| {name} | {passed:,} | {total:,} |" for name, (passed, total) in swept.checked().items() if total]
     return [*lines, ""]
-
-
-def _sum(cells: Iterable[Cell], name: str) -> tuple[int, int]:
-    found = [cell.checks[name] for cell in cells if name in cell.checks]
-    return sum(passed for passed, _ in found), sum(total for _, total in found)
 
 
 def _families(swept: SweepMap) -> list[str]:
@@ -129,10 +120,7 @@ def _others(swept: SweepMap) -> list[str]:
         names = lists.get(status, [])
         if names:
             lines += [f"## {title} ({len(names)})", "", ", ".join(f"`{name}`" for name in names), ""]
-    reasons: collections.Counter[str] = collections.Counter()
-    for row in swept.rows.values():
-        reasons.update(row.cell.left_out)
-    if reasons:
+    if reasons := swept.left_out():
         lines += ["## Samples left out", "", "| reason | samples |", "|---|---|"]
         lines += [f"| {_table_cell(reason)} | {count:,} |" for reason, count in reasons.most_common(40)]
     return lines

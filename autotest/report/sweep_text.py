@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Sequence
 
 from autotest.base.plural import several, thousands, were
 from autotest.report import groups as by_group
 from autotest.results.accuracy import WORSE
 from autotest.results.groups import of_sweep
-from autotest.results.sweep import CHECKS, SweepMap, less_accurate
+from autotest.results.sweep import SweepMap, less_accurate
 from autotest.results.sweep_coverage import of_modules, of_names
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.sweep_gate import Change, Changes
@@ -23,13 +22,13 @@ _REASONS = 5
 def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     """Return the numbers of cells, checks, samples and findings."""
     reference, candidate = swept.sides
-    samples = sum(row.cell.samples for row in swept.rows.values())
-    rate = f", {(samples - swept.earlier) / swept.seconds:,.0f} a second" if swept.seconds else ""
+    rate = f", {(swept.samples - swept.earlier) / swept.seconds:,.0f} a second" if swept.seconds else ""
     earlier = f", {swept.earlier:,} of them before it was resumed" if swept.earlier else ""
     lines = [
         (
-            f"{candidate} against {reference}: {thousands(samples, 'sample')} of {thousands(len(swept.rows), 'cell')} "
-            f"(operator/form/dtype) of {thousands(len(swept.operators()), 'operator')} in {swept.seconds:.0f} s{rate}, "
+            f"{candidate} against {reference}: {thousands(swept.samples, 'sample')} of "
+            f"{thousands(len(swept.rows), 'cell')} (operator/form/dtype) of "
+            f"{thousands(len(swept.operators()), 'operator')} in {swept.seconds:.0f} s{rate}, "
             f"seed {swept.seed}{earlier}"
         )
     ]
@@ -38,17 +37,10 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     lines += [f"Note: {note}" for note in swept.notes]
     lines += ["", "cells:"]
     lines += [f"  {count:7,} {status}" for status, count in swept.counts().items() if count]
-    totals: dict[str, list[int]] = {}
-    for row in swept.rows.values():
-        for name, (passed, total) in row.cell.checks.items():
-            counts = totals.setdefault(name, [0, 0])
-            counts[0] += passed
-            counts[1] += total
     lines += ["", "checks, by samples that pass:"]
     lines += [
-        f"  {name:16} {totals[name][0]:9,} of {totals[name][1]:9,}  {_percent(*totals[name])}"
-        for name in CHECKS
-        if name in totals
+        f"  {name:16} {passed:9,} of {total:9,}  {_percent(passed, total)}"
+        for name, (passed, total) in swept.checked().items()
     ]
     lines += _left_out(swept)
     names, modules = of_names(swept), of_modules(swept)
@@ -63,8 +55,7 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         ]
     groups = of_sweep(swept, findings)
     if groups:
-        seen = by_group.differing(groups, [(f"{one.operator}: {one.check}", one.groups) for one in findings])
-        lines += ["", by_group.text(groups, seen, "samples")]
+        lines += ["", by_group.text(groups, by_group.of_sweep_findings(groups, findings), "samples")]
     if findings:
         operators = {finding.operator for finding in findings}
         head = f"{several(len(findings), 'distinct finding')} about {several(len(operators), 'operator')}"
@@ -88,7 +79,7 @@ def _by_operator(findings: Sequence[SweepFinding]) -> list[str]:
 
 def _left_out(swept: SweepMap) -> list[str]:
     """Return the most frequent reasons why samples were not judged."""
-    reasons: collections.Counter[str] = sum((row.cell.left_out for row in swept.rows.values()), collections.Counter())
+    reasons = swept.left_out()
     if not reasons:
         return []
     lines = [f"  {count:7,} {' '.join(reason.split())}" for reason, count in reasons.most_common(_REASONS)]

@@ -216,6 +216,29 @@ class SweepMap:
     #: Number of workers of each group of machines, by name, if each group of a cluster ran the whole sweep; else empty.
     workers: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
+    @property
+    def samples(self) -> int:
+        """The number of samples of all cells."""
+        return sum(row.cell.samples for row in self.rows.values())
+
+    def checked(self) -> Mapping[Check, tuple[int, int]]:
+        """Return, for each check that was made, the number of samples that passed it, and of those it was made of."""
+        found = {
+            name: [row.cell.checks[name] for row in self.rows.values() if name in row.cell.checks] for name in CHECKS
+        }
+        return {
+            name: (sum(passed for passed, _ in counts), sum(total for _, total in counts))
+            for name, counts in found.items()
+            if counts
+        }
+
+    def left_out(self) -> collections.Counter[str]:
+        """Return the number of samples that were not judged, by reason."""
+        found: collections.Counter[str] = collections.Counter()
+        for row in self.rows.values():
+            found.update(row.cell.left_out)
+        return found
+
     def counts(self) -> Mapping[Status, int]:
         """Return the number of cells of each status."""
         found = collections.Counter(row.cell.status for row in self.rows.values())

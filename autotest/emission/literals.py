@@ -174,10 +174,9 @@ def _nested(flat: list[str], shape: tuple[int, ...]) -> str:
 class Definition(NamedTuple):
     """A captured array as source."""
 
-    name: str
     #: The array as an expression.
     value: str
-    #: The statement that assigns `value` to `name`, wrapped at `_WIDTH`.
+    #: The statement that assigns `value` to its name, wrapped at `_WIDTH`.
     statement: str
     #: Whether the array is written as compressed bytes, which need the function ``packed``.
     packed: bool
@@ -190,11 +189,11 @@ def definition(name: str, data: np.ndarray[Any, Any]) -> Definition:
         statement = textwrap.fill(
             f"{name} = {value}", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
         )
-        return Definition(name, value, statement, packed=False)
+        return Definition(value, statement, packed=False)
     code = base64.b85encode(zlib.compress(np.ascontiguousarray(data).tobytes(), 9)).decode("ascii")
     lines = [f'    "{code[at : at + _WIDTH - 6]}"' for at in range(0, len(code), _WIDTH - 6)]
     value = "\n".join([f'packed("{data.dtype.name}", {data.shape},', *lines]) + ")"
-    return Definition(name, value, f"{name} = {value}", packed=True)
+    return Definition(value, f"{name} = {value}", packed=True)
 
 
 def has_packed(program: Program) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from autotest.frameworks import Framework
 from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.programs import NotNumeric, check_program
-from autotest.gradients.rule import RULE
 from autotest.program import LAYOUT, Call, Program, Ref, operator_of
 from autotest.program.influence import contributing
 from autotest.program.semantics import OPERATIONS, describes, differentiated_slots, pushes_gradients
@@ -55,7 +54,7 @@ def _checked(program: Program, call: Call, framework: Framework, order: int, for
     backward = Call("function", "autograd.backward", (Ref(call.slot), None), {}, call.slot + 1)
     alone = Program((*program.calls[: call.slot + 1], backward), program.arrays, program.undefined)
     try:
-        return check_program(alone, framework, RULE, order=order, forward=forward)[0]
+        return check_program(alone, framework, order=order, forward=forward)[0]
     except NotNumeric:
         return GradcheckResult()
 

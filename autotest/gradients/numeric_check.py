@@ -13,7 +13,6 @@ from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.guilty_operator import guilty_operators
 from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, too_small, with_larger_inputs
 from autotest.gradients.programs import NotNumeric, SingularMatrix, check_program
-from autotest.gradients.rule import RULE
 from autotest.program import Program
 from autotest.program.paths import gradient_of
 from autotest.report import gradients as report
@@ -78,7 +77,7 @@ def _checked(
     program: Program, framework: Framework, settings: Settings
 ) -> tuple[GradcheckResult, Mapping[str, tuple[int, str]]]:
     forward = settings.check_grad == "forward"
-    return check_program(program, framework, RULE, order=settings.grad_order, forward=forward)
+    return check_program(program, framework, order=settings.grad_order, forward=forward)
 
 
 def _smallness(small: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from autotest.gradients.checking import GradcheckResult, check, forward_rows
 from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.gradients.redefined_gradients import ProgramRun, redefined
-from autotest.gradients.rule import Rule
+from autotest.gradients.rule import RULE
 from autotest.program import Array, Call, Program, Ref, operator_of, refs
 from autotest.program.rewriting import widened
 from autotest.program.semantics import (
@@ -63,14 +63,13 @@ class VariedLeaf:
 
 @warnings_shown()  # forward mode of newer torch causes warnings about torch itself
 def check_program(
-    program: Program, framework: Framework, rule: Rule, *, order: int = 1, forward: bool = False
+    program: Program, framework: Framework, *, order: int = 1, forward: bool = False
 ) -> tuple[GradcheckResult, dict[str, tuple[int, str]]]:
     """Compare the gradients that `framework` computes for `program` with differences.
 
     Args:
         program: the recorded program.
         framework: the framework to run it on.
-        rule: the step, the tolerances and the kind of check.
         order: 2 to also check gradients of gradients.
         forward: whether to also check forward mode, if the framework has it.
 
@@ -96,17 +95,17 @@ def check_program(
         inputs = [leaf.tensor for leaf in varied]
         places = {shown[back[leaf.slot]] + leaf.suffix: (back[leaf.slot], leaf.suffix) for leaf in varied}
         function = FunctionOfInputs(framework, runner, inputs, runner.between)
-        found = check(function, rule, (list(places), outputs))
+        found = check(function, RULE, (list(places), outputs))
         if forward:
             substituted = [position for position, leaf in enumerate(varied) if not runner.is_in_module(leaf)]
-            found.rows += forward_rows(function, rule, (list(places), outputs), substituted)
+            found.rows += forward_rows(function, RULE, (list(places), outputs), substituted)
         if order == 2 and found.passed:
             cotangents = made_cotangents(framework, runner, inputs)
             places.update({f"cotangent of {shown[back[slot]]}": (back[slot], "") for slot in roots})
             twice = second_order(framework, runner, len(inputs))
             again = FunctionOfInputs(framework, twice, [*inputs, *cotangents], runner.between)
             second = [f"gradient {position}" for position in range(len(again.outputs()))]
-            more = check(again, rule, (list(places), second))
+            more = check(again, RULE, (list(places), second))
             found.rows += more.rows
             found.warnings += more.warnings
     except SingularMatrix:

@@ -39,7 +39,6 @@ _LONGEST: Final = 30.0
 class Question:
     """One finding to be diagnosed, as it is sent to a worker process."""
 
-    number: int
     check: Check
     message: str
     sample: str
@@ -52,7 +51,6 @@ class Question:
 class Answer:
     """The diagnosis of one finding, as a worker process sends it back."""
 
-    number: int
     verdict: tuple[str, ...]
     blame: str
     text: str
@@ -70,7 +68,7 @@ def explain(connection: Connection, server: socket.socket) -> None:
                 connection.send(answer(question, pair))
             except Exception as error:  # noqa: BLE001 - an error in the diagnosis must not hide the finding itself
                 verdict = f"no verdict: {type(error).__name__}: {error}"
-                connection.send(Answer(question.number, (verdict,), "", program_text(question.program), ""))
+                connection.send(Answer((verdict,), "", program_text(question.program), ""))
 
 
 def answer(question: Question, pair: Pair) -> Answer:
@@ -83,14 +81,14 @@ def answer(question: Question, pair: Pair) -> Answer:
         died = dataclasses.replace(_finding(question, program, (mismatch,), pair), blame="candidate")
         script = _script(died, pair, isolated=True)
         died = dataclasses.replace(died, script=script or None)
-        return Answer(question.number, (), "candidate", program_text(program, last), script, died)
+        return Answer((), "candidate", program_text(program, last), script, died)
     if question.check in ("strides", "repeat"):
         return _hidden_difference(question, pair)
     agreement = agree(program, pair, settings)
     if not agreement.mismatches and question.check == "alias":
         return _hidden_difference(question, pair)
     if not agreement.mismatches:
-        return Answer(question.number, (), "", program_text(program), "")
+        return Answer((), "", program_text(program), "")
     opinion = examine(agreement, pair, settings)
     smaller = _smaller(agreement, opinion, pair, settings)
     if smaller is not agreement:
@@ -104,7 +102,7 @@ def answer(question: Question, pair: Pair) -> Answer:
     text = program_text(agreement.program, divergent)
     script = _script(finding, pair)
     finding = dataclasses.replace(finding, script=script or None)
-    return Answer(question.number, verdict, opinion.verdict.blame, text, script, finding)
+    return Answer(verdict, opinion.verdict.blame, text, script, finding)
 
 
 def _hidden_difference(question: Question, pair: Pair) -> Answer:
@@ -113,7 +111,7 @@ def _hidden_difference(question: Question, pair: Pair) -> Answer:
     found = hidden_differences.hidden_finding(question.check, question.message, about, question.program, pair)
     script = found.script or "" if found is not None else ""
     text = program_text(question.program, None if found is None else found.divergent)
-    return Answer(question.number, (), "", text, script, found)
+    return Answer((), "", text, script, found)
 
 
 def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings) -> Agreement:
@@ -151,7 +149,7 @@ class _Explainer:
     def ask(self, finding: SweepFinding) -> None:
         assert finding.program is not None
         self.question, self.since = finding, time.monotonic()
-        about = finding.number, finding.check, finding.message, finding.sample
+        about = finding.check, finding.message, finding.sample
         question = Question(*about, finding.program, hangs=finding.hangs)
         with contextlib.suppress(OSError):
             self.process.connection.send(question)

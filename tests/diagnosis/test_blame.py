@@ -803,7 +803,6 @@ def test_how_ill_conditioned_a_result_is_is_told_without_an_astronomical_number(
         total=1,
         index=(0,),
         truth=truth,
-        values=(truth, truth + 6e-8),
         errors=(0.0, 6e-8),
         excess=(0.0, 0.06),
         allowed=1e-6,

@@ -67,7 +67,7 @@ def test_a_sample_that_gave_no_answer_is_counted_without_waiting_for_it_again() 
 @pytest.mark.parametrize(("hangs", "symptom"), [(True, "hang"), (False, "crash")])
 def test_whether_a_candidate_hangs_is_not_read_out_of_its_last_words(hangs: bool, symptom: str) -> None:
     message = "relu: torch ends with SIGABRT: the server gave no answer"
-    question = Question(0, "survives", message, "sample 0", relu_of(2), hangs=hangs)
+    question = Question("survives", message, "sample 0", relu_of(2), hangs=hangs)
     found = answer(question, Pair(TORCH, TORCH)).finding
     assert found is not None
     assert found.first.symptom == symptom

@@ -9,7 +9,6 @@ element when the inputs change by one roundoff. This is the probabilistic bound 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -47,11 +46,10 @@ class Measured:
     #: The numbers of mismatched elements whose error rounding does not explain, for the reference and the candidate.
     wrong: tuple[int, int]
     total: int
-    #: The index of the worst element, and there: the truth, the values and errors of both sides, and the error that
-    #: rounding explains.
+    #: The index of the worst element, and there: the truth, the errors of both sides, and the error that rounding
+    #: explains.
     index: tuple[int, ...]
     truth: float
-    values: tuple[Any, Any]
     errors: tuple[float, float]
     allowed: float
     #: For each side, the greatest quotient of an error and what rounding explains of it.
@@ -290,7 +288,6 @@ def measure(
         total=int(mask.sum()),
         index=at,
         truth=truth[at].item(),
-        values=(np.asarray(pair[0])[at].item(), np.asarray(pair[1])[at].item()),
         errors=(float(errors[0][at]), float(errors[1][at])),
         excess=(float(excess[0][mask].max()), float(excess[1][mask].max())),
         allowed=float(allowed[at]),

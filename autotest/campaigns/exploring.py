@@ -152,7 +152,7 @@ def _diagnose(
         raised = _call(task.where, drive)
     if found:
         return found[0]
-    return Undiagnosed(raised) if raised else Vanished(task.where, task.index, "".join(rejections))
+    return Undiagnosed(raised) if raised else Vanished("".join(rejections))
 
 
 def _room_to_judge(outcome: Outcome, conditions: Conditions) -> contextlib.AbstractContextManager[None]:

@@ -248,8 +248,6 @@ class ExpectedDeath:
 class Vanished:
     """A failure that did not happen when its trial was run again."""
 
-    where: Where
-    index: int
     #: Why the trial is no evidence, if the reference did not agree with itself; else empty.
     rejection: str = ""
 

@@ -406,7 +406,7 @@ def test_a_diagnosis_of_a_resumed_finding_may_die_although_its_test_is_not_selec
 def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():
     class Forgetful(Pretending):
         def answer(self, task):
-            return Vanished(task.where, task.index) if isinstance(task, Diagnose) else super().answer(task)
+            return Vanished() if isinstance(task, Diagnose) else super().answer(task)
 
     collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
     progress = progress_of(collected, 0)
@@ -445,8 +445,7 @@ def test_a_failure_in_which_the_reference_disagrees_with_itself_when_it_is_run_a
     class Varying(Pretending):
         def answer(self, task):
             if isinstance(task, Diagnose):
-                there = task.where._replace(file=Path("/on/another/machine/t.py"))
-                return Vanished(there, task.index, "relu: NotRepeatable: torch gives a different result")
+                return Vanished("relu: NotRepeatable: torch gives a different result")
             return super().answer(task)
 
     collected = Collection([Collected("a", Path("t.py"), Settings(pinned=((7, 12),)), print)])

@@ -55,7 +55,7 @@ class Idle:
 
     def result(self, task: Task) -> Result:
         if not isinstance(task, Explore):
-            return Vanished(task.where, task.index)
+            return Vanished()
         return Explored(done=len(task.indices), accepted=len(task.indices))
 
 

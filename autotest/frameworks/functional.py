@@ -26,13 +26,13 @@ from autotest.frameworks.failures import ABSENT, Absent, missing
 from autotest.frameworks.freezing import PLAIN_TYPES
 from autotest.frameworks.functional_arrays import ArrayFramework
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
-from autotest.frameworks.functional_writes import fitting
+from autotest.frameworks.functional_writes import write
 from autotest.frameworks.gc_paused import without_gc
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.frameworks.reading import read_value
 from autotest.frameworks.scripts import through_adapter, way_to
 from autotest.frameworks.shown_values import shown
-from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, backpropagate, listed, parent_of, written
+from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, backpropagate, listed, parent_of
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
@@ -172,60 +172,8 @@ class Functional(ArrayFramework):
         return tensor.array
 
     def write(self, tensor: TapeTensor, made: Any, computed: Any = None) -> TapeTensor:
-        """Write `made` into `tensor` and everything that shares its memory, broadcast and cast as torch does.
-
-        Outside of recording, only the contents change; gradients then flow as before the write.
-
-        Args:
-            tensor: the tensor to write into.
-            made: a tensor, or plain data.
-            computed: `made` itself if it was computed from `tensor`, as by an in-place operation; gradients then flow
-                on to the old contents of `tensor`. Otherwise the old contents get a gradient of zeros.
-
-        Returns:
-            `tensor`.
-
-        Raises:
-            RuntimeError: if `tensor` is a leaf that requires grad and calls are recorded.
-            Absent: if `tensor` is detached, and `made` requires a gradient, or if only torch knows what shares memory
-                with `tensor`.
-        """
-        if tensor.owner.unsure:
-            raise Absent(self.name, "order of elements in memory, which decides what this write changes")
-        if self.recording and tensor.requires_grad and tensor.is_leaf:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        if tensor.detached and self.recording:
-            if isinstance(made, TapeTensor) and parent_of(made) is not None:
-                raise Absent(self.name, "writing a tensor that requires grad into a detached tensor")
-            with autograd.GradMode(self, False):
-                return self.write(tensor, made, computed)
-        if not isinstance(made, TapeTensor):
-            made = TapeTensor(self.array(np.asarray(made), self.dtype_of_array(tensor.array)))
-        shape, dtype = self.shape_of(self.read(tensor)), self.dtype_of_array(tensor.array)
-        made = fitting(self, made, shape)
-        if self.dtype_of_array(made.array) != dtype:
-            made = self.apply(self.cast, (made, dtype), {})
-        if computed is not made:  # the overwritten contents get a gradient of zeros, as in torch
-            made = self.apply(lambda own, new: new, (tensor, made), {})
-        target = tensor
-        if tensor.base is not None and tensor.view is not None:
-            target = tensor.base
-            whole = self.shape_of(target.array)
-            numbers = self.array(np.arange(int(np.prod(whole, dtype=np.int64))).reshape(whole), "int64")
-            selected = written(whole, self.numpy(tensor.view(numbers)))
-            made = self.apply(lambda own, part: self._put(own, part, selected), (target, made), {})
-        target.array = made.array
-        if self.recording:
-            target.move_to(made.edge)
-            target.requires_grad = target.requires_grad or made.requires_grad
-        target.version += 1
-        self.read(tensor)
-        return tensor
-
-    def _put(self, whole: ArrayLike, part: ArrayLike, selected: np.ndarray[Any, Any]) -> ArrayLike:
-        reshape, cat = self.translated("reshape"), self.translated("cat")
-        both = cat([reshape(whole, (-1,)), reshape(part, (-1,))], 0)
-        return reshape(self.take(both, selected), self.shape_of(whole))
+        """Write `made` into `tensor` and everything that shares its memory; see `functional_writes.write`."""
+        return write(self, tensor, made, computed)
 
     # -- gradients --------------------------------------------------------------------------------------
 

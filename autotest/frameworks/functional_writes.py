@@ -1,11 +1,14 @@
-"""What torch accepts in calls that write into tensors, for tensors of a functional framework, which has no writes."""
+"""Writes into tensors of a functional framework, which has none, and what torch accepts in calls that write."""
 
 from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+
 from autotest.frameworks.failures import Absent
-from autotest.frameworks.tape import TapeTensor
+from autotest.frameworks.functional_autograd import GradMode
+from autotest.frameworks.tape import ArrayLike, TapeTensor, parent_of, written
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
@@ -13,7 +16,66 @@ _Functional: TypeAlias = Any
 _CATEGORIES: Final = ("bool", ("int", "uint"), ("float", "bfloat"), "complex")
 
 
-def fitting(framework: _Functional, given: TapeTensor, shape: tuple[int, ...]) -> TapeTensor:
+def write(framework: _Functional, tensor: TapeTensor, made: Any, computed: Any = None) -> TapeTensor:
+    """Write `made` into `tensor` and everything that shares its memory, broadcast and cast as torch does.
+
+    Outside of recording, only the contents change; gradients then flow as before the write.
+
+    Args:
+        framework: the framework of the tensors.
+        tensor: the tensor to write into.
+        made: a tensor, or plain data.
+        computed: `made` itself if it was computed from `tensor`, as by an in-place operation; gradients then flow
+            on to the old contents of `tensor`. Otherwise the old contents get a gradient of zeros.
+
+    Returns:
+        `tensor`.
+
+    Raises:
+        RuntimeError: if `tensor` is a leaf that requires grad and calls are recorded.
+        Absent: if `tensor` is detached, and `made` requires a gradient, or if only torch knows what shares memory
+            with `tensor`.
+    """
+    if tensor.owner.unsure:
+        raise Absent(framework.name, "order of elements in memory, which decides what this write changes")
+    if framework.recording and tensor.requires_grad and tensor.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor.detached and framework.recording:
+        if isinstance(made, TapeTensor) and parent_of(made) is not None:
+            raise Absent(framework.name, "writing a tensor that requires grad into a detached tensor")
+        with GradMode(framework, False):
+            return write(framework, tensor, made, computed)
+    if not isinstance(made, TapeTensor):
+        made = TapeTensor(framework.array(np.asarray(made), framework.dtype_of_array(tensor.array)))
+    shape, dtype = framework.shape_of(framework.read(tensor)), framework.dtype_of_array(tensor.array)
+    made = _fitting(framework, made, shape)
+    if framework.dtype_of_array(made.array) != dtype:
+        made = framework.apply(framework.cast, (made, dtype), {})
+    if computed is not made:  # the overwritten contents get a gradient of zeros, as in torch
+        made = framework.apply(lambda own, new: new, (tensor, made), {})
+    target = tensor
+    if tensor.base is not None and tensor.view is not None:
+        target = tensor.base
+        whole = framework.shape_of(target.array)
+        numbers = framework.array(np.arange(int(np.prod(whole, dtype=np.int64))).reshape(whole), "int64")
+        selected = written(whole, framework.numpy(tensor.view(numbers)))
+        made = framework.apply(lambda own, part: _put(framework, own, part, selected), (target, made), {})
+    target.array = made.array
+    if framework.recording:
+        target.move_to(made.edge)
+        target.requires_grad = target.requires_grad or made.requires_grad
+    target.version += 1
+    framework.read(tensor)
+    return tensor
+
+
+def _put(framework: _Functional, whole: ArrayLike, part: ArrayLike, selected: np.ndarray[Any, Any]) -> ArrayLike:
+    reshape, cat = framework.translated("reshape"), framework.translated("cat")
+    both = cat([reshape(whole, (-1,)), reshape(part, (-1,))], 0)
+    return reshape(framework.take(both, selected), framework.shape_of(whole))
+
+
+def _fitting(framework: _Functional, given: TapeTensor, shape: tuple[int, ...]) -> TapeTensor:
     """Return `given`, broadcast to the `shape` of what it is written into.
 
     Raises:
@@ -43,8 +105,8 @@ def without_leading_ones(framework: _Functional, value: Any, rank: int) -> Any:
 def written_in_place(framework: _Functional, tensor: TapeTensor, made: Any) -> TapeTensor:
     """Write the result `made` of an in-place call into its operand `tensor`, and return that."""
     _must_be_castable(framework, made, tensor)
-    written: TapeTensor = framework.write(tensor, made, made)
-    return written
+    target: TapeTensor = framework.write(tensor, made, made)
+    return target
 
 
 def written_out(framework: _Functional, out: Any, made: Any) -> Any:
@@ -73,4 +135,4 @@ def _must_be_castable(framework: _Functional, made: Any, into: TapeTensor) -> No
         raise RuntimeError(f"result type {dtypes[0]} can't be cast to the desired output type {dtypes[1]}")
 
 
-__all__ = ["fitting", "without_leading_ones", "written_in_place", "written_out"]
+__all__ = ["without_leading_ones", "write", "written_in_place", "written_out"]

@@ -11,14 +11,14 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from autotest.frameworks import functional_autograd as autograd
+from autotest.frameworks import functional_indexing as indexing
 from autotest.frameworks import functional_memory as memory
 from autotest.frameworks.failures import Absent
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
-from autotest.frameworks.functional_writes import without_leading_ones, written_in_place, written_out
+from autotest.frameworks.functional_writes import written_in_place, written_out
 from autotest.frameworks.tape import TapeTensor, parent_of
 from autotest.frameworks.torch_names import FUNCTIONS
-from autotest.program import CallKind, map_operand
-from autotest.program.indexing import indexed
+from autotest.program import CallKind
 
 #: `autotest.frameworks.functional.Functional`, which imports this module.
 _Functional: TypeAlias = Any
@@ -141,9 +141,9 @@ def _method(framework: _Functional, name: str, owner: Any, *args: Any, **kwargs:
 
 def _operator(framework: _Functional, name: str) -> Callable[..., Any]:
     if name == "getitem":
-        return functools.partial(_getitem, framework)
+        return functools.partial(indexing.getitem, framework)
     if name == "setitem":
-        return functools.partial(_setitem, framework)
+        return functools.partial(indexing.setitem, framework)
     plain = getattr(operator, name)
     bare = name.rstrip("_")
     in_place = bare[0] == "i" and bare[1:] in FUNCTIONS
@@ -158,42 +158,6 @@ def _operator(framework: _Functional, name: str) -> Callable[..., Any]:
         return written_in_place(framework, operands[0], made) if in_place else made
 
     return call
-
-
-# -- indexing -------------------------------------------------------------------------------------------------
-
-
-def _places(framework: _Functional, tensor: TapeTensor, key: Any) -> tuple[np.ndarray[Any, Any], bool]:
-    """Return the flat indices that `key` selects, and whether `key` is a basic index, whose result is a view."""
-    shape = framework.shape_of(framework.read(tensor))
-
-    def leaf(item: Any) -> Any:
-        return framework.numpy(framework.read(item)) if isinstance(item, TapeTensor) else item
-
-    numbers = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
-    return indexed(numbers, map_operand(key, leaf))
-
-
-def _getitem(framework: _Functional, owner: Any, key: Any) -> Any:
-    if not isinstance(owner, TapeTensor):
-        return owner[key]
-    places, basic = _places(framework, owner, key)
-    reshape = framework.translated("reshape")
-    return framework.apply(lambda array: framework.take(reshape(array, (-1,)), places), (owner,), {}, view=basic)
-
-
-def _setitem(framework: _Functional, owner: Any, key: Any, value: Any) -> None:
-    if not isinstance(owner, TapeTensor):
-        owner[key] = value
-        return
-    places, _ = _places(framework, owner, key)
-    reshape = framework.translated("reshape")
-    part = TapeTensor(owner.array)
-    framework.alias_of(part, owner, lambda array: framework.take(reshape(array, (-1,)), places))
-    part.array = framework.take(reshape(framework.read(owner), (-1,)), places)
-    if framework.recording and owner.requires_grad and owner.is_leaf:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    framework.write(part, without_leading_ones(framework, value, places.ndim))
 
 
 # -- other methods and functions of torch's tensors ------------------------------------------------------------
@@ -267,7 +231,7 @@ def _length(framework: _Functional, value: Any) -> int:
 def _rows(framework: _Functional, value: Any) -> list[Any]:
     if not isinstance(value, TapeTensor):
         return list(value)
-    return [_getitem(framework, value, index) for index in range(framework.shape(value)[0])]
+    return [indexing.getitem(framework, value, index) for index in range(framework.shape(value)[0])]
 
 
 def _of_numpy(data: Any) -> bool:

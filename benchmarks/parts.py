@@ -52,7 +52,15 @@ def drawing(rounds: int) -> Iterator[Row]:
         ),
         "a float32 tensor": (
             # The function with which `random_tensor` draws.
-            lambda: generators.drawn_array(ndim=2, dims=(generators.random(1, 6), generators.random(1, 6))),
+            lambda: generators.explored_array(
+                2,
+                (generators.random(1, 6), generators.random(1, 6)),
+                dtype="float32",
+                low=0,
+                high=1,
+                contents="uniform",
+                layout="contiguous",
+            ),
             hnp.arrays(np.float32, st.tuples(least, least), elements=cells),
         ),
     }

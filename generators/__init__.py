@@ -10,7 +10,7 @@ True
 from __future__ import annotations
 
 from generators.annotations import describe
-from generators.arrays import Drawn, choice_array, drawn_array, random_array
+from generators.arrays import Drawn, choice_array, random_array
 from generators.combinators import NOTHING, Nothing, constant, nothing, oneof, pack, tuple
 from generators.contents import CONTENTS, Spec, array_from, distinct, indices, special, special_values, ties
 from generators.core import Generator
@@ -24,7 +24,7 @@ from generators.layouts import LAYOUTS, Steps, apply_steps, base_of, lay_out
 from generators.open_arrays import drawn_large, explored_array, explored_shapes
 from generators.scalars import random, random_bool, random_or_nothing
 from generators.schedule import Schedule
-from generators.shapes import broadcastable_shapes, random_shape
+from generators.shapes import random_shape
 from generators.source import TRIAL_BITS, Choice, Source, current, simplest, using
 from generators.strategies import as_generator
 
@@ -53,13 +53,11 @@ __all__ = [
     "array_from",
     "as_generator",
     "base_of",
-    "broadcastable_shapes",
     "choice_array",
     "constant",
     "current",
     "describe",
     "distinct",
-    "drawn_array",
     "drawn_cotangent",
     "drawn_large",
     "drawn_requires_grad",

@@ -6,7 +6,6 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,8 @@ from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, dtype_name
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, is_test_mistake
 from generators.layouts import check_layout, expanded_dim, fitting
-from generators.shapes import drawn_shape, given_shape, random_shape
-from generators.source import Source, current
+from generators.shapes import given_shape, random_shape
+from generators.source import Source
 from generators.strategies import as_generator
 
 # pytest hides this module's frames from the traceback of a mistake in a test, which ends at the test's own line.
@@ -141,52 +140,6 @@ class random_array(Generator):
 
     def __repr__(self) -> str:
         return f"random_array({self._shape!r}, dtype={self._dtype!r})"
-
-
-def drawn_array(
-    *,
-    ndim: Any = None,
-    dims: tuple[Any, ...] = (),
-    dtype: Any = "float32",
-    low: Any = 0,
-    high: Any = 1,
-    contents: Any = "uniform",
-    layout: Any = "contiguous",
-) -> Drawn:
-    """Return the value of a `random_array` with these arguments, at half the cost if only sizes have to be drawn.
-
-    It is for callers that draw only once and need no generator.
-    """
-    plain = type(low) in _NUMBERS and type(high) in _NUMBERS and type(contents) is type(layout) is str
-    if plain and layout == "contiguous":
-        try:
-            name = plain_dtype(dtype, low, high, contents)
-        except (GeneratorError, TypeError):
-            name = ""  # `random_array` raises it below, with the line of the caller
-        source = current()
-        shape = drawn_shape(source, ndim, dims) if name else None
-        if shape is not None:
-            return Drawn(array_from(Spec(shape, name, low, high, contents), source.bits()), name)
-    drawn: Drawn = random_array(
-        ndim=ndim, dims=dims, dtype=dtype, low=low, high=high, contents=contents, layout=layout
-    ).value()
-    return drawn
-
-
-_NUMBERS = (int, float)
-
-
-@lru_cache(maxsize=64, typed=True)
-def plain_dtype(dtype: str | type, low: float, high: float, contents: str) -> str:
-    """Return the name of `dtype` if uniform values with these arguments can be drawn in any shape, else "".
-
-    Raises `GeneratorError` if `dtype` is unknown or has no value between the bounds.
-    """
-    if contents != "uniform" or not (math.isfinite(low) and math.isfinite(high) and low < high):
-        return ""
-    name = dtype_name(dtype)
-    array_from(Spec((), name, low, high), 0)  # raises if the dtype has no value between the bounds
-    return name
 
 
 class choice_array(Generator):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from generators.annotations import DIMENSION
-from generators.arrays import Drawn, plain_dtype
+from generators.arrays import Drawn
 from generators.boundless_numbers import REACH
-from generators.contents import Spec, uniform
+from generators.contents import Spec, array_from, uniform
 from generators.core import Generator
-from generators.dtypes import FLOATING
+from generators.dtypes import FLOATING, dtype_name
 from generators.entropy import Bits
 from generators.errors import GeneratorError
 from generators.source import Source
@@ -32,7 +34,7 @@ def fixed_array(source: Source, ndim: Any, dims: Sequence[Any], dtype: Any, low:
     elif type(low) not in _NUMBERS or type(high) not in _NUMBERS:
         return None
     try:
-        name = plain_dtype(dtype, low, high, "uniform")
+        name = _dtype_between(dtype, low, high)
     except (GeneratorError, TypeError):
         return None
     if not name or (unbounded and name not in FLOATING):  # the default range of integers depends on their number
@@ -52,3 +54,16 @@ def fixed_array(source: Source, ndim: Any, dims: Sequence[Any], dtype: Any, low:
         if size is not None:
             return None
     return Drawn(uniform(Bits(source.bits()), Spec(tuple(shape), name, low, high)), name)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _dtype_between(dtype: str | type, low: float, high: float) -> str:
+    """Return the name of `dtype`; empty if uniform numbers cannot be between these bounds in any dtype.
+
+    Raises `GeneratorError` if `dtype` is unknown or has no value between the bounds.
+    """
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        return ""
+    name = dtype_name(dtype)
+    array_from(Spec((), name, low, high), 0)  # raises if the dtype has no value between the bounds
+    return name

@@ -105,65 +105,6 @@ class random_shape(Generator):
         return f"random_shape({', '.join(parts)})"
 
 
-def drawn_shape(source: Source, ndim: Any, dims: builtins.tuple[Any, ...]) -> Shape | None:
-    """Return a shape as ``random_shape(ndim, dims)`` draws it, without the object.
-
-    The result is None if an argument is not valid: `random_shape` then raises the error with its message.
-    """
-    if ndim is None:
-        ndim = source.integer(1, LARGEST_RANK + 1)
-    elif isinstance(ndim, Generator):
-        ndim = ndim.draw_in(source, SIZE)
-    if type(ndim) is not int or ndim < 0:
-        return None
-    given = len(dims)
-    shape = []
-    for axis in range(ndim if ndim > given else given):
-        size = dims[axis] if axis < given else None
-        if axis >= ndim:  # not used, but it must be valid
-            if size is not None and not isinstance(size, Generator) and (type(size) is not int or size < 0):
-                return None
-            continue
-        if size is None:
-            size = source.integer(1, LARGEST_SIZE + 1)
-        elif isinstance(size, Generator):
-            size = size.draw_in(source, SIZE)
-        if type(size) is not int or size < 0:
-            return None
-        shape.append(size)
-    return builtins.tuple(shape)
-
-
-class broadcastable_shapes(Generator):
-    """A generator of tuples of `count` shapes that broadcast together.
-
-    A common shape is drawn as by ``random_shape(ndim, max_size=..., allow_zero=...)``. Each shape is the common shape
-    with some sizes replaced by 1, and may omit leading dimensions. None of them needs to equal the common shape.
-    """
-
-    __slots__ = ("_common", "count")
-
-    def __init__(
-        self, count: Any = 2, ndim: Any = None, max_size: int = LARGEST_SIZE, allow_zero: bool = False
-    ) -> None:
-        if not isinstance(count, int) or count < 1:
-            raise GeneratorError(f"broadcastable_shapes({count!r}): expected a number of shapes, at least 1")
-        self.count: int = count
-        self._common = random_shape(ndim, (), max_size, allow_zero)
-        self.children = (self._common,)
-
-    def _draw(self, source: Source, annotation: Annotation) -> builtins.tuple[Shape, ...]:
-        common: Shape = self._common.draw_in(source)
-        shapes = []
-        for _ in range(self.count):
-            left_out = source.integer(0, len(common) + 1) if common and source.index(4) == 3 else 0
-            shapes.append(builtins.tuple([1 if source.index(4) == 3 else size for size in common[left_out:]]))
-        return builtins.tuple(shapes)
-
-    def __repr__(self) -> str:
-        return f"broadcastable_shapes({self.count}, {self._common!r})"
-
-
 class given_shape(Generator):
     """A generator of a given shape: a size, or a sequence of sizes, each an int or a generator of one."""
 

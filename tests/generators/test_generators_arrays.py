@@ -22,7 +22,6 @@ from generators import (
     choice_array,
     constant,
     distinct,
-    drawn_array,
     dtype_name,
     indices,
     numpy_dtype,
@@ -279,37 +278,6 @@ def test_dtype_bounds_and_contents_may_be_generators() -> None:
         assert drawn.data.max() < 8
         seen.add((drawn.dtype, bool((np.diff(drawn.data) >= 0).all())))
     assert len(seen) == 4
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {},
-        {"ndim": 2, "dims": (3, None)},
-        {"dtype": int, "low": -3, "high": 9},
-        {"dtype": "float32", "low": -1, "high": 1},
-        {"dtype": "bfloat16", "low": 0.25, "high": 0.5},
-        {"contents": "distinct"},
-        {"layout": "transposed", "ndim": 3},
-        {"dims": (random(2, 5), 4), "ndim": random(1, 3), "high": random(2, 9)},
-    ],
-)
-def test_what_is_drawn_once_is_what_a_generator_would_draw(asked: dict[str, Any]) -> None:
-    for seed in range(20):
-        with using(Source(seed)) as source:
-            once = drawn_array(**asked)
-        with using(Source(seed)) as other:
-            kept = random_array(**asked).value()
-        assert source.choices == other.choices
-        assert (once.dtype, once.layout) == (kept.dtype, kept.layout)
-        np.testing.assert_array_equal(once.data, kept.data)
-        assert once.data.dtype == kept.data.dtype
-
-
-@pytest.mark.parametrize("asked", [{"low": 3, "high": 3}, {"dtype": "float31"}, {"contents": "unifrom"}, {"ndim": -1}])
-def test_what_cannot_be_drawn_once_is_refused_where_it_is_written(asked: dict[str, Any]) -> None:
-    with pytest.raises(GeneratorError), using(Source(1)):
-        drawn_array(**asked)
 
 
 def test_the_type_of_a_parameter_does_not_reach_into_an_array() -> None:

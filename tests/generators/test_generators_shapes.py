@@ -6,15 +6,12 @@ import re
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pytest
 
 from generators import (
-    BadBounds,
     Generator,
     GeneratorError,
     Source,
-    broadcastable_shapes,
     constant,
     random,
     random_array,
@@ -86,24 +83,6 @@ def test_each_size_is_one_choice_so_that_it_can_be_shrunk_alone() -> None:
         assert random_shape(3).value() == (shape[0], 1, shape[2])
 
 
-def test_broadcastable_shapes_broadcast_and_differ() -> None:
-    drawn = draws(broadcastable_shapes(3))
-    for shapes in drawn:
-        assert len(shapes) == 3
-        np.broadcast_shapes(*shapes)
-    assert any(len({len(shape) for shape in shapes}) > 1 for shapes in drawn)
-    assert any(shapes[0] != shapes[1] for shapes in drawn)
-    assert any(shapes[0] == shapes[1] and len(shapes[0]) > 1 for shapes in drawn)
-
-
-def test_broadcastable_shapes_take_a_rank_and_zero_sizes() -> None:
-    drawn = draws(broadcastable_shapes(2, ndim=2, max_size=3, allow_zero=True))
-    assert {len(shape) for shapes in drawn for shape in shapes} == {0, 1, 2}
-    assert any(0 in shape for shapes in drawn for shape in shapes)
-    for shapes in drawn:
-        np.broadcast_shapes(*shapes)
-
-
 def test_a_shape_may_be_given_with_generators_in_it_or_as_one() -> None:
     size = random(1, 4)
     with using(Source(1)):
@@ -137,13 +116,6 @@ def test_a_size_that_turns_out_wrong_when_drawn_names_the_line() -> None:
         pair.draw(tuple[int, int])
         with pytest.raises(GeneratorError, match=r"fix the type of its generator with \.to\(int\)"):
             random_shape(2, dims=[pair]).value()
-
-
-def test_a_number_of_shapes_is_needed() -> None:
-    with pytest.raises(GeneratorError, match="expected a number of shapes, at least 1"):
-        broadcastable_shapes(0)
-    with pytest.raises(BadBounds):
-        broadcastable_shapes(2, max_size=0)
 
 
 def test_a_negative_position_of_a_size_is_refused() -> None:

@@ -67,27 +67,6 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
 
     table |= {name: _method("matmul", (second,)) for name, second in (("mm", "mat2"), ("bmm", "mat2"), ("mv", "vec"))}
 
-    def scaled(name: str) -> Callable[..., Any]:
-        def combined(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-            second = other if alpha == 1 else other * alpha
-            return input + second if name == "add" else input - second
-
-        return combined
-
-    def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
-        if isinstance(input, (bool, int, float)):  # a number has no methods
-            return input / other if rounding_mode is None else (input + 0 * other).div(other, rounding_mode)
-        return input.div(other, rounding_mode=rounding_mode)  # whole numbers stay whole if it rounds
-
-    def spread(name: str) -> Callable[..., Any]:
-        def spread_out(
-            input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
-        ) -> Any:
-            dim, correction = spread_of(dim, unbiased, correction)
-            return getattr(input, name)(dim, keepdim, correction)
-
-        return spread_out
-
     def extreme(name: str, pairwise: str) -> Callable[..., Any]:
         def extremes(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
             if dim is None:
@@ -102,12 +81,6 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
     def index_function(name: str) -> Callable[..., Any]:
         return lambda input, dim=None, keepdim=False: cast(getattr(input, name)(dim, keepdim), "int64")
 
-    def normalised(name: str) -> Callable[..., Any]:
-        return lambda input, dim=None: getattr(input, name)(softmax_dim(dim, input.ndim))
-
-    def several(name: str) -> Callable[..., Any]:
-        return lambda input, size, dim=0: tuple(getattr(input, name)(size, dim))
-
     def ordered(input: Any, dim: int = -1, descending: bool = False) -> Any:
         values, places = input.sort(dim, descending)
         return values, cast(places, "int64")
@@ -116,72 +89,15 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         values, places = input.topk(k, dim, largest)
         return values, cast(places, "int64")
 
-    def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
-        great = input * beta > threshold  # tinygrad's has no threshold, and its gradient of a great number is NaN
-        return great.where(input, great.where(0, input).softplus(beta))
-
-    def compared(sign: str) -> Callable[..., Any]:
-        plain = getattr(operator, sign)
-        return lambda input, other: plain(input, other)
-
-    def joined(name: str) -> Callable[..., Any]:
-        return lambda tensors, dim=0: getattr(tensors[0], name)(*tensors[1:], dim=dim)
-
-    def layer_norm(input: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-        if weight is not None and weight.dtype != input.dtype and input.dtype.itemsize > 2:
-            raise TypeError(f"layer_norm: expected weight of {input.dtype}, got {weight.dtype}")
-        made = input.layernorm(tuple(range(-len(shape), 0)), eps)
-        made = made if weight is None else made * weight
-        return made if bias is None else made + bias
-
-    def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
-        for at in sorted((dim,) if isinstance(dim, int) else (one % input.ndim for one in dim), reverse=True):
-            input = input.logsumexp(at, keepdim)  # tinygrad's takes one dimension
-        return input
-
-    def index_select(input: Any, dim: int, index: Any) -> Any:
-        return input[(slice(None),) * (dim % input.ndim) + (index if index.ndim else index.reshape((1,)),)]
-
-    def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        # As in torch, `input` only has to broadcast if `beta` is 0: the product would keep its NaN and infinities.
-        return (input.zeros_like() if beta == 0 else input * beta) + mat1.matmul(mat2) * alpha
-
-    def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-        made = input.matmul(weight.transpose(0, 1))
-        return made if bias is None else made + bias
-
-    def loss(of: Callable[[Any], Any]) -> Callable[..., Any]:
-        def lost(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
-            made, reduced = of(input - target), reduction_of(size_average, reduce, reduction)
-            return made.mean() if reduced == "mean" else made.sum() if reduced == "sum" else made
-
-        return lost
-
-    def conv2d(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-    ) -> Any:
-        batched = input if input.ndim == weight.ndim else input.unsqueeze(0)
-        if isinstance(padding, str):
-            both = same_padding(weight.shape[2:], dilation) if padding == "same" else []
-            padding = [end for ends in reversed(both) for end in ends] or 0  # last dimension first
-        made = batched.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
-        return made if batched is input else made.squeeze(0)
-
     table |= {
-        "softmax": normalised("softmax"),
-        "log_softmax": normalised("log_softmax"),
-        "chunk": several("chunk"),
-        "split": several("split"),
-        "logsumexp": logsumexp,
+        "softmax": _normalised("softmax"),
+        "log_softmax": _normalised("log_softmax"),
+        "chunk": _several("chunk"),
+        "split": _several("split"),
+        "logsumexp": _logsumexp,
         "sort": ordered,
         "topk": topk,
-        **{sign: compared(sign) for sign in ("lt", "le", "gt", "ge")},
+        **{sign: _compared(sign) for sign in ("lt", "le", "gt", "ge")},
         "expm1": lambda input: input.exp() - 1,
         "log1p": lambda input: (input + 1).log(),
         "remainder": lambda input, other: input % other,
@@ -191,14 +107,14 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         ),
         "diagonal": lambda input, offset=0, dim1=0, dim2=1: input.diagonal(offset, dim1, dim2),
         "embedding": lambda input, weight: weight[input],
-        "index_select": index_select,
+        "index_select": _index_select,
     }
     table |= {
-        "add": scaled("add"), "sub": scaled("sub"), "div": div, "true_divide": div,
-        "var": spread("var"), "std": spread("std"), "max": extreme("max", "maximum"),
+        "add": _scaled("add"), "sub": _scaled("sub"), "div": _div, "true_divide": _div,
+        "var": _spread("var"), "std": _spread("std"), "max": extreme("max", "maximum"),
         "min": extreme("min", "minimum"),
         "argmax": index_function("argmax"), "argmin": index_function("argmin"),
-        "cat": joined("cat"), "stack": joined("stack"),
+        "cat": _joined("cat"), "stack": _joined("stack"),
         "reshape": lambda input, *shape: input.reshape(sizes(shape)),
         "view": lambda input, *shape: input.reshape(sizes(shape)),
         "permute": lambda input, *dims: input.permute(sizes(dims)),
@@ -213,13 +129,13 @@ def tinygrad_translations(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[
         "clip": lambda input, min=None, max=None: input.clamp(min, max),
         "gather": lambda input, dim, index: input.gather(dim, index),
         "hardtanh": lambda input, min_val=-1.0, max_val=1.0: input.hardtanh(min_val, max_val),
-        "softplus": softplus,
+        "softplus": _softplus,
         "zeros_like": lambda input: input.zeros_like(), "ones_like": lambda input: input.ones_like(),
         "outer": lambda input, vec2: input.unsqueeze(1) * vec2.unsqueeze(0),
         "einsum": lambda equation, *operands: tensor.einsum(equation, *operands_of(operands)),
-        "addmm": addmm,
-        "conv1d": conv2d, "conv2d": conv2d, "linear": linear, "layer_norm": layer_norm,
-        "mse_loss": loss(lambda apart: apart.square()), "l1_loss": loss(lambda apart: apart.abs()),
+        "addmm": _addmm,
+        "conv1d": _conv2d, "conv2d": _conv2d, "linear": _linear, "layer_norm": _layer_norm,
+        "mse_loss": _loss(lambda apart: apart.square()), "l1_loss": _loss(lambda apart: apart.abs()),
     }  # fmt: skip
     return table
 
@@ -241,3 +157,106 @@ def _method(name: str, names: tuple[str, ...]) -> Callable[..., Any]:
         return getattr(input, name)(*given, **renamed)
 
     return call
+
+
+def _scaled(name: str) -> Callable[..., Any]:
+    """Return ``add`` or ``sub``, whose second operand may be scaled."""
+
+    def combined(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+        second = other if alpha == 1 else other * alpha
+        return input + second if name == "add" else input - second
+
+    return combined
+
+
+def _div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
+    if isinstance(input, (bool, int, float)):  # a number has no methods
+        return input / other if rounding_mode is None else (input + 0 * other).div(other, rounding_mode)
+    return input.div(other, rounding_mode=rounding_mode)  # whole numbers stay whole if it rounds
+
+
+def _spread(name: str) -> Callable[..., Any]:
+    """Return ``var`` or ``std``, with either of torch's ways to give the correction."""
+
+    def spread_out(
+        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
+        dim, correction = spread_of(dim, unbiased, correction)
+        return getattr(input, name)(dim, keepdim, correction)
+
+    return spread_out
+
+
+def _normalised(name: str) -> Callable[..., Any]:
+    """Return a softmax along the dimension that torch would choose."""
+    return lambda input, dim=None: getattr(input, name)(softmax_dim(dim, input.ndim))
+
+
+def _several(name: str) -> Callable[..., Any]:
+    """Return a function that divides a tensor into a tuple of parts."""
+    return lambda input, size, dim=0: tuple(getattr(input, name)(size, dim))
+
+
+def _softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+    great = input * beta > threshold  # tinygrad's has no threshold, and its gradient of a great number is NaN
+    return great.where(input, great.where(0, input).softplus(beta))
+
+
+def _compared(sign: str) -> Callable[..., Any]:
+    """Return a comparison whose operands may be numbers, which have no methods."""
+    plain = getattr(operator, sign)
+    return lambda input, other: plain(input, other)
+
+
+def _joined(name: str) -> Callable[..., Any]:
+    """Return ``cat`` or ``stack``: torch's take a list, those of tinygrad are methods of the first tensor."""
+    return lambda tensors, dim=0: getattr(tensors[0], name)(*tensors[1:], dim=dim)
+
+
+def _layer_norm(input: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    if weight is not None and weight.dtype != input.dtype and input.dtype.itemsize > 2:
+        raise TypeError(f"layer_norm: expected weight of {input.dtype}, got {weight.dtype}")
+    made = input.layernorm(tuple(range(-len(shape), 0)), eps)
+    made = made if weight is None else made * weight
+    return made if bias is None else made + bias
+
+
+def _logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    for at in sorted((dim,) if isinstance(dim, int) else (one % input.ndim for one in dim), reverse=True):
+        input = input.logsumexp(at, keepdim)  # tinygrad's takes one dimension
+    return input
+
+
+def _index_select(input: Any, dim: int, index: Any) -> Any:
+    return input[(slice(None),) * (dim % input.ndim) + (index if index.ndim else index.reshape((1,)),)]
+
+
+def _addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    # As in torch, `input` only has to broadcast if `beta` is 0: the product would keep its NaN and infinities.
+    return (input.zeros_like() if beta == 0 else input * beta) + mat1.matmul(mat2) * alpha
+
+
+def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    made = input.matmul(weight.transpose(0, 1))
+    return made if bias is None else made + bias
+
+
+def _loss(of: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a loss that reduces what `of` makes of each difference between input and target."""
+
+    def lost(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
+        made, reduced = of(input - target), reduction_of(size_average, reduce, reduction)
+        return made.mean() if reduced == "mean" else made.sum() if reduced == "sum" else made
+
+    return lost
+
+
+def _conv2d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    batched = input if input.ndim == weight.ndim else input.unsqueeze(0)
+    if isinstance(padding, str):
+        both = same_padding(weight.shape[2:], dilation) if padding == "same" else []
+        padding = [end for ends in reversed(both) for end in ends] or 0  # last dimension first
+    made = batched.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
+    return made if batched is input else made.squeeze(0)

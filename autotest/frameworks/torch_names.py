@@ -1,9 +1,10 @@
-"""Converts torch's names of public functions, methods and operators to calls of a program."""
+"""Torch's names of public functions, methods and operators: the objects they name, and calls of a program."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autotest.program import CallKind
 
@@ -34,6 +35,11 @@ class Named(NamedTuple):
     kind: CallKind
     target: str
     swapped: bool = False
+
+
+def object_at(path: str, root: Any) -> Any:
+    """Return the object at the dotted `path` below `root`, such as torch or its class of tensors, or None."""
+    return functools.reduce(lambda found, name: getattr(found, name, None), path.split("."), root)
 
 
 def call_name(path: str) -> Named | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import torch
 from torch.overrides import get_testing_overrides
 
+from autotest.frameworks.torch_names import object_at
 from autotest.results.optional_arguments import FLAG, OptionalArgument
 
 #: Parameters that decide where a result is stored, or how it is computed, and not what; and internal ones.
@@ -52,7 +52,7 @@ def optional_arguments(path: str, *, called_as: str) -> Mapping[str, OptionalArg
         path: the dotted path of a function or of a module's class, or the name of a tensor's method.
         called_as: ``"function"``, ``"method"`` or ``"module"``.
     """
-    named = functools.reduce(_attribute, path.split("."), torch.Tensor if called_as == "method" else torch)
+    named = object_at(path, torch.Tensor if called_as == "method" else torch)
     if named is None:
         return {}
     found: dict[str, OptionalArgument] = {}
@@ -181,7 +181,7 @@ def _documentation(path: str, named: Any) -> Iterator[str]:
     text = inspect.getdoc(named) or ""
     yield text
     for other in (path.rstrip("_"), *_REFERRED.findall(text)):
-        found = functools.reduce(_attribute, other.split("."), torch)
+        found = object_at(other, torch)
         if found is not None and found is not named:
             yield inspect.getdoc(found) or ""
 
@@ -197,10 +197,6 @@ def _documented(text: str, name: str) -> tuple[str, ...]:
             break
         lines.append(line)
     return tuple(dict.fromkeys(_QUOTED.findall("\n".join(lines))))
-
-
-def _attribute(value: Any, name: str) -> Any:
-    return getattr(value, name, None)
 
 
 __all__ = ["names", "optional_arguments", "parameters"]

@@ -22,7 +22,7 @@ from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace, repeats_ele
 from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
-from autotest.frameworks.torch_names import REFLECTED
+from autotest.frameworks.torch_names import REFLECTED, object_at
 from autotest.frameworks.torch_samples.torch_options import with_fewer_options, with_names, with_options
 from autotest.frameworks.torch_samples.torch_search import TensorDrawer
 from autotest.frameworks.torch_samples.torch_testing import UNCHECKED, internal, seeding_the_cpu_only
@@ -320,18 +320,11 @@ def _is_private(name: str) -> bool:
 
 def _is_at(name: str, function: Any) -> bool:
     """Return whether `function` is the object at the dotted path `name` below torch."""
-    return _at(name) is function
+    return object_at(name, torch) is function
 
 
 def _is_there(name: str) -> bool:
-    return callable(_at(name))
-
-
-def _at(name: str) -> Any:
-    value: Any = torch
-    for part in name.split("."):
-        value = getattr(value, part, None)
-    return value
+    return callable(object_at(name, torch))
 
 
 def _processes(sample: Any) -> bool:

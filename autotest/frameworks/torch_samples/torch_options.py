@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import torch
 
+from autotest.frameworks.torch_names import object_at
 from autotest.frameworks.torch_samples.torch_search import CallArguments, TensorDrawer, first_effect, given
 from autotest.frameworks.torch_schemas import overloads, takes_dtype
 
@@ -236,13 +237,9 @@ def _documented_words(path: str, name: str) -> list[str]:
     Words that are tried for an argument called `name` in any case are left out.
     """
     places = (path, f"Tensor.{path}_")
-    texts = (functools.reduce(_attribute, place.split("."), torch).__doc__ or "" for place in places)
+    texts = (object_at(place, torch).__doc__ or "" for place in places)
     told = [word for text in texts for word in _QUOTED.findall(text)]
     return [word for word in dict.fromkeys(told) if word not in _WORDS.get(name, ())][:_MOST_WORDS]
-
-
-def _attribute(value: Any, name: str) -> Any:
-    return getattr(value, name, None)
 
 
 def with_fewer_options(samples: Iterable[Any]) -> Iterator[Any]:

@@ -91,9 +91,9 @@ class Campaign:
         except Exception as error:
             self.progress.stopped = f"ended by {type(error).__name__}"
             raise
-        finally:
+        finally:  # also after an error, as of an output that nobody reads any more: --resume then repeats nothing
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
-        self._save_progress()
+            self._save_progress()
 
     def _loop(self) -> Iterator[None]:
         while True:

@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import difflib
 import importlib
-import io
 import os
 import re
 import sys
@@ -21,35 +20,51 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
+from autotest.cli.output import checked_output, discard
 from autotest.cli.status import FAILED, USAGE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return the exit status."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        # A character of a report that the terminal's encoding lacks must not end the command.
-        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        chosen = _parsed(arguments)
-        with _project_of(chosen), _candidate_of(chosen):
-            _check_project()
-            status: int = chosen.run(chosen)
+        with checked_output():
+            _check_folder()
+            chosen = _parsed(arguments)
+            with _project_of(chosen), _candidate_of(chosen):
+                _check_project()
+                status: int = chosen.run(chosen)
     except (UsageError, FrameworkMissing) as error:
-        print(f"autotest: {error}", file=sys.stderr)
+        _tell(f"autotest: {error}")
         return USAGE
     except AutotestError as error:
-        print(f"autotest: {error}", file=sys.stderr)
+        if str(error):
+            _tell(f"autotest: {error}")
         return FAILED
     except KeyboardInterrupt:
-        print("autotest: interrupted", file=sys.stderr)
-        return FAILED
-    except BrokenPipeError:
+        _tell("autotest: interrupted")
         return FAILED
     except Exception:  # noqa: BLE001 - the exit status must differ from that of a finding
-        traceback.print_exc()
-        print("autotest: the tool itself failed; this is not a finding. Please report it.", file=sys.stderr)
+        _tell(f"{traceback.format_exc()}autotest: the tool itself failed; this is not a finding. Please report it.")
         return FAILED
     return status
+
+
+def _tell(text: str) -> None:
+    """Print `text` on the standard error; if that is full or closed, only the exit status says what happened."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
+
+
+def _check_folder() -> None:
+    """Raise an error if the working folder was deleted: everything else asks for it."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise UsageError(
+            f"the working folder cannot be read: {error.strerror}; change to the folder of your project and run again"
+        ) from error
 
 
 def _candidate_of(arguments: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
@@ -77,9 +92,9 @@ def _check_project() -> None:
     found = options.active_project()
     options.from_project(found)
     for said in options.misspelt(os.environ):
-        print(f"autotest: {said}", file=sys.stderr)
+        _tell(f"autotest: {said}")
     for key in found.unknown:
-        print(f"autotest: {project.unknown_key(key, found.file)}", file=sys.stderr)
+        _tell(f"autotest: {project.unknown_key(key, found.file)}")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -157,9 +157,12 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         progress.machines = executor.machines()
     for one in (progress, *progress.groups.values()):
         _refresh_findings(one)
-    # Neither too narrow for the report nor wider than is easy to read.
-    print(report.summary(progress, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
-    _write_reports(progress, arguments)
+    try:
+        # Neither too narrow for the report nor wider than is easy to read.
+        width = min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)
+        print(report.summary(progress, width), flush=True)
+    finally:  # also if the output is a pipe that nobody reads any more, or is on a full disk
+        _write_reports(progress, arguments)
     if failure is not None:
         raise failure
     if progress.found:
@@ -191,16 +194,20 @@ _TOGETHER: Final = 1.0
 
 @contextlib.contextmanager
 def terminated() -> Iterator[None]:
-    """Let the first SIGTERM, with which CI and clusters end a run, act like Ctrl-C.
+    """Let the first SIGTERM, with which CI and clusters end a run, act like Ctrl-C, and so does SIGHUP of a terminal.
 
     A second one is ignored, because the findings are being written then: ``timeout`` sends it to the process and at
     once to its group. So is a second SIGINT (``timeout -s INT``), but a later one, as of a user who does not want to
     wait, interrupts again. SIGKILL, which usually follows, ends the process.
     """
     last = -math.inf
+    ending = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # ``nohup`` ignores it
+        ending.append(signal.SIGHUP)
 
     def interrupt(number: int, frame: object) -> None:
-        signal.signal(signal.SIGTERM, lambda number, frame: None)
+        for one in ending:
+            signal.signal(one, lambda number, frame: None)
         raise KeyboardInterrupt
 
     def pressed(number: int, frame: object) -> None:
@@ -209,22 +216,20 @@ def terminated() -> Iterator[None]:
         if last - earlier > _TOGETHER:
             raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {one: signal.signal(one, interrupt) for one in ending}
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:  # a command in the background ignores it
         signal.signal(signal.SIGINT, pressed)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
         if usual is signal.default_int_handler:
             signal.signal(signal.SIGINT, usual)
 
 
 def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in github.workflow_commands(progress, Path.cwd()):
-            print(line)
     sides = chosen_pair().sides
 
     def as_json() -> str:
@@ -235,7 +240,12 @@ def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) ->
         (arguments.junitxml, lambda: junit.as_xml(progress)),
         (arguments.html, lambda: _page(progress, arguments)),
     ]
-    write_reports(reports, lambda: markdown.campaign(progress))
+    try:
+        write_reports(reports, lambda: markdown.campaign(progress))
+    finally:
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in github.workflow_commands(progress, Path.cwd()):
+                print(line)
 
 
 def _versions(sides: Sequence[str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors, sweep_files
 from autotest.cli.argument_types import argument_type, positive, shard, whole
 from autotest.cli.fuzz import terminated
+from autotest.cli.output import OutputUnwritable
 from autotest.cli.pacing import Pacing
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.clusters.sweeps_and_gradients import SweepOnCluster
@@ -147,12 +148,14 @@ def run(arguments: argparse.Namespace) -> int:
         trouble = verifying.kept(found, environment.directory, plan.seed)
     session.map.notes += filter(None, [written.trouble, trouble])
     known(found, entries, session.map.sides, session.map.versions)
-    print(sweep_text.summary(session.map, found))
-    if arguments.calls is not None:
-        print("\n" + sweep_calls.answer(session.map, found, harvested.database(arguments.calls).inside()))
-    if sweep.compared is not None:
-        print("\n" + sweep_text.changed(sweep.compared, sweep.flaky))
-    sweep_files.write_all(arguments, session.map, found, sweep.compared)
+    try:
+        print(sweep_text.summary(session.map, found), flush=True)
+        if arguments.calls is not None:
+            print("\n" + sweep_calls.answer(session.map, found, harvested.database(arguments.calls).inside()))
+        if sweep.compared is not None:
+            print("\n" + sweep_text.changed(sweep.compared, sweep.flaky))
+    finally:  # also if the output is a pipe that nobody reads any more, or is on a full disk
+        sweep_files.write_all(arguments, session.map, found, sweep.compared)
     if sweep.interrupted is not None:
         raise sweep.interrupted
     _check_judged(session.map)
@@ -247,7 +250,7 @@ class _Sweep:
             self._session.run(self._engine, _Log(), written)
             self._compare(again=True)
             self._diagnose_findings()
-        except KeyboardInterrupt as error:
+        except (KeyboardInterrupt, OutputUnwritable) as error:
             self.interrupted = error
             self._session.map.incomplete = self._session.map.incomplete or "interrupted while findings were diagnosed"
             self._compare(again=False)

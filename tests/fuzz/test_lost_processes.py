@@ -204,7 +204,7 @@ def all_gone(started: list[int]) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_campaign_with_its_summary(shell, tmp_path, number):
     with shell("autotest", "fuzz", SUITE, "--time", "600s", "-k", "'relu' or 'exp'", candidate="torch") as run:
         while not list((tmp_path / ".autotest" / "trails" / f"campaign-{run.pid}").glob("*.crumb")):

@@ -6,7 +6,6 @@ import collections
 import contextlib
 import itertools
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError
+from autotest.base.temporary_folders import temporary_folder
 from autotest.campaigns.gradient_account import account_of
 from autotest.processes import breadcrumb
 from autotest.processes.client import Process, Server, ServerLost
@@ -69,12 +69,12 @@ def account_in_workers(
     lost, numbers = collections.Counter[Where](), itertools.count()
     with (
         contextlib.closing(Server(PRELOADED)) if server is None else contextlib.nullcontext(server) as forking,
-        tempfile.TemporaryDirectory(prefix="autotest-") as folder,
+        temporary_folder("autotest-gradients-") as folder,
     ):
         while waiting or running:
             while waiting and len(running) < jobs:
                 test = waiting.pop()
-                crumb_path = Path(folder) / f"{next(numbers)}.crumb"
+                crumb_path = folder / f"{next(numbers)}.crumb"
                 where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
                 process = forking.process(_account_of_test, where.file.absolute(), where.test, trials, crumb_path)
                 running[process.connection] = _RunningAccount(where, process, crumb_path, time.monotonic() + DEADLINE)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from autotest.base.temporary_folders import own_folder
+
 #: A parent process of the interpreter, which ends when the process that started it ends in any way. It then kills the
 #: interpreter, which may hang, and the processes that the script has started: all are one process group. It also
-#: removes the folder that it runs in, since a process that was killed cannot.
+#: removes the folder that it runs in, since a process that was killed cannot, in any case: a signal to all processes of
+#: a job ends the interpreter and the process that started it at once.
 _WATCH = """
 import ctypes, os, shutil, signal, subprocess, sys
 
@@ -30,6 +33,7 @@ if parent:
     if os.getppid() != parent:
         end()
 status = subprocess.call([sys.executable, "-c", program])
+shutil.rmtree(os.getcwd(), ignore_errors=True)
 if status < 0:
     if -status != signal.SIGKILL:
         signal.signal(-status, signal.SIG_DFL)
@@ -68,12 +72,12 @@ class FreshInterpreter:
 
     def __init__(self, lines: Sequence[str] = ()) -> None:
         """Start the interpreter, and let it run the import statements among `lines`, which the script contains too."""
-        self._folder = tempfile.TemporaryDirectory(prefix="autotest-")
+        self._folder = own_folder("autotest-script-")
         # It dies with the thread that started it, and only the main thread lives as long as the process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         self._process = subprocess.Popen(
             [sys.executable, "-c", _WATCH, str(parent), _RUN],
-            cwd=self._folder.name,
+            cwd=self._folder,
             env=_with_absolute_paths(os.environ),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -92,7 +96,7 @@ class FreshInterpreter:
 
     def run(self, script: str, deadline: float) -> tuple[int | None, str]:
         """Return the exit status of `script` and its output; (None, "") if it did not end within `deadline` s."""
-        path = Path(self._folder.name) / "repro.py"
+        path = self._folder / "repro.py"
         path.write_text(script, encoding="utf-8")
         self._tell(json.dumps([str(path), str(Path.cwd())]))
         try:
@@ -110,7 +114,7 @@ class FreshInterpreter:
                 with contextlib.suppress(OSError):
                     pipe.close()
         self._process.wait()
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _with_absolute_paths(environment: Mapping[str, str]) -> dict[str, str]:

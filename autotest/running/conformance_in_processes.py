@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import tempfile
 from collections.abc import Generator, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from autotest.base.errors import AutotestError
+from autotest.base.temporary_folders import temporary_folder
 from autotest.frameworks import framework
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import describe, last_words, timeout_death
@@ -37,10 +37,10 @@ def conformance_in_processes(name: str, deadline: float = DEADLINE) -> Generator
     # A child imports the framework by itself, with all its threads, as it is imported when it is used.
     with (
         contextlib.closing(Server((__name__,), ahead=False)) as server,
-        tempfile.TemporaryDirectory(prefix="autotest-") as folder,
+        temporary_folder("autotest-conformance-") as folder,
     ):
         while done < len(names):
-            log = Path(folder) / f"{done}.log"
+            log = folder / f"{done}.log"
             process = server.process(_check, name, done, log=log)
             with contextlib.closing(process):
                 version = _version(name, process, log)

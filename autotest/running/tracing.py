@@ -8,7 +8,6 @@ import itertools
 import json
 import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
@@ -18,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autotest.base.errors import NotReplayable
+from autotest.base.temporary_folders import temporary_folder
 from autotest.comparison import Side
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.graph_death import GraphDeath
@@ -124,8 +124,7 @@ def trace(
     parts = attempt.parts(where)
 
     def traced() -> TracedTrial:
-        with tempfile.TemporaryDirectory(prefix="autotest-") as name:
-            folder = Path(name)
+        with temporary_folder("autotest-trace-") as folder:
             errors = folder / "errors.txt"
             errors.touch()
             with contextlib.closing(server.process(_run, where, attempt, conditions, folder, log=errors)) as process:

@@ -8,7 +8,6 @@ import io
 import runpy
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from autotest.base.errors import StoreUnwritable
+from autotest.base.temporary_folders import temporary_folder
 from autotest.diagnosis.verification import judged
 from autotest.processes.client import Process, Server, ServerLost
 from autotest.results.sweep_findings import SweepFinding
@@ -84,12 +84,12 @@ def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds:
     """
     waiting = [finding for finding in findings if finding.script][::-1]
     end = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(prefix="autotest-scripts-") as folder:
+    with temporary_folder("autotest-scripts-") as folder:
         running: list[RunningScript] = []
         try:
             while running or (waiting and time.monotonic() < end):
                 while waiting and len(running) < jobs and time.monotonic() < end:
-                    running.append(_started(waiting.pop(), server, Path(folder)))
+                    running.append(_started(waiting.pop(), server, folder))
                 wait([one.process.connection for one in running], timeout=0.5)
                 for one in [*running]:
                     if (verified := one.outcome()) is not None:

@@ -100,3 +100,19 @@ def test_a_script_that_has_told_what_it_saw_may_die_at_its_exit():
     shown = verify(dies_at_exit + "print('DIFFERS: torch gives 0.0, mine 1.0', flush=True)\nsys.exit(1)")
     assert str(shown) == "verified in a fresh interpreter: the script then crashes at exit (SIGABRT)"
     assert not verify(dies_at_exit + "print('same', flush=True)").holds
+
+
+def test_no_file_of_a_script_outlives_a_signal_to_every_process_of_its_job(tmp_path, monkeypatch, importable_elsewhere):
+    place, temporary = tmp_path / "pids", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with contextlib.closing(Server(fork=True)) as server:
+        process = server.process(tasks.run_a_script, HANGS.format(place=str(place)))
+        pids = pids_in(place)
+        os.kill(process.pid(), signal.SIGSTOP)  # it cannot remove anything, and has not ended yet
+        os.kill(pids[0], signal.SIGTERM)
+        until = time.monotonic() + 30
+        while list(temporary.iterdir()):
+            assert time.monotonic() < until, list(temporary.rglob("*"))
+            time.sleep(0.05)

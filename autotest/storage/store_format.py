@@ -17,6 +17,7 @@ from autotest.results.finding import Finding
 from autotest.results.identity import Identity
 from autotest.results.layers import ByLayer
 from autotest.results.verification import Verification
+from autotest.storage.field_types import wrong_field
 
 VERSION = 1
 #: The files of a failure's folder; the last three exist only if the finding has a script and a program.
@@ -102,7 +103,7 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
 
     Raises:
         ValueError: the files are damaged; the message says how.
-        KeyError, TypeError, AttributeError, IndexError: ``failure.json`` lacks something.
+        Exception: ``failure.json`` lacks something, or does not fit the other files.
     """
     _require(files, "failure.json", "report.txt")
     facts = _parsed(files, "failure.json")
@@ -139,7 +140,19 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
         verified=Verification.from_data(facts["verified"]),
         file=Path(facts["file"]) if facts.get("file") else None,  # earlier versions did not write it
     )
-    return Stored(key, path, finding, files["report.txt"].decode("utf-8"), facts["date"])
+    stored = Stored(key, path, finding, files["report.txt"].decode("utf-8"), facts["date"])
+    shown = [] if finding.shown is None else [finding.shown]
+    statistics = [one.statistics for one in finding.mismatches if one.statistics is not None]
+    for part in (stored, finding, *shown, *finding.mismatches, *statistics):
+        if wrong := wrong_field(part):
+            raise ValueError(f"failure.json is damaged: {wrong}")
+    if not finding.mismatches:
+        raise ValueError("failure.json is damaged: it has no mismatches; expected at least one")
+    if finding.divergent is not None and program is not None and not 0 <= finding.divergent < len(program.calls):
+        raise ValueError(f"failure.json is damaged: divergent is {finding.divergent}; program.json has no such call")
+    if not finding.operator:  # it is found in the program, which may be another one
+        raise ValueError("failure.json is damaged: its mismatch is of no operator")
+    return stored
 
 
 def _require(files: Mapping[str, bytes], *names: str) -> None:

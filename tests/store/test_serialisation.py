@@ -69,6 +69,7 @@ def test_what_is_no_data_is_refused_by_its_call():
         ({"calls": [["function", "f", [{"ref": 5}], {}, ""]]}, "not written yet"),
         ({"calls": [["function", "f", [{"captured": 7}], {}, ""]]}, "array 7 of 7"),
         ({"calls": [["nonsense", "f", [], {}, ""]]}, "unknown kind"),
+        ({"calls": [["function", 1.5, [], {}, ""]]}, "expected the name of a call or its note, got 1.5"),
         ({"calls": [["function"]]}, "not enough values"),
         ({"calls": None}, "damaged"),
         ({"calls": [["function", "f", [{"what": 1}], {}, ""]]}, "tagged 'what'"),

@@ -236,6 +236,39 @@ def test_a_damaged_entry_is_named_and_the_others_are_read(store, name, content, 
         store.load(bad.name)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("verdict", [["a"]], "verdict is (['a'],); expected tuple"),
+        ("file", 3, "TypeError"),
+        ("test", ["a"], "test is ['a']; expected str"),
+        ("date", None, "date is None; expected str"),
+        ("versions", {"torch": 2}, "versions is {'torch': 2}; expected dict"),
+        ("divergent", [], "divergent is []; expected"),
+        ("divergent", 10**6, "divergent is 1000000; program.json has no such call"),
+        ("mismatches", [], "has no mismatches"),
+        ("identity", ["relu", 3, "forward", "candidate", "", "", ""], "symptom is 3; expected"),
+    ],
+)
+def test_a_field_of_another_type_than_it_was_written_with_is_damage(store, field, value, why):
+    bad = store.save(finding()) / "failure.json"
+    bad.write_text(json.dumps({**json.loads(bad.read_text()), field: value}))
+    (entry,) = store.list()
+    assert isinstance(entry, Damaged)
+    assert why in entry.why
+    assert list(store.for_test(finding().test)) == []
+
+
+def test_an_archive_that_zipfile_does_not_support_is_damage(store):
+    bad = store.save(finding()) / "arrays.npz"
+    data = bytearray(bad.read_bytes())
+    data[data.rindex(b"PK\x01\x02") + 6] = 144  # the version of the format that is needed to extract the first array
+    bad.write_bytes(data)
+    (entry,) = store.list()
+    assert isinstance(entry, Damaged)
+    assert "the arrays are damaged: NotImplementedError: zip file version 14.4" in entry.why
+
+
 def test_a_stray_file_is_an_entry_that_cannot_be_read(store):
     store.save(finding())
     (store.failures / "stray").write_text("x")

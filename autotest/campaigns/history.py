@@ -16,6 +16,7 @@ from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import FindingRecord, Where
 from autotest.results.verification import Verification
+from autotest.storage.field_types import wrong_field
 
 _SCHEMA = """
 create table if not exists campaign (
@@ -114,8 +115,8 @@ class History:
 
         Raises `UsageError` if another process has locked it.
         """
-        (number,) = self._base.execute("select rowid from campaign where id = ?", (campaign,)).fetchone()
         try:
+            (number,) = self._base.execute("select rowid from campaign where id = ?", (campaign,)).fetchone()
             file = self._claims.enter_context(self.path.with_name(self.LOCKS).open("ab"))
             # One byte for each campaign. The system releases it when this process ends, also if it is killed.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
@@ -124,7 +125,7 @@ class History:
                 f"--resume: another process is running this campaign of {self.path}; "
                 "wait for it to end, or run without --resume"
             ) from error
-        except OSError as error:
+        except (OSError, sqlite3.Error) as error:
             raise self._unwritable(error) from error
 
     def save(self, campaign: str, progress: CampaignProgress, waiting: Mapping[Where, list[range]]) -> None:
@@ -202,10 +203,15 @@ class History:
         A test that was broken is tried again, because it may have been repaired.
 
         Raises:
-            UsageError: there is no such campaign, or another process is running it.
+            UsageError: there is no such campaign, another process is running it, or it cannot be read.
         """
         campaign, _ = self.last(shard, progress.base_seed)
         self._claim(campaign)
+        with self._reading():
+            self._restore(campaign, progress)
+        return campaign
+
+    def _restore(self, campaign: str, progress: CampaignProgress) -> None:
         by_where = {(str(test.where.file), test.where.test): test for test in progress.tests}
         columns = "file, test, next, waiting, tried, accepted, died, compared, seconds"
         for file, name, *values in self._base.execute(f"select {columns} from test where campaign = ?", (campaign,)):
@@ -227,20 +233,36 @@ class History:
             progress.seen[found.identity] = times
         query = "select seconds, workers_lost, cleared from campaign where id = ?"
         progress.seconds, progress.workers_lost, progress.cleared = self._base.execute(query, (campaign,)).fetchone()
-        return campaign
+        for part in (*progress.tests, *progress.found.values()):
+            if wrong := wrong_field(part):
+                raise ValueError(wrong)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Raise a `UsageError` if what is read inside the block is not what a history of this version contains."""
+        try:
+            yield
+        except UsageError:
+            raise
+        except (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError) as error:
+            raise UsageError(
+                f"the history {self.path} cannot be read: {error}. It is damaged or from another version: move it away "
+                "and run without --resume. The stored failures are elsewhere and remain"
+            ) from error
 
     def last(self, shard: str, base_seed: int | None = None) -> tuple[str, int]:
         """Return the id and base seed of the last campaign of `shard`, with that base seed if one is given.
 
-        Raises `UsageError` if there is none.
+        Raises `UsageError` if there is none, or it cannot be read.
         """
         query = (
             "select id, base_seed from campaign where shard = ? and (? is null or base_seed = ?) order by started desc"
         )
-        row = self._base.execute(query, (shard, base_seed, base_seed)).fetchone()
-        if row is None:
-            raise UsageError(self._no_campaign(shard, base_seed))
-        return str(row[0]), int(row[1])
+        with self._reading():
+            row = self._base.execute(query, (shard, base_seed, base_seed)).fetchone()
+            if row is None:
+                raise UsageError(self._no_campaign(shard, base_seed))
+            return str(row[0]), int(row[1])
 
     def _no_campaign(self, shard: str, base_seed: int | None) -> str:
         """Return the message that there is no campaign of `shard` with `base_seed`, or none at all if it is None."""

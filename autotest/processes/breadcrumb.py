@@ -186,7 +186,7 @@ def called(recorder: Recorder, call: Call) -> str:
 def read(path: Path) -> Position | None:
     """Return the last recorded state of the process that wrote `path`.
 
-    Returns None if the file is not a breadcrumb file, or names no test.
+    Returns None if the file is not a breadcrumb file, is damaged, or names no test.
     """
     try:
         data = path.read_bytes()
@@ -201,7 +201,10 @@ def read(path: Path) -> Position | None:
         if not text:
             return None
         file, test, base_seed, settings = json.loads(text)
-    except (OSError, ValueError, struct.error):
+        facts = (file, str), (test, str), (base_seed, int), (settings, dict)
+        if not all(isinstance(fact, kind) for fact, kind in facts):
+            return None
+    except (OSError, ValueError, TypeError, struct.error):
         return None
     stage: Stage = "backward" if marks & _BACKWARD else "forward"
     side: Side = "reference" if marks & _OF_REFERENCE else "candidate"
@@ -234,7 +237,13 @@ def dead(folder: Path) -> Iterator[tuple[Path, Position]]:
         if position is not None and position.index >= 0:
             yield path, position
         else:
-            path.unlink(missing_ok=True)
+            discard(path)
+
+
+def discard(path: Path) -> None:
+    """Delete the breadcrumb file of a process that has ended; if that is not possible, the next run reads it again."""
+    with contextlib.suppress(OSError):  # such as on a disk that is mounted read-only
+        path.unlink()
 
 
 def _keep_earlier(path: Path) -> None:

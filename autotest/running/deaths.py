@@ -18,6 +18,7 @@ from autotest.diagnosis.explaining.explanation import shrunk_line
 from autotest.diagnosis.shrinking.probing import ProbeOptions
 from autotest.emission.checker import ONCE, Runs
 from autotest.frameworks import Pair, registry
+from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
 from autotest.replaying import graph_check
@@ -338,10 +339,10 @@ def recover(
     try:
         found = _recovered(position, context)
     except Exception:
-        path.unlink(missing_ok=True)
+        breadcrumb.discard(path)
         raise
     if is_last or not isinstance(found, Verification):
-        path.unlink(missing_ok=True)
+        breadcrumb.discard(path)
     return found
 
 

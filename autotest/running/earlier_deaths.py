@@ -83,7 +83,7 @@ def _must_have_names(pair: Pair, path: Path, position: breadcrumb.Position) -> N
     try:
         pair.names_elsewhere()
     except UsageError as error:
-        path.unlink(missing_ok=True)
+        breadcrumb.discard(path)
         raise UsageError(
             f"an earlier process ended in the middle of trial {position.index} of base seed {position.base_seed}, "
             f"maybe in {position.operator or 'tensor'} of {pair.sides[position.side != 'reference']}. It cannot be "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import shutil
 import time
@@ -103,6 +105,32 @@ def test_a_trail_whose_diagnosis_is_interrupted_is_kept(monkeypatch, trail):
     with pytest.raises(KeyboardInterrupt):
         deaths.recover(path, position, RunContext(registry.pair(*NAMES[0])))
     assert trail.exists()
+
+
+def test_a_trail_that_cannot_be_deleted_is_examined_again_and_ends_no_run(tmp_path, monkeypatch, trail):
+    idle = breadcrumb.Breadcrumb(trail.parent / "3.trail")
+    idle.test(tmp_path / "test_it.py", "test_it.py::test_b", 0)
+    shutil.copy(idle.path, trail.parent / "4.trail")
+    idle.close()
+
+    def refused(path, missing_ok=False):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    monkeypatch.setattr(deaths, "_recovered", lambda position, context: Verification(State.SURVIVED))
+    for _ in range(2):
+        ((path, position),) = breadcrumb.dead(trail.parent)
+        assert deaths.recover(path, position, RunContext(registry.pair(*NAMES[0]))) == Verification(State.SURVIVED)
+
+
+@pytest.mark.parametrize("facts", [[5, "t", 0, {}], ["t.py", "t", "0", {}], ["t.py", "t", 0, None], {}, 7])
+def test_a_trail_whose_facts_are_damaged_names_no_death(trail, facts):
+    before = breadcrumb._TEST_AT
+    data = bytearray(trail.read_bytes())
+    written = json.dumps(facts).encode() + b"\n"
+    data[before : before + len(written)] = written
+    trail.write_bytes(data)
+    assert [*breadcrumb.dead(trail.parent)] == []
 
 
 def test_a_stored_death_counts_as_long_as_the_test_still_dies(told_by, tmp_path):

@@ -131,6 +131,30 @@ def test_a_damaged_history_is_said_with_its_place(tmp_path):
         History(tmp_path / "new").merge(tmp_path / History.FILE)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update test set waiting = '[1'",
+        "update test set next = 'x'",
+        "update finding set file = x'ff00'",
+        "update finding set details = '[]'",
+        "update finding set identity = '{}'",
+        "drop table seen",
+        "alter table test rename column tried to attempts",
+    ],
+)
+def test_a_damaged_campaign_is_not_resumed_and_said_with_its_place(history, damage):
+    before = progress(tried=20)
+    before.found[IDENTITY] = FindingRecord("relu-1", IDENTITY, WHERE, 4, "", Verification(), "", "", "")
+    before.seen[IDENTITY] = 1
+    history.save(history.begin(before, "1/1"), before, {})
+    with contextlib.closing(sqlite3.connect(history.path)) as base:
+        base.execute(damage)
+        base.commit()
+    with pytest.raises(UsageError, match=rf"{History.FILE} cannot be read: .*move it away and run without --resume"):
+        history.resume(progress(), "1/1")
+
+
 def test_a_finding_of_a_pinned_trial_keeps_its_own_base_seed(history):
     before = progress(tried=20)
     pinned = WHERE._replace(base_seed=1234)

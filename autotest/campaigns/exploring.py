@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import time
 from collections.abc import Sequence
 
@@ -208,7 +209,12 @@ def _trial(test: Test, pair: Pair, task: Explore | Diagnose, index: int, crumb: 
     if crumb is not None:
         crumb.trial(index)
     seed = trial_seed(task.where.base_seed, test.id, index)
-    outcome = run_trial(test.body, seed, test.settings, pair, all_require_grad=task.all_require_grad)
+    worker = os.getpid()
+    try:
+        outcome = run_trial(test.body, seed, test.settings, pair, all_require_grad=task.all_require_grad)
+    finally:
+        if os.getpid() != worker:  # the body forked, and this copy of the worker would send the same results again
+            os._exit(0)
     # An asynchronous candidate may still be computing results that nothing has read. If that crashes, it must be in
     # this trial.
     pair.candidate.synchronize()

@@ -51,7 +51,7 @@ def checked_output() -> Iterator[None]:
     """Inside the block, `sys.stdout` raises `OutputUnwritable` if it cannot be written, at the latest at the end."""
     _open_closed_streams()
     stream = sys.stdout
-    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+    if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
         # A character of a report that the terminal's encoding lacks must not end the command.
         stream.reconfigure(errors="backslashreplace")
     output = _Output(stream)

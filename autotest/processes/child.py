@@ -41,9 +41,9 @@ class ForkRequest(NamedTuple):
     server: socket.socket
 
 
-def die_with_parent(parent: int) -> None:
-    """Let this process end as soon as its parent, the process `parent`, ends in any way."""
-    ctypes.CDLL(None).prctl(_SIGNAL_ON_PARENTS_DEATH, signal.SIGKILL, 0, 0, 0)
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Let this process end by the signal `number` as soon as its parent, the process `parent`, ends in any way."""
+    ctypes.CDLL(None).prctl(_SIGNAL_ON_PARENTS_DEATH, int(number), 0, 0, 0)
     if os.getppid() != parent:  # the parent ended before this was set up
         os._exit(0)
 

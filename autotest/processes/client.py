@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 #: Seconds that a server may need to import the frameworks, on a busy machine.
 START_UP = 120.0
+#: Seconds that a server has to end before it is killed. It needs milliseconds, unless it was stopped.
+_LAST_SECONDS = 2.0
 
 
 class ServerLost(OSError):
@@ -186,11 +188,7 @@ class Server:
             os._exit(1)
 
     def _alive(self) -> bool:
-        if isinstance(self._started, int):
-            with contextlib.suppress(ChildProcessError):
-                return os.waitpid(self._started, os.WNOHANG)[0] == 0
-            return False
-        return self._started is not None and self._started.poll() is None
+        return self._started is not None and not _has_ended(self._started)
 
     def process(self, function: Callable[..., object], *arguments: object, log: Path | None = None) -> Process:
         """Have `function(connection, server, *arguments)` called in a new child of the server.
@@ -281,17 +279,36 @@ class Server:
             if self._socket is not None and self._inherited is None:
                 self._socket.close()
                 self._socket = None
-            if isinstance(self._started, int):
-                with contextlib.suppress(OSError):
-                    os.kill(self._started, signal.SIGKILL)
-                    os.waitpid(self._started, 0)
-            elif self._started is not None:
-                self._started.kill()
-                self._started.wait()
+            if self._started is not None:
+                _end(self._started)
             self._started = None
             if self._errors is not None:
                 self._errors.close()
                 self._errors = None
+
+
+def _end(started: subprocess.Popen[bytes] | int) -> None:
+    """End a server. One that answers kills its children first, and the processes that these have started."""
+    pid = started if isinstance(started, int) else started.pid
+    patience = time.monotonic() + _LAST_SECONDS
+    number = signal.SIGTERM
+    while not _has_ended(started):
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+        time.sleep(0.002)
+        if time.monotonic() > patience:
+            number = signal.SIGKILL
+    if not isinstance(started, int):
+        started.wait()
+
+
+def _has_ended(started: subprocess.Popen[bytes] | int) -> bool:
+    """Return whether a server has ended; if it has, its process id is free."""
+    if not isinstance(started, int):
+        return started.poll() is not None
+    with contextlib.suppress(ChildProcessError):
+        return os.waitpid(started, os.WNOHANG)[0] != 0
+    return True
 
 
 _RUN = "import sys; from autotest.processes.server import main; main(*sys.argv[1:])"

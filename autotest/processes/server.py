@@ -21,6 +21,7 @@ import signal
 import socket
 import struct
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from autotest.base.errors import AutotestError
 from autotest.frameworks import Pair, chosen_pair
@@ -45,7 +46,7 @@ class ForkServer:
     def serve(self) -> child.ForkRequest:
         """Fork children on request. Returns in a child, with its task; never returns in the server itself."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal and is for the owner
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, lambda number, frame: self._end())
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(self._wakeup[1], warn_on_full_buffer=False)
         gc.freeze()  # the collector must not touch, and so copy, memory shared with children
@@ -90,6 +91,7 @@ class ForkServer:
             os.close(pipe)
             own.close()
         else:
+            _group(pid)
             self._pipes[pid] = pipe
             self._clients[client].add(pid)
             self._clients[own] = set()
@@ -100,8 +102,10 @@ class ForkServer:
     ) -> child.ForkRequest:
         """Close everything that belongs to the server. Runs in the child."""
         try:
+            _group(0)
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             for client in (own, *self._clients):
                 client.close()
             for descriptor in (pipe, *self._wakeup, *self._pipes.values()):
@@ -114,9 +118,11 @@ class ForkServer:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wakeup[0], 4096)
         while self._pipes:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None:
                 return
+            _kill_group(ended.si_pid)  # before it is waited for: afterwards another group may have its number
+            pid, status = os.waitpid(ended.si_pid, 0)
             for children in self._clients.values():
                 children.discard(pid)  # another client's child may get the same id
             pipe = self._pipes.pop(pid, None)
@@ -128,18 +134,54 @@ class ForkServer:
     def _drop_client(self, client: socket.socket) -> None:
         """Kill the children of a `client` that has closed its end; if it is the owner, end the server too."""
         for pid in self._clients.pop(client):
-            os.kill(pid, signal.SIGKILL)
+            _kill(pid)
         client.close()
         if client is self._owner:
-            for pid in self._pipes:
-                os.kill(pid, signal.SIGKILL)
-            os._exit(0)
+            self._end()
+
+    def _end(self) -> NoReturn:
+        """Kill all children, with the processes that they have started, and end this process."""
+        for pid in self._pipes:
+            _kill(pid)
+        os._exit(0)
+
+
+def _leave_group(parent: int) -> None:
+    """Give this server a process group of its own; end it by SIGTERM when the process `parent` ends, unless it is 0.
+
+    SIGKILL to the group of the parent must not reach it, so that it can kill what its children have started.
+    """
+    _group(0)
+    if parent:
+        child.die_with_parent(parent, signal.SIGTERM)
+
+
+def _group(pid: int) -> None:
+    """Make the child `pid` (0: this process) the leader of a process group. A child and its server both do this.
+
+    A test body may start processes that do not end, and it may send a signal to its process group.
+    """
+    with contextlib.suppress(OSError):  # it has ended
+        os.setpgid(pid, pid)
+
+
+def _kill(pid: int) -> None:
+    """Kill the child `pid`, which was not waited for yet, and the processes that it has started."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+    _kill_group(pid)
+
+
+def _kill_group(pid: int) -> None:
+    """Kill the processes that the child `pid`, which was not waited for yet, has started."""
+    with contextlib.suppress(OSError):  # there are none
+        os.killpg(pid, signal.SIGKILL)
 
 
 def fork_from_here(owner: socket.socket) -> None:
     """Serve from this process, which is a fork of one that has already used the frameworks. Never returns."""
     child.quiet(None)
-    child.die_with_parent(os.getppid())
+    _leave_group(os.getppid())
     child.run_request(ForkServer(owner).serve())
 
 
@@ -181,6 +223,5 @@ def main(descriptor: str, parent: str, ahead: str, *modules: str) -> None:
 
     `ahead` is "0" or "1".
     """
-    if int(parent):
-        child.die_with_parent(int(parent))
+    _leave_group(int(parent))
     import_and_serve(socket.socket(fileno=int(descriptor)), modules, ahead=bool(int(ahead)))

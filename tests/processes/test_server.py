@@ -8,9 +8,11 @@ import gc
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,11 +160,54 @@ def test_a_child_that_is_given_up_is_killed_with_the_children_that_it_asked_for(
     assert all_end([process.pid(), *below])
 
 
+@pytest.mark.parametrize("end", ["child", "close", "server"])
+def test_what_a_child_has_started_ends_with_the_child(server, end):
+    process = server.process(tasks.start_a_process)
+    pids = process.connection.recv()
+    if end == "child":
+        os.kill(pids[0], signal.SIGKILL)
+    elif end == "close":
+        process.close()
+    elif end == "server":
+        os.kill(server._started.pid, signal.SIGTERM)
+    else:
+        server.close()
+    assert all_end(pids)
+
+
+def test_what_a_child_has_started_ends_with_the_group_of_the_process_that_owns_the_server(importable_elsewhere):
+    code = "import sys, time; from tests.processes.test_server import own_a_started_process; own_a_started_process()"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True) as owner:
+        assert owner.stdout is not None
+        pids = [int(pid) for pid in owner.stdout.readline().split()]
+        os.killpg(owner.pid, signal.SIGKILL)
+    assert all_end(pids)
+
+
+def own_a_started_process() -> None:
+    """Print the ids of a child and of a process that it has started, and sleep."""
+    nothing = "tests.support.no_such_module:framework"
+    process = Server(frameworks=(nothing, nothing)).process(tasks.start_a_process)
+    sys.stdout.write("{} {}\n".format(*process.connection.recv()))
+    sys.stdout.flush()
+    time.sleep(600)
+
+
+def test_a_signal_to_the_process_group_of_a_child_reaches_no_other_process(server):
+    other = server.process(tasks.sleep)
+    assert server.process(tasks.end_the_group).status(20) == -signal.SIGTERM
+    assert alive(other.pid())
+    assert alive(server._started.pid)
+
+
 def test_a_client_that_ends_does_not_end_another_clients_child_with_the_id_of_one_of_its_own(monkeypatch):
-    given, ended, killed = iter([11, 12, 12]), [], []
+    given, ended, killed, groups = iter([11, 12, 12]), [], [], []
     monkeypatch.setattr(os, "fork", lambda: next(given))
-    monkeypatch.setattr(os, "waitpid", lambda *_: ended.pop() if ended else (0, 0))
+    monkeypatch.setattr(os, "setpgid", lambda *_: None)
+    monkeypatch.setattr(os, "waitid", lambda *_: types.SimpleNamespace(si_pid=ended[0][0]) if ended else None)
+    monkeypatch.setattr(os, "waitpid", lambda *_: ended.pop())
     monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
+    monkeypatch.setattr(os, "killpg", lambda pid, _: groups.append(pid))
     owner, ours = socket.socketpair()
     serving = process_server.ForkServer(owner)
 
@@ -176,7 +221,7 @@ def test_a_client_that_ends_does_not_end_another_clients_child_with_the_id_of_on
     serving._reap()
     fork(owner)
     serving._drop_client(asker)
-    assert killed == []
+    assert (killed, groups) == ([], [12])  # what the one that ended has started
     for held in (ours, *serving._clients):
         held.close()
     for descriptor in (*serving._wakeup, *serving._pipes.values()):

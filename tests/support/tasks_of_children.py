@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import socket
+import subprocess
 import sys
 import time
 from multiprocessing.connection import Connection
@@ -75,6 +77,19 @@ def sleep_twice(connection: Connection, server: socket.socket) -> None:
     others = [Server(inherited=server), Server(fork=True)]
     processes = [other.process(sleep) for other in others]
     connection.send([process.connection.recv() for process in processes])
+    time.sleep(600)
+
+
+def start_a_process(connection: Connection, server: socket.socket) -> None:
+    """Start a process that does not end by itself, send the ids of both, and sleep."""
+    started = subprocess.Popen(["sleep", "600"])
+    connection.send((os.getpid(), started.pid))
+    time.sleep(600)
+
+
+def end_the_group(connection: Connection, server: socket.socket) -> None:
+    """Send SIGTERM to the process group, as a library does that means its own processes."""
+    os.killpg(0, signal.SIGTERM)
     time.sleep(600)
 
 

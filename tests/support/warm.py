@@ -89,11 +89,12 @@ class _Fork:
     def __init__(self, process: Process) -> None:
         self._process = process
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid()
+
     def poll(self) -> int | None:
         return self._process.status()
-
-    def kill(self) -> None:
-        self._process.kill()
 
     def wait(self) -> None:
         self._process.status(START_UP)

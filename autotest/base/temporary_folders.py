@@ -16,13 +16,16 @@ from typing import Final
 #: Age in seconds after which the folder of a process that is not on this machine counts as abandoned. The process may
 #: run in another container.
 STALE: Final = 24 * 3600
+#: The prefixes of the folders of traced trials and of scripts, in which workers are killed.
+TRACES: Final = "autotest-trace-"
+SCRIPTS: Final = "autotest-script-"
 #: What follows the prefix in a name of `own_folder`: the process id, `_pid_namespace()`, and random characters.
 _NAMED: Final = re.compile(r"(\d+)-(\w*)-\w+")
 
 
 def own_folder(prefix: str) -> Path:
     """Make a temporary folder of this process, and remove those with the same `prefix` that were abandoned."""
-    _remove_abandoned(Path(tempfile.gettempdir()), prefix)
+    _remove_once(Path(tempfile.gettempdir()), prefix)
     return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-{_pid_namespace()}-"))
 
 
@@ -42,8 +45,13 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 
 
 @functools.cache  # once in a process: others may have left thousands of files in the temporary folder
-def _remove_abandoned(temporary: Path, prefix: str) -> None:
-    for place in temporary.glob(f"{prefix}*-*"):
+def _remove_once(temporary: Path, prefix: str) -> None:
+    remove_abandoned(prefix, temporary)
+
+
+def remove_abandoned(prefix: str, temporary: Path | None = None) -> None:
+    """Remove the temporary folders of `own_folder` with this `prefix` whose processes have ended."""
+    for place in (temporary or Path(tempfile.gettempdir())).glob(f"{prefix}*-*"):
         named = _NAMED.fullmatch(place.name.removeprefix(prefix))
         if named is None:
             continue  # somebody else made it
@@ -70,8 +78,14 @@ def _pid_namespace() -> str:
 
 
 def is_running(pid: str) -> bool:
-    """Return whether this machine has a process with the number `pid`."""
-    return Path("/proc", pid).exists()
+    """Return whether this machine has a process with the number `pid`, other than one that has ended.
+
+    In a container nobody may wait for a process whose parent was killed, so that its number stays in use.
+    """
+    try:
+        return Path("/proc", pid, "stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except (OSError, IndexError):
+        return False
 
 
 def remove_old(folders: Iterable[Path], seconds: float) -> None:
@@ -82,4 +96,13 @@ def remove_old(folders: Iterable[Path], seconds: float) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-__all__ = ["STALE", "is_running", "own_folder", "remove_old", "temporary_folder"]
+__all__ = [
+    "SCRIPTS",
+    "STALE",
+    "TRACES",
+    "is_running",
+    "own_folder",
+    "remove_abandoned",
+    "remove_old",
+    "temporary_folder",
+]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import AutotestError, FrameworkMissing
-from autotest.base.temporary_folders import own_folder, remove_old
+from autotest.base.temporary_folders import SCRIPTS, TRACES, own_folder, remove_abandoned, remove_old
 from autotest.campaigns.executor import MissingFramework, diagnosis_slots_for, is_of_hang
 from autotest.campaigns.worker_breadcrumbs import current_activity, read_death
 from autotest.processes import breadcrumb
@@ -339,6 +339,8 @@ class Workers:
         self._forget_workers()
         self._server.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+        for prefix in (TRACES, SCRIPTS):  # of workers that were killed in a diagnosis
+            remove_abandoned(prefix)
 
 
 def _append_trials(ran: tuple[RanTrials, ...], task: Explore, done: int) -> tuple[RanTrials, ...]:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from autotest.base.temporary_folders import own_folder
+from autotest.base.temporary_folders import SCRIPTS, own_folder
 
 #: A parent process of the interpreter, which ends when the process that started it ends in any way. It then kills the
 #: interpreter, which may hang, and the processes that the script has started: all are one process group. It also
@@ -27,7 +27,8 @@ def end(*_):
     os.killpg(0, signal.SIGKILL)
 
 parent, program = int(sys.argv[1]), sys.argv[2]
-signal.signal(signal.SIGTERM, end)
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, end)
 if parent:
     ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:
@@ -72,7 +73,7 @@ class FreshInterpreter:
 
     def __init__(self, lines: Sequence[str] = ()) -> None:
         """Start the interpreter, and let it run the import statements among `lines`, which the script contains too."""
-        self._folder = own_folder("autotest-script-")
+        self._folder = own_folder(SCRIPTS)
         # It dies with the thread that started it, and only the main thread lives as long as the process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         self._process = subprocess.Popen(

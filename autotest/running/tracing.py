@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.base.temporary_folders import temporary_folder
+from autotest.base.temporary_folders import TRACES, temporary_folder
 from autotest.comparison import Side
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.graph_death import GraphDeath
@@ -124,7 +124,7 @@ def trace(
     parts = attempt.parts(where)
 
     def traced() -> TracedTrial:
-        with temporary_folder("autotest-trace-") as folder:
+        with temporary_folder(TRACES) as folder:
             errors = folder / "errors.txt"
             errors.touch()
             with contextlib.closing(server.process(_run, where, attempt, conditions, folder, log=errors)) as process:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autotest.base.temporary_folders import STALE, own_folder, temporary_folder
+from autotest.base.temporary_folders import STALE, own_folder, remove_abandoned, temporary_folder
 from autotest.clusters.ray_engine import _of_dead_drivers
 
 
@@ -46,6 +46,17 @@ def test_folders_of_processes_that_have_ended_are_removed(temporary, ended):
     second = own_folder("autotest-pytest-")
     assert not gone.exists()
     assert sorted(temporary.iterdir()) == sorted([own, second, *kept])
+
+
+def test_folders_of_a_process_that_nobody_has_waited_for_are_removed(temporary):
+    own = own_folder("autotest-trace-")
+    _, _, _, namespace, _ = own.name.split("-")
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        gone = made(temporary / f"autotest-trace-{process.pid}-{namespace}-a", 0)
+        remove_abandoned("autotest-trace-")
+        assert not gone.exists()
+    assert own.exists()
 
 
 def test_a_folder_of_another_container_is_removed_when_it_is_old(temporary, ended):

@@ -9,6 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
+
 from autotest.diagnosis.verification import interpreter_started_early, run_script, verify
 from autotest.processes.client import Server
 from autotest.processes.fresh import FreshInterpreter
@@ -102,7 +104,11 @@ def test_a_script_that_has_told_what_it_saw_may_die_at_its_exit():
     assert not verify(dies_at_exit + "print('same', flush=True)").holds
 
 
-def test_no_file_of_a_script_outlives_a_signal_to_every_process_of_its_job(tmp_path, monkeypatch, importable_elsewhere):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("signalled", ["script", "its parent"])
+def test_no_file_of_a_script_outlives_a_signal_to_every_process_of_its_job(
+    tmp_path, monkeypatch, importable_elsewhere, number, signalled
+):
     place, temporary = tmp_path / "pids", tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
@@ -111,7 +117,8 @@ def test_no_file_of_a_script_outlives_a_signal_to_every_process_of_its_job(tmp_p
         process = server.process(tasks.run_a_script, HANGS.format(place=str(place)))
         pids = pids_in(place)
         os.kill(process.pid(), signal.SIGSTOP)  # it cannot remove anything, and has not ended yet
-        os.kill(pids[0], signal.SIGTERM)
+        parent = int(Path(f"/proc/{pids[0]}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(pids[0] if signalled == "script" else parent, number)
         until = time.monotonic() + 30
         while list(temporary.iterdir()):
             assert time.monotonic() < until, list(temporary.rglob("*"))

@@ -97,9 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
         new = os.environ.get(variable_of("seed"), "") in ("", "random")
         arguments.seed = "random" if new else options.from_environment().seed
     names = all_chosen_names()[1]
-    if len(names) > 1:
-        return fuzz_each.run(arguments, names, _campaign)
-    return _campaign(arguments)[0]
+    with terminated():  # until the reports are written, too
+        if len(names) > 1:
+            return fuzz_each.run(arguments, names, _campaign)
+        return _campaign(arguments)[0]
 
 
 def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
@@ -142,7 +143,6 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         display(plan, collected, pair) as shown,
         contextlib.closing(history),
         contextlib.closing(executor),
-        terminated(),
     ):
         executor.prepare()
         campaign = begun(progress)  # only when a worker is ready: --resume continues the last campaign in the history

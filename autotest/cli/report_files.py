@@ -58,6 +58,9 @@ def _replace(path: Path, text: str) -> None:
         if error.errno not in _UNREPLACEABLE:
             raise
         path.write_text(text, encoding="utf-8")
+    except KeyboardInterrupt:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 __all__ = ["ReportFile", "write_reports"]

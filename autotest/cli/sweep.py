@@ -120,6 +120,11 @@ def _engine(arguments: argparse.Namespace, environment: options.Options) -> Swee
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the sweep and return the exit status."""
+    with terminated():  # until the reports are written, too
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     before = None if arguments.against is None else sweep_files.read(arguments.against)
     entries = [] if arguments.ledger is None else ledger.read(arguments.ledger)
     sweep_files.check(arguments)
@@ -133,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = SweepPlan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard, searching=searching)
     plan.cell_filter()  # raises the error of a wrong -k before anything is started
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
-    with terminated(), _engine(arguments, environment) as engine:
+    with _engine(arguments, environment) as engine:
         session = SweepSession(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
         if harvest is not None:
             session.map.notes += harvest.notes(arguments.calls)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import re
+import signal
 import sqlite3
 import xml.etree.ElementTree as ET
 
@@ -14,6 +16,7 @@ from autotest.base.errors import StoreUnwritable
 from autotest.campaigns import exploring
 from autotest.campaigns.campaign import Campaign
 from autotest.campaigns.in_process import InProcess
+from autotest.report import campaign
 from tests.fuzz.conftest import SUITES
 
 SUITE = SUITES / "twenty_six.py"
@@ -48,6 +51,28 @@ def test_an_interrupt_before_anything_is_found_is_status_3(command, monkeypatch)
     ended = command(*SMALL)
     assert ended.status == 3
     assert ended.output.endswith("Nothing new found before it was interrupted.\n")
+
+
+def test_a_second_signal_does_not_prevent_the_reports(command, tmp_path, monkeypatch):
+    def interrupted(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def summary(*_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return "the summary"
+
+    monkeypatch.setattr(Campaign, "_next", interrupted)
+    monkeypatch.setattr(campaign, "summary", summary)
+    ended = command(*SMALL, "--json", "report.json")
+    assert ended.status == 3
+    assert ended.output.endswith("the summary\n")
+    assert json.loads((tmp_path / "report.json").read_text())["findings"] == []
+
+
+def test_a_signal_while_tests_are_collected_is_an_interrupt(command, tmp_path):
+    (tmp_path / "test_it.py").write_text("import os, signal\n\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    ended = command("fuzz", "test_it.py", "--trials", 5, "--jobs", 0)
+    assert (ended.status, ended.errors) == (3, "autotest: interrupted\n")
 
 
 def test_an_interrupt_after_a_finding_is_status_1(command, monkeypatch):

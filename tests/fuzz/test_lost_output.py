@@ -56,6 +56,7 @@ def in_shell(tmp_path: Path, importable_elsewhere: None) -> InShell:
         ("autotest list | true", 3, ""),
         ("autotest list >&-", 0, ""),
         ("autotest list <&- >&- 2>&-", 0, ""),
+        ("mkdir größe; cd größe; LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 autotest list", 0, ""),
     ],
 )
 def test_an_output_that_takes_nothing_is_one_sentence_or_none(

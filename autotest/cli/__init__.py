@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import errno
 import importlib
 import os
 import re
@@ -43,10 +44,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _tell("autotest: interrupted")
         return FAILED
+    except OSError as error:
+        lacking = _LIMITS.get(error.errno or 0)
+        if lacking is None:
+            _tell_failure()
+        else:
+            _tell(f"autotest: {error.strerror}: the run needs {lacking}. What was found before is stored")
+        return FAILED
     except Exception:  # noqa: BLE001 - the exit status must differ from that of a finding
-        _tell(f"{traceback.format_exc()}autotest: the tool itself failed; this is not a finding. Please report it.")
+        _tell_failure()
         return FAILED
     return status
+
+
+#: What a run lacks when the system refuses a call with these errors.
+_LIMITS: Final = MappingProxyType(
+    {
+        errno.EMFILE: "more open files (`ulimit -n`), or fewer --jobs",
+        errno.ENFILE: "more open files (`sysctl fs.file-max`), or fewer --jobs",
+        errno.EAGAIN: "more processes (`ulimit -u`, or the limit of the container), or fewer --jobs",
+        errno.ENOMEM: "more memory, or fewer --jobs",
+        errno.ENOSPC: "room in the temporary folder (TMPDIR) and in the folder of stored failures (AUTOTEST_DIR)",
+    }
+)
+
+
+def _tell_failure() -> None:
+    """Print the exception that is being handled: nothing is known about it."""
+    _tell(f"{traceback.format_exc()}autotest: the tool itself failed; this is not a finding. Please report it.")
 
 
 def _tell(text: str) -> None:

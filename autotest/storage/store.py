@@ -166,7 +166,19 @@ class Store:
     # -- reading ----------------------------------------------------------------------------------------
 
     def list(self) -> Sequence[Stored | Damaged]:
-        """Return every entry sorted by key, including those that cannot be read."""
+        """Return every entry sorted by key, including those that cannot be read.
+
+        Raises `StoreDamaged` if the folder itself cannot be read: it may have failures.
+        """
+        try:
+            os.listdir(self.failures)  # noqa: PTH208 - only whether it can be read
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreDamaged(
+                f"the stored failures in {self.failures} cannot be read: {error.strerror}; make the folder readable, "
+                "or name another one with AUTOTEST_DIR"
+            ) from error
         return [self._entry(key) for key in self._keys()]
 
     def load(self, key: str) -> Stored:

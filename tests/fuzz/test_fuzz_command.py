@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import json
 import os
@@ -67,6 +68,25 @@ def test_a_second_signal_does_not_prevent_the_reports(command, tmp_path, monkeyp
     assert ended.status == 3
     assert ended.output.endswith("the summary\n")
     assert json.loads((tmp_path / "report.json").read_text())["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("number", "needs"),
+    [
+        (errno.EMFILE, "Too many open files: the run needs more open files (`ulimit -n`)"),
+        (errno.EAGAIN, "Resource temporarily unavailable: the run needs more processes (`ulimit -u`"),
+        (errno.ENOMEM, "Cannot allocate memory: the run needs more memory"),
+    ],
+)
+def test_a_limit_of_the_system_is_one_sentence(command, monkeypatch, number, needs):
+    def refused(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(InProcess, "wait", refused)
+    ended = command(*SMALL)
+    assert ended.status == 3
+    assert ended.errors.startswith(f"autotest: {needs}")
+    assert ended.errors.count("\n") == 1
 
 
 def test_a_signal_while_tests_are_collected_is_an_interrupt(command, tmp_path):

@@ -190,6 +190,12 @@ def test_a_store_that_does_not_exist_is_empty(store):
     assert not store.root.exists()
 
 
+def test_a_store_that_cannot_be_read_is_not_called_empty(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreDamaged, match="cannot be read: Not a directory; make the folder readable, or name"):
+        Store(tmp_path / "file").list()
+
+
 def test_removing(store):
     path = store.save(finding())
     store.remove(path.name)

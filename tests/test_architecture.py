@@ -93,6 +93,7 @@ READS_VARIABLES: Final = (
     "autotest/processes/child.py",
     "autotest/processes/client.py",
     "autotest/processes/fresh.py",
+    "autotest/processes/prepared.py",
 )
 #: The other files that write to the standard streams: of a process that was started, and of a run without pytest.
 WRITES_TO_STREAMS: Final = (

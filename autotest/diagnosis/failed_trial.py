@@ -210,8 +210,7 @@ class FailedTrial:
             return finding
         with contextlib.ExitStack() as stack:
             if context.options.verify and context.options.shrink:
-                lines = [line for side in context.pair.scripts(finding.program) for line in side.lines]
-                stack.enter_context(interpreter_started_early(lines))
+                stack.enter_context(interpreter_started_early(*context.pair.script_imports(finding.program)))
             return self._diagnosed(finding, context)
 
     def recorded(self, context: RunContext, index: int) -> Finding:

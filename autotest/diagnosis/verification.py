@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from typing import NamedTuple
 
 from autotest.emission.script_output import differs, raised_instead, runs_that_died
 from autotest.processes.endings import describe
-from autotest.processes.fresh import FreshInterpreter
+from autotest.processes.prepared import ScriptInterpreter, prepared_interpreter
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
 from autotest.results.verification import State, Verification
@@ -17,7 +18,19 @@ from autotest.results.verification import State, Verification
 #: reproducer of a hang runs the program in a child process with a deadline of its own.
 DEADLINE = 180.0
 _TRACEBACK = "Traceback (most recent call last):\n"
-_waiting: ContextVar[list[FreshInterpreter] | None] = ContextVar("autotest_waiting_interpreters", default=None)
+_prepared: ContextVar[_Prepared | None] = ContextVar("autotest_prepared_interpreters", default=None)
+
+
+class _Prepared(NamedTuple):
+    """The interpreters for the scripts of one finding."""
+
+    #: Those that were started early.
+    started: list[ScriptInterpreter]
+    #: The lines that all interpreters share.
+    ahead: Sequence[str]
+
+    def next(self) -> ScriptInterpreter:
+        return self.started.pop() if self.started else prepared_interpreter(self.ahead)
 
 
 def verify(script: str, deadline: float = DEADLINE, finding: Finding | None = None) -> Verification:
@@ -71,8 +84,8 @@ def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str
         The exit status and the output. If the script timed out, or failed with a traceback, which also gives exit
         status 1, the status is None and the text is the reason.
     """
-    waiting = _waiting.get()
-    with contextlib.closing(waiting.pop() if waiting else FreshInterpreter()) as interpreter:
+    prepared = _prepared.get()
+    with contextlib.closing(prepared_interpreter() if prepared is None else prepared.next()) as interpreter:
         status, output = interpreter.run(script, deadline)
     if status is None:
         return None, f"the script did not end within {deadline:.0f} s"
@@ -82,21 +95,22 @@ def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str
 
 
 @contextlib.contextmanager
-def interpreter_started_early(lines: Sequence[str]) -> Iterator[None]:
+def interpreter_started_early(lines: Sequence[str], ahead: Sequence[str] = ()) -> Iterator[None]:
     """Start an interpreter early for the first script that runs inside the block.
 
     This saves the time of the imports while the rest of the script is not known yet.
 
     Args:
         lines: the first lines of the script; the interpreter runs the imports among them.
+        ahead: those of them whose imports all scripts of this process share; see `prepared_interpreter`.
     """
-    waiting = [FreshInterpreter(lines)]
-    token = _waiting.set(waiting)
+    prepared = _Prepared([prepared_interpreter(ahead, lines)], ahead)
+    token = _prepared.set(prepared)
     try:
         yield
     finally:
-        _waiting.reset(token)
-        for interpreter in waiting:
+        _prepared.reset(token)
+        for interpreter in prepared.started:
             interpreter.close()
 
 

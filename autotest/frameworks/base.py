@@ -387,6 +387,11 @@ class Framework(Operations, Parameters, abc.ABC):
         """Return the part of `value` that has a source text; `value` comes from an adapter made by `transcribing`."""
         return value
 
+    @property
+    def passive_imports(self) -> tuple[str, ...]:
+        """The imports of its scripts that start no thread and no driver, so that they may run before a fork."""
+        return ()
+
     @abc.abstractmethod
     def script(self) -> Script:
         """Return the source by which a reproducer imports the framework, and the name that it gets; see `Script`.

@@ -53,6 +53,13 @@ def warnings_ignored() -> Iterator[None]:
         yield
 
 
+class ScriptImports(NamedTuple):
+    """The lines by which a reproducer imports both frameworks, and those of them that may run before a fork."""
+
+    lines: tuple[str, ...]
+    passive: tuple[str, ...]
+
+
 #: The parts of a call that decide what its parameters are: kind, target, class of the owner, number of positional
 #: arguments, keywords. Modules of different classes are all called by ``__call__``.
 _CallSite: TypeAlias = tuple[CallKind, str, type, int, tuple[str, ...]]
@@ -210,6 +217,13 @@ class Pair:
         if any(name in stand_ins.all_names for call in program.calls for name in _names(call)):
             reference = dataclasses.replace(reference, lines=(*reference.lines, *stand_ins.lines))
         return reference, self.candidate.script()
+
+    def script_imports(self, program: Program) -> ScriptImports:
+        """Return the lines by which the reproducer of `program` imports both frameworks."""
+        written = self.scripts(program)
+        passive = {*self.reference.passive_imports, *self.candidate.passive_imports}
+        lines = tuple(line for side in written for line in side.lines)
+        return ScriptImports(lines, tuple(line for line in dict.fromkeys(lines) if line in passive))
 
     def annotations(
         self, kind: CallKind, target: str, owner: Any, positional: int, keywords: tuple[str, ...]

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import functools
 import importlib
+import importlib.metadata
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
@@ -39,6 +40,11 @@ class TorchFramework(Namespace):
 
     def __init__(self, name: str = "torch", module: str = "torch", alias: str = "pytorch") -> None:
         super().__init__(name, module, alias)
+
+    @property
+    def passive_imports(self) -> tuple[str, ...]:
+        """``import torch``, unless a package is installed whose device torch 2.5 and later may start when imported."""
+        return () if importlib.metadata.entry_points(group="torch.backends") else ("import torch",)
 
     def import_root(self) -> ModuleType:
         try:

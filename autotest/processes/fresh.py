@@ -44,7 +44,7 @@ sys.exit(status)
 #: The interpreter. The garbage collector is off during the imports, because imported objects stay alive. The script
 #: runs in the caller's working directory, as it will when the user runs it, because a project's own framework may be
 #: there; but no core dump is written there.
-_RUN = """
+RUN = """
 import gc, json, os, resource, sys
 
 gc.disable()
@@ -77,9 +77,9 @@ class FreshInterpreter:
         # It dies with the thread that started it, and only the main thread lives as long as the process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _WATCH, str(parent), _RUN],
+            [sys.executable, "-c", _WATCH, str(parent), RUN],
             cwd=self._folder,
-            env=_with_absolute_paths(os.environ),
+            env=with_absolute_paths(os.environ),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -87,7 +87,7 @@ class FreshInterpreter:
             errors="replace",
             start_new_session=True,
         )
-        self._tell(json.dumps([line for line in lines if line.startswith(("import ", "from "))]))
+        self._tell(json.dumps(imports_among(lines)))
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -118,7 +118,12 @@ class FreshInterpreter:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _with_absolute_paths(environment: Mapping[str, str]) -> dict[str, str]:
+def imports_among(lines: Sequence[str]) -> list[str]:
+    """Return the import statements among `lines`."""
+    return [line for line in lines if line.startswith(("import ", "from "))]
+
+
+def with_absolute_paths(environment: Mapping[str, str]) -> dict[str, str]:
     """Return `environment` with a ``PYTHONPATH`` that means the same folders in any working directory."""
     paths = environment.get("PYTHONPATH")
     if not paths:
@@ -127,4 +132,4 @@ def _with_absolute_paths(environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, "PYTHONPATH": os.pathsep.join(absolute)}
 
 
-__all__ = ["FreshInterpreter"]
+__all__ = ["RUN", "FreshInterpreter", "imports_among", "with_absolute_paths"]

@@ -88,8 +88,7 @@ def interpreter_ready_for(finding: Finding, conditions: Conditions) -> Iterator[
     if not conditions.verify or finding.program is None:
         yield
         return
-    lines = [line for side in registry.pair(*conditions.frameworks).scripts(finding.program) for line in side.lines]
-    with interpreter_started_early(lines):
+    with interpreter_started_early(*registry.pair(*conditions.frameworks).script_imports(finding.program)):
         yield
 
 

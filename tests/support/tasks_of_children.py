@@ -15,6 +15,7 @@ from pathlib import Path
 
 from autotest.diagnosis.verification import verify
 from autotest.processes.client import Server
+from autotest.processes.prepared import PreparedInterpreter, Template
 
 
 def tell(connection: Connection, server: socket.socket, value: object) -> None:
@@ -125,6 +126,13 @@ def own_a_server(connection: Connection, server: socket.socket) -> None:
 def run_a_script(connection: Connection, server: socket.socket, script: str) -> None:
     """Verify a script, and send the result."""
     connection.send(verify(script))
+
+
+def run_a_prepared_script(connection: Connection, server: socket.socket, script: str) -> None:
+    """Send the id of the process that interpreters are forked from, and run a script in one of them."""
+    template = Template(["import wave"])
+    connection.send(template.pid)
+    PreparedInterpreter(template).run(script, 60.0)
 
 
 def alive(pid: int) -> bool:

@@ -80,7 +80,7 @@ def _replace(warm: Server, replace: Callable[[Any, str, Any], None]) -> None:
         return _Fork(process)
 
     replace(Server, "_run", fork)
-    replace(verification, "FreshInterpreter", lambda lines=(): WarmInterpreter(warm))
+    replace(verification, "prepared_interpreter", lambda ahead=(), lines=(): WarmInterpreter(warm))
 
 
 class _Fork:

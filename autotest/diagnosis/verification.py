@@ -33,7 +33,9 @@ class _Prepared(NamedTuple):
         return self.started.pop() if self.started else prepared_interpreter(self.ahead)
 
 
-def verify(script: str, deadline: float = DEADLINE, finding: Finding | None = None) -> Verification:
+def verify(
+    script: str, deadline: float = DEADLINE, finding: Finding | None = None, ahead: Sequence[str] = ()
+) -> Verification:
     """Run `script` in a fresh interpreter, and return whether it shows its finding.
 
     If the script runs a program several times, the verification says how many of the runs crashed.
@@ -42,9 +44,10 @@ def verify(script: str, deadline: float = DEADLINE, finding: Finding | None = No
         script: the text of the reproducer.
         deadline: the time limit in seconds.
         finding: the finding that it must show; None if any difference will do.
+        ahead: lines of which scripts of this process share the imports; see `prepared_interpreter`.
     """
     with doing("verifying the reproducer"):
-        status, output = run_script(script, deadline)
+        status, output = run_script(script, deadline, ahead)
     return Verification(State.UNCLEAR, output) if status is None else judged(status, output, finding)
 
 
@@ -73,19 +76,21 @@ def judged(status: int, output: str, finding: Finding | None) -> Verification:
     return Verification(state, f"the script ended with status {status}: {_last_line(output)}")
 
 
-def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str]:
+def run_script(script: str, deadline: float = DEADLINE, ahead: Sequence[str] = ()) -> tuple[int | None, str]:
     """Run a reproducer in a fresh interpreter.
 
     Args:
         script: the text of the reproducer.
         deadline: the time limit in seconds.
+        ahead: lines of which scripts of this process share the imports; see `prepared_interpreter`. It is not needed
+            inside of `interpreter_started_early`.
 
     Returns:
         The exit status and the output. If the script timed out, or failed with a traceback, which also gives exit
         status 1, the status is None and the text is the reason.
     """
-    prepared = _prepared.get()
-    with contextlib.closing(prepared_interpreter() if prepared is None else prepared.next()) as interpreter:
+    prepared = _prepared.get() or _Prepared([], [line for line in ahead if line in script])
+    with contextlib.closing(prepared.next()) as interpreter:
         status, output = interpreter.run(script, deadline)
     if status is None:
         return None, f"the script did not end within {deadline:.0f} s"

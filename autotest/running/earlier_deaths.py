@@ -53,7 +53,7 @@ def earlier_deaths(test: Test, context: RunContext, store: Store) -> Iterator[tu
             versions = context.pair.versions
             if test.file is not None and is_noted_as_survived(record.path, test.file, versions):
                 continue
-            state = verify(finding.script)
+            state = verify(finding.script, ahead=context.pair.reference.passive_imports)
             if state.holds and _is_still_of_test(finding, test, context):
                 yield dataclasses.replace(finding, verified=state), shortened(record.path)
             elif state.holds and test.file is not None:

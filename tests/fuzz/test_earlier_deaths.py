@@ -58,7 +58,7 @@ def test_a_stored_death_counts_for_its_own_frameworks(tmp_path, monkeypatch):
     store = Store(tmp_path)
     first = Mismatch("sinh", 0, "crash", "forward", "candidate", "sinh: mine dies (SIGSEGV)")
     store.save(Finding("test_it.py::test_a", 0, 0, 17, (first,), ("torch", "mine"), None, {}, {}, script="..."))
-    monkeypatch.setattr(verification, "verify", lambda script: Verification(State.VERIFIED))
+    monkeypatch.setattr(verification, "verify", lambda script, **_: Verification(State.VERIFIED))
     for name, count in (("mine", 1), ("other", 0)):
         pair = Pair(TorchFramework("torch"), TorchFramework(name))
         context = RunContext(pair, Options(directory=tmp_path))
@@ -165,7 +165,9 @@ def died(tmp_path, monkeypatch):
 
     def look(*, dies):
         ran.clear()
-        monkeypatch.setattr(verification, "verify", lambda script: ran.append("script") or Verification(State.VERIFIED))
+        monkeypatch.setattr(
+            verification, "verify", lambda script, **_: ran.append("script") or Verification(State.VERIFIED)
+        )
         monkeypatch.setattr(deaths, "dies_again", lambda *_: ran.append("trial") or dies)
         context = RunContext(pair, Options(directory=tmp_path))
         found = [*earlier_deaths(the_test(file), context, Store(tmp_path))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 import tempfile
@@ -12,13 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from autotest.comparison import Mismatch
 from autotest.diagnosis.verification import interpreter_started_early, run_script, verify
 from autotest.frameworks.registry import pair
+from autotest.frameworks.torch import TorchFramework
 from autotest.processes import prepared
 from autotest.processes.client import Server
 from autotest.processes.fresh import FreshInterpreter
 from autotest.processes.prepared import PreparedInterpreter, Template, prepared_interpreter
 from autotest.program import Program
+from autotest.results.finding import Finding
+from autotest.storage.reproduction import reproduce
 from tests.processes.test_fresh import HANGS, pids_in
 from tests.processes.test_server import all_end
 from tests.support import tasks_of_children as tasks
@@ -200,9 +205,23 @@ def test_a_fork_does_not_use_or_end_the_template_of_its_parent(started):
     assert len(started) == 1
 
 
-def test_a_prepared_interpreter_shows_a_difference_as_any_other_does():
+def test_stored_scripts_import_the_reference_once_however_many_are_replayed(started, monkeypatch):
+    monkeypatch.setattr(TorchFramework, "passive_imports", ("import wave",))
+    first = Mismatch("sinh", 0, "value", "forward", "candidate", "not close")
+    kept = Finding("test_it.py::test_a", 0, 0, 17, (first,), ("torch", "mine"), None, {}, {}, script="import wave")
+    assert [reproduce(kept).state for _ in range(3)] == ["fixed"] * 3
+    assert len(started) == 1
+    assert reproduce(dataclasses.replace(kept, sides=("elsewhere", "mine"))).state == "fixed"
+    assert reproduce(dataclasses.replace(kept, script="import json")).state == "fixed"
+    assert len(started) == 1, "what a script does not import itself is not imported for it"
+
+
+def test_a_prepared_interpreter_shows_a_difference_as_any_other_does(started):
+    shows = "import sys, wave\nprint('DIFFERS: one, two')\nsys.exit(wave.__name__ == 'wave')"
     with interpreter_started_early([], AHEAD):
-        assert verify("import sys; print('DIFFERS: one, two'); sys.exit(1)").holds
+        assert verify(shows).holds
+    assert verify(f"import wave\n{shows}", ahead=AHEAD).holds
+    assert len(started) == 1
 
 
 def eventually_without_children(pid: int) -> bool:

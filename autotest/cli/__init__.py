@@ -134,25 +134,28 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-#: The commands, and the module of this package in which each stands.
-_MODULES: Final = MappingProxyType(
+#: The commands: the module of this package in which each stands, and its line in the list of all commands.
+_COMMANDS: Final = MappingProxyType(
     {
-        "init": "init",
-        "fuzz": "fuzz",
-        "sweep": "sweep",
-        "harvest": "harvest",
-        "list": "stored",
-        "show": "stored",
-        "replay": "stored",
-        "export": "stored",
-        "merge": "stored",
-        "recover": "stored",
-        "ledger": "ledgers",
-        "gradients": "gradients",
-        "verdicts": "verdicts",
-        "align": "align",
-        "conformance": "conformance",
-        "adapter": "conformance",
+        "init": ("init", "write a first test file, settings and a CI workflow into a project"),
+        "fuzz": ("fuzz", "run random trials of decorated tests and report differences"),
+        "sweep": (
+            "sweep",
+            "test every operator that both frameworks have, without test files, and write a map of the results",
+        ),
+        "harvest": ("harvest", "run a torch program, and record its distinct calls for `autotest sweep --calls`"),
+        "list": ("stored", "list the stored failures"),
+        "show": ("stored", "print the report of a failure"),
+        "replay": ("stored", "run reproducers again: still diverges, fixed, or changed"),
+        "export": ("stored", "print a failure as a bug report in Markdown"),
+        "merge": ("stored", "merge the results of other runs, such as shards, into the stored results of this folder"),
+        "recover": ("stored", "diagnose trials in which an earlier process died"),
+        "ledger": ("ledgers", "manage ledgers of known divergences"),
+        "gradients": ("gradients", "list for which operators gradients are compared, exempt (and why) or missing"),
+        "verdicts": ("verdicts", "measure how often verdicts are right"),
+        "align": ("align", "compare a model of the reference with a port of it, module by module"),
+        "conformance": ("conformance", "check the adapter of a framework"),
+        "adapter": ("conformance", "start an adapter for another framework"),
     }
 )
 
@@ -168,12 +171,16 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Parser)
     first = given[0] if given else ""
-    if first and first not in _MODULES and not first.startswith("-"):
+    if first and first not in _COMMANDS and not first.startswith("-"):
         parser.error(f"there is no command {first!r}. {_meant(first)} `autotest --help` lists all commands")
-    # The import of all modules takes half a second. Only the list of all commands needs it.
-    needed = [_MODULES[first]] if first in _MODULES else [] if first == "--version" else _MODULES.values()
-    for module in dict.fromkeys(needed):
-        importlib.import_module(f"{__name__}.{module}").add_to(commands)
+    if any(one in _COMMANDS for one in given):
+        # The import of all modules takes half a second. Only a command behind an unknown option needs it.
+        needed = [_COMMANDS[first]] if first in _COMMANDS else _COMMANDS.values()
+        for module in dict.fromkeys(module for module, _ in needed):
+            importlib.import_module(f"{__name__}.{module}").add_to(commands)
+    else:  # `--help`, `--version`, or an error
+        for name, said in _COMMANDS.items():
+            commands.add_parser(name, help=said[1])
     chosen, unknown = parser.parse_known_args(arguments)
     if unknown:
         part_of = commands.choices[chosen.subcommand]
@@ -185,7 +192,7 @@ def _meant(first: str) -> str:
     """Return what to write instead of the unknown command `first`."""
     if Path(first).exists():
         return f"Write `autotest fuzz {first}` for random trials of tests with new seeds, or `pytest {first}`."
-    near = difflib.get_close_matches(first, _MODULES, 1, 0.65)
+    near = difflib.get_close_matches(first, _COMMANDS, 1, 0.65)
     return f"Did you mean {near[0]!r}?" if near else "`pytest` runs tests, and `autotest fuzz` explores with new seeds."
 
 

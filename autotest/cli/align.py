@@ -22,7 +22,6 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "align",
-        help="compare a model of the reference with a port of it, module by module",
         description="Copy the weights of a model into a port of it, call both on the same inputs, and compare the "
         "outputs of every module, then the gradients and, with --optimizer, the updated parameters.",
     )

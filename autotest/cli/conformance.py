@@ -17,14 +17,15 @@ def add_to(commands: Any) -> None:
     """Add the subcommands to an argparse parser."""
     parser = commands.add_parser(
         "conformance",
-        help="check the adapter of a framework",
         description="Check an adapter: round trips, views, in-place calls, gradients, exceptions, names. The exit "
         "status is 1 if a check fails, crashes or hangs. A check of something that the framework does not have counts "
         "as absent.",
     )
     parser.add_argument("name", metavar="NAME", help="a registered name, or MODULE:FACTORY")
     parser.set_defaults(run=run)
-    adapter = commands.add_parser("adapter", help="start an adapter for another framework")
+    adapter = commands.add_parser(
+        "adapter",
+    )
     kinds = adapter.add_subparsers(metavar="ACTION", required=True)
     new = kinds.add_parser("new", help="write the skeleton of an adapter")
     new.add_argument("name", metavar="NAME", help="the module that the framework is imported as")

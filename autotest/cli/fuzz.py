@@ -48,7 +48,6 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "fuzz",
-        help="run random trials of decorated tests and report differences",
         description="Run random trials of the tests decorated with @autotest, and report differences.",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that contain some")

@@ -29,7 +29,6 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "gradients",
-        help="list for which operators gradients are compared, exempt (and why) or missing",
         description="Run some trials of the tests decorated with @autotest, and list for each operator whether its "
         "gradient is compared.",
     )

@@ -27,7 +27,6 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "harvest",
-        help="run a torch program, and record its distinct calls for `autotest sweep --calls`",
         description="Run a torch program unchanged, and write the distinct public calls that it makes into a file. "
         "The exit status is the program's.",
         usage="autotest harvest [-h] [-o FILE] [--limit N] -- COMMAND ...",

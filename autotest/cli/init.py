@@ -32,7 +32,6 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "init",
-        help="write a first test file, settings and a CI workflow into a project",
         description="Write a first test file, a table [tool.autotest] in pyproject.toml and a workflow for GitHub's CI "
         "into an existing project. Existing content is not changed.",
     )

@@ -35,22 +35,18 @@ def add_to(commands: Any) -> None:
     """Add the subcommands to an argparse parser."""
     parser = commands.add_parser(
         "list",
-        help="list the stored failures",
         description="List the stored failures: key, date, finding, test, and whether its script was verified.",
     )
     candidates.add_filter(parser)
     parser.set_defaults(run=show_all)
 
-    parser = commands.add_parser(
-        "show", help="print the report of a failure", description="Print the whole report of a stored failure."
-    )
+    parser = commands.add_parser("show", description="Print the whole report of a stored failure.")
     parser.add_argument("key", metavar="KEY", help=KEY)
     candidates.add_filter(parser)
     parser.set_defaults(run=show)
 
     parser = commands.add_parser(
         "replay",
-        help="run reproducers again: still diverges, fixed, or changed",
         description="Run the scripts of stored failures again. The exit status is 0 if all are fixed, 1 if one still "
         "diverges or has changed, and 3 if one cannot tell.",
     )
@@ -61,7 +57,6 @@ def add_to(commands: Any) -> None:
 
     parser = commands.add_parser(
         "export",
-        help="print a failure as a bug report in Markdown",
         description="Print a stored failure as a bug report for the developers of the candidate, in Markdown.",
     )
     parser.add_argument("key", metavar="KEY", help=KEY)
@@ -71,7 +66,6 @@ def add_to(commands: Any) -> None:
 
     parser = commands.add_parser(
         "merge",
-        help="merge the results of other runs, such as shards, into the stored results of this folder",
         description="Copy the failures and the campaigns of other folders into the stored results of this folder.",
     )
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder such as shard-1/.autotest")
@@ -79,7 +73,6 @@ def add_to(commands: Any) -> None:
 
     parser = commands.add_parser(
         "recover",
-        help="diagnose trials in which an earlier process died",
         description="Diagnose the trials whose trail files, in the folder of stored failures, say that a process died "
         "in them, for example a run of pytest. The next run of such a test does the same.",
     )

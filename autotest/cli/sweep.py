@@ -51,7 +51,6 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "sweep",
-        help="test every operator that both frameworks have, without test files, and write a map of the results",
         description="Test every operator that both frameworks have. Each cell of the map is one operator in one "
         "form and dtype.",
     )

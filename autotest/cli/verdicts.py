@@ -14,7 +14,6 @@ def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
     parser = commands.add_parser(
         "verdicts",
-        help="measure how often verdicts are right",
         description="Judge the reproducers of a ledger, and compare the verdicts with the labels in verdicts.toml "
         "beside it.",
     )

@@ -71,6 +71,17 @@ def test_a_command_imports_neither_others_nor_what_only_its_workers_do(
     assert ran.stdout.splitlines()[-1] == ""
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])
+def test_the_list_of_all_commands_imports_none_of_them(arguments: list[str], importable_elsewhere: None) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "autotest", *arguments], capture_output=True, text=True, check=False
+    )
+    imported = set(re.findall(r"\| +([\w.]+)$", ran.stderr, re.MULTILINE))
+    assert {name for name in imported if name.startswith("autotest.cli.")} == {"autotest.cli.status"}
+    assert not imported & {"numpy", "torch"}
+    assert ("sweep  " in ran.stdout) == (arguments == ["--help"])
+
+
 @pytest.mark.parametrize("command", ["fuzz", "gradients"])
 def test_a_file_that_cannot_be_read_is_not_called_one_without_tests(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str

@@ -33,6 +33,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import fnmatch
+import functools
 import re
 import sys
 from collections import Counter
@@ -256,11 +257,16 @@ def read(path: Path) -> list[LedgerEntry]:
         UsageError: the file cannot be read, or an entry is wrong; the message names the file and the entry.
     """
     try:
-        return parsed(path.read_text(encoding="utf-8"), path)
+        return list(_parsed_once(path.read_text(encoding="utf-8"), path))
     except OSError as error:
         raise UsageError(f"{path}: no ledger can be read there: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not a ledger, because it is not UTF-8: {error}") from error
+
+
+@functools.lru_cache(maxsize=64)  # a project's ledgers are read for each test file, and again for each death
+def _parsed_once(text: str, path: Path) -> tuple[LedgerEntry, ...]:
+    return tuple(parsed(text, path))
 
 
 def parsed(text: str, path: Path) -> list[LedgerEntry]:

@@ -6,6 +6,7 @@ import pytest
 
 from autotest import UsageError
 from autotest.comparison import SPECIAL, Mismatch
+from autotest.results import ledger as results_ledger
 from autotest.results.ledger import Ledger, LedgerEntry, find, read
 
 WHOLE = """
@@ -87,6 +88,19 @@ def test_ledgers_beside_the_test_and_above_it_apply_up_to_the_projects_root(tmp_
     (project / "pyproject.toml").write_text("")
     ledger = find(project / "tests" / "test_reduction.py")
     assert [entry.key for entry in ledger.entries] == ["tests", "project"]
+
+
+def test_a_ledger_is_parsed_once_until_it_changes(tmp_path, monkeypatch):
+    parsed, original = [], results_ledger.parsed
+    monkeypatch.setattr(results_ledger, "parsed", lambda text, path: parsed.append(text) or original(text, path))
+    file = written(tmp_path, WHOLE)
+    first = read(file)
+    first.clear()
+    assert len(read(file)) == len(read(file)) == 1
+    assert len(parsed) == 1
+    written(tmp_path, WHOLE.replace("minus", "great"))
+    assert [entry.key for entry in read(file)] == ["logsumexp-great-inf"]
+    assert len(parsed) == 2
 
 
 def test_a_ledger_may_be_of_some_versions_of_either_side(tmp_path):

@@ -13,12 +13,12 @@ import functools
 import io
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import weakref
@@ -27,6 +27,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from autotest.base.temporary_folders import SCRIPTS, own_folder
 from autotest.processes.fresh import RUN, FreshInterpreter, imports_among, with_absolute_paths
 
 #: The process that forks. For each interpreter it receives a folder and three descriptors: the interpreter's input, its
@@ -38,8 +39,11 @@ import ctypes, gc, json, os, shutil, signal, socket, struct, sys
 NUMBER = struct.Struct("<q")
 owner = socket.socket(fileno=int(sys.argv[1]))
 
+ENDING = signal.SIGTERM, signal.SIGHUP, signal.SIGINT
+
 def end_with(parent, end):
-    signal.signal(signal.SIGTERM, end)
+    for number in ENDING:
+        signal.signal(number, end)
     if parent:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
@@ -99,7 +103,8 @@ if interpreter:
         os.read(link, 1)  # the id of this process stays valid until the other end is closed
     finally:
         end_group()
-signal.signal(signal.SIGTERM, signal.SIG_DFL)
+for number in ENDING:
+    signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 os.chdir(folder)
 for number, one in enumerate((given, output, output)):
     os.dup2(one, number)
@@ -153,7 +158,7 @@ class PreparedInterpreter:
     def __init__(self, template: Template, lines: Sequence[str] = ()) -> None:
         """Fork the interpreter, and let it run the import statements among `lines`; `OSError` if that cannot be."""
         self._template = template  # the interpreter would end with it
-        self._folder = tempfile.TemporaryDirectory(prefix="autotest-")
+        self._folder = own_folder(SCRIPTS)
         given, our_input = os.pipe()
         our_output, output = os.pipe()
         self._input, self._output = os.fdopen(our_input, "wb", 0), os.fdopen(our_output, "rb", 0)
@@ -161,7 +166,7 @@ class PreparedInterpreter:
         #: The parent of the interpreter, which lives until `close`; None until it has sent its process id.
         self._leader: int | None = None
         try:
-            template.fork(self._folder.name, (given, output, link.fileno()))
+            template.fork(str(self._folder), (given, output, link.fileno()))
         except OSError:
             self.close()
             raise
@@ -177,7 +182,7 @@ class PreparedInterpreter:
 
     def run(self, script: str, deadline: float) -> tuple[int | None, str]:
         """Return the exit status of `script` and its output; (None, "") if it did not end within `deadline` s."""
-        path = Path(self._folder.name) / "repro.py"
+        path = self._folder / "repro.py"
         path.write_text(script, encoding="utf-8")
         self._tell(json.dumps([str(path), str(Path.cwd())]))
         end = time.monotonic() + deadline
@@ -226,7 +231,7 @@ class PreparedInterpreter:
                 os.killpg(self._leader, signal.SIGKILL)
         for end in (self._link, self._input, self._output):
             end.close()
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 ScriptInterpreter: TypeAlias = PreparedInterpreter | FreshInterpreter

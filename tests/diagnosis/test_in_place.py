@@ -340,6 +340,20 @@ def test_a_call_whose_operand_a_later_write_reaches_is_named(aliased: str, tmp_p
     assert finding.blame == "candidate"
 
 
+def test_a_call_that_only_reads_what_an_earlier_write_reached_is_not_named(tmp_path: Path) -> None:
+    def body() -> Any:
+        x = drawn(requires_grad=False)
+        x.clone().add_(1.0)
+        return x * 2
+
+    same = FaultyTorch(tensors={"clone": lambda original: lambda x: x})
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, same, n=1, options={"shrink": 5.0})
+    finding = raised.value.finding
+    assert finding is not None
+    assert finding.operator == finding.identity.operator == "clone"
+
+
 #: Functions whose result is their operand itself, which no table of names tells.
 GIVING_THEIR_OPERAND: dict[str, Callable[[Any], Any]] = {
     "a dropout that drops nothing": lambda y: dual.nn.functional.dropout(y, 0.5, False),

@@ -104,11 +104,17 @@ class _Search:
         slot = self._only_call()
         if slot is None:
             slot = first_divergent_in(self._influences, program, self.pair, self.settings)
+        # A write may change more values on one side, where the result of a call is its operand or a view of it.
+        changing = [call.slot for call in program.calls if is_step(call) or writes(call)]
         if slot is None:
-            # A write may change more values on one side, where the result of a call is its operand or a view of it.
-            changing = [call.slot for call in program.calls if is_step(call) or writes(call)]
             return Located(None, hint=self._turning(changing))
-        return self._forward(slot)
+        found = self._forward(slot)
+        reads = first.slot == slot or program.calls[first.slot].kind == "tensor"
+        if found.alone is None and reads and slot not in changing:
+            # It may only read what an earlier write reached by mistake: its own result, or an input, shows that.
+            earlier = self._turning([other for other in changing if other < slot])
+            return found if earlier is None else Located(None, hint=earlier)
+        return found
 
     def _only_call(self) -> int | None:
         """Return the call that gave the first mismatch its value, if it is the only one of the program, besides inputs.

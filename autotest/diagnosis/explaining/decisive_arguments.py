@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from autotest.diagnosis.explaining.outcomes import ProgramOutcome, together
+from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
 from autotest.program import Call, Program, without_keyword
 from autotest.program.inputs import Input
 from autotest.program.rewriting import with_call
 from autotest.program.semantics import is_backward
-
-OnPrograms: TypeAlias = Callable[[Program, Sequence[Input]], ProgramOutcome]
 
 #: The names of arguments for a dimension, whose negative values count from the last one.
 _DIMENSIONS: Final = frozenset(("dim", "axis", "dim0", "dim1"))

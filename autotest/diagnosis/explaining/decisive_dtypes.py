@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,20 +21,24 @@ _NEARBY = (0.9, 0.75, 0.5)
 _WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 
 
-def dtype_clauses(inputs: Sequence[Input], run: OnInputs, results: ResultsOn) -> Iterator[str]:
+def dtype_clauses(
+    inputs: Sequence[Input], run: OnInputs, results: ResultsOn, named: Collection[str] = ()
+) -> Iterator[str]:
     """Yield clauses on the dtypes of `inputs`.
 
     Args:
         inputs: the inputs.
         run: runs the program with other inputs.
         results: returns the reference's results with other inputs.
+        named: what the program names. To inputs of a dtype that it names, a conversion to that dtype does nothing, so
+            that they tell nothing of their own dtype.
     """
     for kinds in (FLOATING, _WHOLE):
         found = {item.array.dtype for item in inputs if item.array.dtype in kinds}
         if len(found) != 1:
             continue
         own = found.pop()
-        others = [kind for kind in kinds[: len(kinds) if kinds is _WHOLE else 2] if kind != own]
+        others = [kind for kind in kinds[: len(kinds) if kinds is _WHOLE else 2] if kind not in (own, *named)]
         if together([_ending_as(inputs, own, kind, run, results) for kind in others]) == "passes":
             yield f"only in {own}"
 

@@ -12,12 +12,12 @@ import numpy as np
 from autotest.diagnosis.explaining.decisive_arguments import argument_clauses
 from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
-from autotest.diagnosis.explaining.decisive_sizes import ONE_DIMENSION, size_clauses
+from autotest.diagnosis.explaining.decisive_sizes import size_clauses
 from autotest.diagnosis.explaining.outcomes import Numbers, OnNumbers, ProgramOutcome
 from autotest.diagnosis.explaining.paired_numbers import holds_beside, needs_equal_inputs, order_needed, whose
 from autotest.diagnosis.explaining.whole_trial import WholeTrial
 from autotest.emission import cotangent_of, cotangents, names
-from autotest.program import Program, leaves
+from autotest.program import Program, Root, leaves
 from autotest.program.inputs import Input, inputs_of, with_inputs
 from autotest.program.semantics import is_backward, makes_input
 from autotest.program.values import TensorValue
@@ -98,12 +98,16 @@ class _Features:
         if not memory:
             yield from self._ranks()
         if not broadcast:
-            sizes = size_clauses(self._with_a_dimension(), self._with, telling=not (memory or numbers))
-            yield from (one for one in sizes if one != ONE_DIMENSION or self._trial.has_a_dimension_of_one())
+            telling = not (memory or numbers)
+            sized = self._with_a_dimension()
+            yield from size_clauses(self._program, sized, self._with_inputs, self._trial, telling=telling)
         yield from numbers
         yield from self._cotangents(special_only=bool(memory))
         # Frameworks convert a cotangent of another dtype, so that its own memory plays no part any more.
-        yield from dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results)
+        named = {
+            item.path for call in self._program.calls for item in leaves((call.args, call.kwargs)) if type(item) is Root
+        }
+        yield from dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results, named)
         yield from self._gradients()
         yield from argument_clauses(self._program, self._inputs, self._with_inputs)
 

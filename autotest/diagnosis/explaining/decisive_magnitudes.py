@@ -115,7 +115,9 @@ def around_zero(data: Numbers, run: OnNumbers) -> str:
     small, tiny = small_numbers(data.dtype)
     if at(small) == "fails":
         return str(_Range(None, small * _edge(_PASSING / small, lambda factor: at(factor * small)), ""))
-    return "near zero" if at(tiny) == "fails" else "zero"
+    if at(tiny) == "fails":
+        return "near zero"
+    return "zero or subnormal" if at(tiny / _TIMES_TINY / 2) == "fails" else "zero"
 
 
 def small_numbers(dtype: np.dtype[Any]) -> tuple[float, float]:
@@ -136,7 +138,8 @@ def magnitude(data: Numbers, run: OnNumbers) -> NumberClaim | None:
 
     reaching = [factor for factor in _SMALLER if abs(greatest) * factor >= _LEAST]
     lower = next((factor for factor in reaching if at(factor) == "passes"), None)
-    reaching = [factor for factor in _GREATER if np.isfinite(data * factor).all() and _stays_in_range(data, factor)]
+    greater = (*_GREATER, _PASSING / abs(greatest)) if _GREATER[-1] * abs(greatest) < _LEAST else _GREATER
+    reaching = [factor for factor in greater if np.isfinite(data * factor).all() and _stays_in_range(data, factor)]
     upper = next((factor for factor in reaching if at(factor) == "passes"), None)
     sign = "" if _fails_negated(data, run) else "-" if greatest < 0 else "+"
     least = None if lower is None else abs(greatest) * _edge(lower, at)

@@ -17,6 +17,8 @@ _ORDINARY = (1.0, 0.5, 2.5, -3.0, 8.0)
 _WHOLE = (1, 2, 5)
 #: Odd numbers that are added to even ones: the last digit of the sum is lost in half and in single precision.
 _LONG = (2049, 2**24 + 1)
+#: What is added to whole numbers, or taken away from them.
+_PARTS = (0.5, 0.25, -0.375)
 #: The claims about numbers that are not finite.
 _NEITHER_FINITE = "NaN or infinite"
 _NOT_FINITE = frozenset(("NaN", "infinite", "+infinity", "-infinity", _NEITHER_FINITE))
@@ -118,9 +120,16 @@ def _ordinary(data: Numbers, run: OnNumbers) -> NumberClaim | None:
         found = _claim("zero or negative", [*turned, *_without(data, data <= 0, positive), *above], run)
         if found:
             return found
-    fractions = data.dtype.kind == "f" and np.isfinite(data).all() and (data != np.rint(data)).any()
-    whole = [np.floor(data), np.ceil(data), *(2 * np.floor(data) + one for one in holdable(_LONG, data.dtype))]
-    return _claim("not a whole number", whole, run) if fractions else None
+    if data.dtype.kind != "f" or not np.isfinite(data).all():
+        return None
+    rising = (1 + np.arange(data.size)).reshape(data.shape).astype(data.dtype)
+    if (data == np.rint(data)).all():
+        beside = [one + part for one in (data, rising, -rising) for part in _PARTS]
+        return _claim("a whole number", [one.astype(data.dtype) for one in beside], run)
+    # All numbers may have the same whole part, and equal ones hide what an operator confuses.
+    whole = [np.floor(data), np.ceil(data), rising, -rising]
+    whole += [2 * np.floor(data) + one for one in holdable(_LONG, data.dtype)]
+    return _claim("not a whole number", whole, run)
 
 
 __all__ = ["needs_equal_elements", "number_claim"]

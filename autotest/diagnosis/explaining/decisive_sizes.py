@@ -1,4 +1,8 @@
-"""Finds the sizes that a failure needs: 9 elements or more, a dimension of 1, some numbers of elements."""
+"""Finds the sizes that a failure needs: 9 elements or more, a dimension of 1, some numbers of elements.
+
+A number in a call may be the size of an input (``layer_norm(x, (17,))``) or may have to be as large as that
+(``topk(x, 5)``). Each other size is therefore tried with the program's own numbers, and with equal ones changed, too.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +11,39 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from autotest.diagnosis.explaining.outcomes import ProgramOutcome, together
-from autotest.diagnosis.explaining.paired_numbers import OnInputs
+from autotest.base.plural import several
+from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
+from autotest.diagnosis.explaining.whole_trial import WholeTrial
+from autotest.program import Program, leaves, with_leaves
+from autotest.program.calls import LAYOUT
 from autotest.program.inputs import Input
+from autotest.program.rewriting import with_call
 
 #: How much larger sizes are tried before one is called the only one: the next ones with the same remainder in blocks
 #: of 2, 3, 5, 7, 8 and 32.
 _FURTHER = (2, 3, 5, 7, 8, 32)
-#: The clause on a dimension of 1.
-ONE_DIMENSION = "only with a dimension of 1"
 #: How many factors, from 1 in steps of a quarter, numbers that are repeated are multiplied by.
 _DIFFERENT = 7
 #: How the numbers of a longer dimension are made from those that it had.
 _Order: TypeAlias = Literal["wrap", "clip", "varied"]
 
 
-def size_clauses(inputs: Sequence[Input], run: OnInputs, *, telling: bool) -> Iterator[str]:
+def size_clauses(
+    program: Program, inputs: Sequence[Input], run: OnPrograms, trial: WholeTrial, *, telling: bool
+) -> Iterator[str]:
     """Yield clauses on the sizes of `inputs`.
 
     Args:
+        program: the failing program.
         inputs: the inputs.
-        run: runs the program with other inputs.
+        run: returns how a program ends on other inputs.
+        trial: the program before it was shrunk, which failed with its own sizes.
         telling: whether a size of 2 is tested, too: other features imply that there are two elements.
     """
     shapes = [item.array.data.shape for item in inputs]
     elements = max((len(shape) for shape in shapes), default=0) == 1
     for size in sorted({size for shape in shapes for size in shape}, reverse=True):
-        sizes = _Sizes(size, inputs, run)
+        sizes = _Sizes(size, program, inputs, run, trial)
         if size == 0:
             if sizes.resized(1) == "passes":
                 yield "only without elements"
@@ -44,8 +54,10 @@ def size_clauses(inputs: Sequence[Input], run: OnInputs, *, telling: bool) -> It
 class _Sizes:
     """The failing program with other sizes in the place of one."""
 
-    def __init__(self, size: int, inputs: Sequence[Input], run: OnInputs) -> None:
-        self._size, self._inputs, self._run = size, inputs, run
+    def __init__(
+        self, size: int, program: Program, inputs: Sequence[Input], run: OnPrograms, trial: WholeTrial
+    ) -> None:
+        self._size, self._program, self._inputs, self._run, self._trial = size, program, inputs, run, trial
 
     def smaller(self) -> ProgramOutcome:
         """Return "passes" if the program does so with fewer elements, or if there is only one."""
@@ -75,10 +87,10 @@ class _Sizes:
         if len(failing) > 1:
             such = f"such as {failing[0]} and {failing[1]}"
             yield f"only with some {'numbers of elements' if elements else 'sizes of a dimension'}, {such}"
-        elif size > 1:
-            yield f"only with {size} elements" if elements else f"only with a dimension of {size}"
-        else:
-            yield "only with 1 element" if elements else ONE_DIMENSION
+        elif elements and self._trial.has_elements(size):
+            yield f"only with {several(size, 'element')}"
+        elif not elements and self._trial.has_dimension(size):
+            yield f"only with a dimension of {size}"
 
     def _lengthened(self, other: int) -> ProgramOutcome:
         """Run the program with every dimension of this size grown to `other`, with its numbers in several orders.
@@ -93,7 +105,9 @@ class _Sizes:
     def _doubled(self, axis: int) -> ProgramOutcome:
         """Run the program with each input twice, side by side along a new axis."""
         doubled = [np.stack([item.array.data] * 2, min(axis, item.array.data.ndim)) for item in self._inputs]
-        return self._run([item.with_data(data) for item, data in zip(self._inputs, doubled, strict=True)])
+        return self._run(
+            self._program, [item.with_data(data) for item, data in zip(self._inputs, doubled, strict=True)]
+        )
 
     def resized(self, other: int, mode: _Order = "wrap") -> ProgramOutcome:
         """Run the program with every dimension of this size changed to `other`.
@@ -113,7 +127,22 @@ class _Sizes:
                 data = (data * (1 + np.arange(data.size) % _DIFFERENT / 4).reshape(data.shape)).astype(data.dtype)
             if data.shape != item.array.data.shape:
                 changed.append(item.with_data(data))
-        return self._run(changed)
+        programs = [self._program, *_with_numbers(self._program, self._size, other)]
+        return together([self._run(program, changed) for program in programs])
+
+
+def _with_numbers(program: Program, size: int, other: int) -> Iterator[Program]:
+    """Yield `program` with `other` in place of each whole number `size` in its calls, if there is one."""
+    found = program
+    for call in program.calls:
+        if call.kind == "tensor" or call.note == LAYOUT:
+            continue
+        given = leaves((call.args, call.kwargs))
+        places = [place for place, item in enumerate(given) if type(item) is int and item == size]
+        if places:
+            found = with_call(found, with_leaves(call, dict.fromkeys(places, other)))
+    if found is not program:
+        yield found
 
 
 def _grown(data: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:

@@ -8,11 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from autotest.program import Program
+from autotest.program.inputs import Input
+
 Numbers = np.ndarray[Any, Any]
 #: How a program ends: it fails in the same way, the sides agree, or neither, for example if the reference rejects it.
 ProgramOutcome: TypeAlias = Literal["fails", "passes", "neither"]
 #: A function that runs the failing program on other numbers and returns how it ends.
 OnNumbers: TypeAlias = Callable[[Numbers], ProgramOutcome]
+#: A function that returns how a program ends on other inputs.
+OnPrograms: TypeAlias = Callable[[Program, Sequence[Input]], ProgramOutcome]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ _HOLDS: Mapping[str, Callable[[Numbers], Numbers]] = MappingProxyType(
         "zero": lambda data: data == 0,
         "negative": lambda data: data < 0,
         "zero or negative": lambda data: data <= 0,
+        "a whole number": lambda data: data == np.rint(data),
+        "not a whole number": lambda data: data != np.rint(data),
     }
 )
 
@@ -52,9 +54,13 @@ class WholeTrial:
             return True
         return any(bool(holds(data).any()) for data in self._arrays if data.dtype.kind in "fiu")
 
-    def has_a_dimension_of_one(self) -> bool:
-        """Return whether a dimension of an input of the trial is 1, or may be."""
-        return not self._arrays or any(1 in data.shape for data in self._arrays)
+    def has_dimension(self, size: int) -> bool:
+        """Return whether a dimension of an input of the trial is `size`, or may be."""
+        return not self._arrays or any(size in data.shape for data in self._arrays)
+
+    def has_elements(self, count: int) -> bool:
+        """Return whether an input of the trial has `count` elements, or may have them."""
+        return not self._arrays or any(data.size == count for data in self._arrays)
 
 
 __all__ = ["WholeTrial"]

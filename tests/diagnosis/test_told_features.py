@@ -1,0 +1,94 @@
+"""The report names sizes, numbers and dtypes that a failure needs, and none that it only seems to need."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autotest import nothing, oneof, random, random_tensor, torch
+from autotest.diagnosis.explaining.decisive_numbers import number_claim
+from autotest.program import Array
+from tests.wrong_operators.seldom import called
+from tests.wrong_operators.wrong import given, gradient_where, where
+from tests.wrong_operators.wrong import torch as real
+
+
+@pytest.fixture(autouse=True)
+def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the settings of an ordinary run, without verifying scripts."""
+    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+
+
+def matrix(**more: Any) -> Any:
+    return random_tensor(ndim=2, **more)
+
+
+# -- sizes --------------------------------------------------------------------------------------------------
+
+
+def test_a_number_that_has_to_be_the_size_grows_with_it(happens) -> None:
+    def body() -> Any:
+        width = random(1, 33)
+        return torch.nn.functional.layer_norm(matrix(dim1=width), (width,))
+
+    told = happens("nn.functional.layer_norm", called(lambda x, shape: shape[0] > 16), body)
+    assert told == "needs 17 elements or more"
+
+
+def test_a_size_is_not_needed_if_the_same_number_in_the_call_decides(happens) -> None:
+    def wrong(kthvalue: Any) -> Any:
+        return lambda x, k: kthvalue(x + (x.shape[-1] == k), k)
+
+    body = lambda: torch.kthvalue(random_tensor(shape=(5,)), random(1, 6))  # noqa: E731
+    assert "dimension" not in happens("kthvalue", wrong, body)
+
+
+def test_one_element_is_not_needed_if_the_whole_trial_has_more(happens) -> None:
+    def body() -> Any:
+        return torch.prod(random_tensor(shape=(4,)))
+
+    # The other gradients are zero beside one zero, and all of them beside two.
+    wrong = gradient_where(lambda x: bool((x == 0).any()), factor=0.0)
+    assert happens("prod", wrong, body, special_values=False) == "only where an element is zero"
+
+
+# -- numbers ------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_number_is_named(happens) -> None:
+    wrong = where(lambda x: x == x.round())
+    assert happens("trunc", wrong, lambda: torch.trunc(matrix())) == "only where an element is a whole number"
+
+
+def test_a_fraction_is_not_needed_if_different_whole_numbers_show_it() -> None:
+    # All whole parts are zero, and an operator that confuses numbers is right where they are equal.
+    held = Array(np.array([0.95, 0.27, 0.66], "float32"), "float32")
+    assert number_claim(held, lambda data: "fails" if len({*data}) > 1 else "passes", special_only=False) is None
+
+
+def test_zero_is_not_needed_if_subnormal_numbers_show_it(happens) -> None:
+    def flushed(x: Any) -> Any:
+        return real().where(x.abs() < real().finfo(x.dtype).tiny, x * 0, x)
+
+    told = happens("sqrt", given(flushed), lambda: torch.sqrt(matrix()))
+    assert told in ("only where an element is zero or subnormal", "only where an element is subnormal")
+
+
+@pytest.mark.parametrize("number", [2.5e-8, 1e-5, 4e-3])
+def test_how_small_a_number_must_be_is_told_also_of_tiny_ones(happens, number: float) -> None:
+    body = lambda: torch.log(random_tensor(shape=(1,), low=number, high=number * 1.1))  # noqa: E731
+    told = happens("log", where(lambda x: (x > 0) & (x < 1e-2)), body)
+    assert re.fullmatch(r"only where an element is closer to zero than about 0\.(01|0099|0098)", told)
+
+
+# -- dtypes -------------------------------------------------------------------------------------------------
+
+
+def test_a_dtype_that_the_call_converts_from_is_not_needed(happens) -> None:
+    def body() -> Any:
+        return torch.sum(matrix(dtype="float32"), dtype=oneof(nothing(), torch.float64))
+
+    assert happens("sum", lambda f: lambda x, dtype=None: f(x), body) == "only where dtype is given"

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autotest import nothing, oneof, random, random_tensor, torch
+from autotest import Divergence, autotest, nothing, oneof, random, random_bool, random_tensor, torch
 from autotest.diagnosis.explaining.decisive_numbers import number_claim
 from autotest.program import Array
+from tests.support.faulty import FaultyTorch
 from tests.wrong_operators.seldom import called
 from tests.wrong_operators.wrong import given, gradient_where, where
 from tests.wrong_operators.wrong import torch as real
@@ -92,3 +93,16 @@ def test_a_dtype_that_the_call_converts_from_is_not_needed(happens) -> None:
         return torch.sum(matrix(dtype="float32"), dtype=oneof(nothing(), torch.float64))
 
     assert happens("sum", lambda f: lambda x, dtype=None: f(x), body) == "only where dtype is given"
+
+
+# -- modules ------------------------------------------------------------------------------------------------
+
+
+def test_an_argument_of_a_module_is_tried_with_the_same_parameters_on_both_sides(against) -> None:
+    against(FaultyTorch(tensors={"linear": called(lambda x, weight, bias=None: bias is None)}))
+    with pytest.raises(Divergence) as caught:
+        autotest()(lambda: torch.nn.Linear(3, 2, bias=random_bool())(matrix(dim1=3, dtype="float32")))()
+    finding = caught.value.finding
+    assert finding is not None
+    assert finding.happens == ("only with bias=False",)
+    assert not any(line.startswith("Irrelevant") and "bias" in line for line in finding.shrinking)

@@ -22,6 +22,7 @@ from autotest.diagnosis.shrinking.failure_signature import (
     differs_widely,
 )
 from autotest.diagnosis.shrinking.fitting_cotangents import with_fitting_cotangents
+from autotest.diagnosis.shrinking.initial_state import modules_that_differ, with_initial_state
 from autotest.frameworks import Pair
 from autotest.program import Call, Program, call_reduction, reduction
 from autotest.program.randomness import drops_in_a_defined_result
@@ -208,6 +209,9 @@ class Shrinker:
         if fitting is None:
             return "neither"
         agreement = self._judging.examined(fitting)
+        if modules_that_differ(agreement) and not modules_that_differ(self.result.agreement):
+            alike = with_initial_state(agreement, self._pair, self._settings)
+            agreement = agreement if alike is None else self._judging.examined(alike)
         if agreement.mismatches:
             return "fails" if self._failure.shown_by(agreement) else "neither"
         return "passes" if self._passes(agreement) else "neither"

@@ -91,11 +91,19 @@ class UnshrunkTrial:
                 return found
         return agreement
 
-    def _shrunk(self, seconds: float, survives: Callable[[Program], bool]) -> Finding:
+    def _shrunk(self, seconds: float, survives: Callable[[Program], bool], earlier: int | None = None) -> Finding:
+        """Return the finding about the smallest program.
+
+        Args:
+            seconds: the time limit.
+            survives: whether a program may be run in this process.
+            earlier: the number of executions in which the choices and the program were shrunk before; None if they
+                were not.
+        """
         assert self.finding.program is not None
         pair, settings, alone = self.pair, self.test.settings, self.opinion.located.alone
         begin = time.monotonic()
-        start, tried = self._plainer(seconds / 2)
+        start, tried = self._plainer(seconds / 2) if earlier is None else (self.agreement, earlier)
         left = max(1.0, seconds - (time.monotonic() - begin))
         judging = ProgramJudge(pair, settings, self._judged, survives)
         shrinker = Shrinker(start, self.failure, judging, left)
@@ -111,6 +119,9 @@ class UnshrunkTrial:
             executions += shrunk.executions
             if shrunk.agreement is not smallest:
                 smallest, final = shrunk.agreement, examine(shrunk.agreement, pair, settings)
+        of_forward = self._of_forward(smallest, final)
+        if of_forward is not None:
+            return of_forward._shrunk(max(1.0, seconds - (time.monotonic() - begin)), survives, executions)
         lines = [shrunk_line(self.finding.program, smallest.program, executions, shrunk.complete)]
         happens: tuple[str, ...] = ()
         explainable = final.verdict.blame != "nondeterministic" and not smallest.program.has_properties
@@ -122,6 +133,27 @@ class UnshrunkTrial:
             final = final if varying is None else dataclasses.replace(final, verdict=varying)
         smaller_finding = with_opinion(self.finding, smallest, final, pair)
         return dataclasses.replace(smaller_finding, shrinking=tuple(lines), happens=happens)
+
+    def _of_forward(self, smallest: Agreement, final: Opinion) -> UnshrunkTrial | None:
+        """Return the failure of the forward that explains a wrong gradient in the smallest program; None if none does.
+
+        The gradient of a wrong result is another one, too. A trial shows only that if both results are NaN there, for
+        example. No oracle accuses such a gradient, as it is that of the candidate's own forward.
+        """
+        first, located = smallest.mismatches[0], final.located
+        slot = located.hint if located.slot is None else located.slot
+        if first.symptom != "gradient" or first.stage != "backward" or not final.verdict.weak or slot is None:
+            return None
+        results = [item for item in smallest.mismatches if (item.symptom, item.slot) == ("value", slot)]
+        if not results or results[0].special:
+            return None
+        mismatches = [results[0], *(item for item in smallest.mismatches if item is not results[0])]
+        agreement = dataclasses.replace(smallest, mismatches=mismatches)
+        opinion = examine(agreement, self.pair, self.test.settings)
+        if opinion.located.slot != slot or opinion.verdict.blame != "candidate":
+            return None
+        failure = failure_of(agreement, opinion, self.pair, self.test.settings)
+        return dataclasses.replace(self, agreement=agreement, opinion=opinion, failure=failure)
 
     def _explained(
         self, smallest: Agreement, shrinker: Shrinker

@@ -95,6 +95,35 @@ def test_a_dtype_that_the_call_converts_from_is_not_needed(happens) -> None:
     assert happens("sum", lambda f: lambda x, dtype=None: f(x), body) == "only where dtype is given"
 
 
+# -- views of the test --------------------------------------------------------------------------------------
+
+
+def test_a_view_that_has_to_be_other_than_contiguous_is_named(happens) -> None:
+    wrong = called(lambda x: not x.is_contiguous())
+    assert happens("relu", wrong, lambda: torch.relu(matrix().t())) == "only where v1 is not contiguous"
+
+
+def test_a_view_that_has_to_begin_inside_of_other_memory_is_named(happens) -> None:
+    wrong = gradient_where(lambda x: x.storage_offset() > 0)
+    told = happens("exp", wrong, lambda: torch.exp(matrix(dim0=4, low=-1, high=1)[1:]))
+    assert told == "only where v1 is a part of other memory"
+
+
+def test_a_view_is_not_named_if_copies_of_it_fail_too(happens) -> None:
+    wrong = called(lambda x: x.shape[0] > 1)
+    told = happens("relu", wrong, lambda: torch.relu(matrix(dim0=1, dim1=3).t()))
+    assert "v1" not in told
+
+
+# -- irrelevant arguments -----------------------------------------------------------------------------------
+
+
+def test_an_argument_of_which_one_other_value_fails_is_not_irrelevant(report) -> None:
+    # A step of 1, or of 0, is refused from 0 to -4.
+    told = report("arange", called(lambda start, end, step: step < 0), lambda: torch.arange(0, -4, -1))
+    assert "-1 of arange" not in told
+
+
 # -- modules ------------------------------------------------------------------------------------------------
 
 

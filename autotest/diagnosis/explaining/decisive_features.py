@@ -13,6 +13,7 @@ from autotest.diagnosis.explaining.decisive_arguments import argument_clauses
 from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
 from autotest.diagnosis.explaining.decisive_sizes import size_clauses
+from autotest.diagnosis.explaining.decisive_views import view_clauses
 from autotest.diagnosis.explaining.outcomes import Numbers, OnNumbers, ProgramOutcome
 from autotest.diagnosis.explaining.paired_numbers import holds_beside, needs_equal_inputs, order_needed, whose
 from autotest.diagnosis.explaining.whole_trial import WholeTrial
@@ -88,7 +89,7 @@ class _Features:
         self._values_of, self._run, self._trial = values_of, run, trial
 
     def clauses(self) -> Iterator[str]:
-        memory = [*self._memory()]
+        memory = [*self._memory(), *view_clauses(self._program, self._with_inputs)]
         yield from memory
         if self._with(self._inputs) != "fails":
             return  # the memory layout of the inputs cannot be made again for other numbers

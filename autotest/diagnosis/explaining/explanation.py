@@ -74,7 +74,9 @@ def _what_matters(program: Program, passing: Sequence[Program], run: Run) -> lis
     held = _held_cotangents(program)
     with contextlib.suppress(OutOfTime):
         for text, place, variants in [*_contents(program), *_literals(program)][: 2 * _MOST]:
-            ending = _ending(variants, run)
+            is_argument = place is not None and place[0] is not None
+            # Of a single other value, such as -2 for a step of -1, nothing is known beyond that value.
+            ending = _ending(variants, run, needed=min(2, len(variants)) if is_argument else 1)
             if ending == "passes":
                 matter.append(f"{text} ({held[text]})" if text in held else text)
             elif ending == "fails" and place not in unlike:
@@ -97,15 +99,15 @@ def _held_cotangents(program: Program) -> dict[str, str]:
     }
 
 
-def _ending(variants: Sequence[Program], run: Run) -> ProgramOutcome:
-    """Return "passes" if one of `variants` does, after which no other one is run, else "fails" if one does."""
-    fails = False
+def _ending(variants: Sequence[Program], run: Run, needed: int) -> ProgramOutcome:
+    """Return "passes" if one of `variants` does, after which no other one is run; "fails" if `needed` of them do."""
+    fails = 0
     for variant in variants:
         ending = run(variant)
         if ending == "passes":
             return ending
-        fails = fails or ending == "fails"
-    return "fails" if fails else "neither"
+        fails += ending == "fails"
+    return "fails" if fails >= needed else "neither"
 
 
 def _only_change(program: Program, other: Program) -> VariedPart | None:
@@ -191,9 +193,9 @@ def _other_literals(item: Any) -> tuple[Any, ...]:
     if type(item) is bool:
         return (not item,)
     if type(item) is int:
-        return (item + 1, item - 1)
+        return (item + 1, item - 1, item + 2, *([-item] if item < -2 else []))
     if type(item) is float and math.isfinite(item):
-        return (item + 1.0, item * 0.5 - 0.25)
+        return (item + 1.0, item * 0.5 - 0.25, *([-item] if item < 0 else []))
     return ()
 
 

@@ -118,11 +118,13 @@ class _Judge:
         program = with_ordinary_numbers(self._program)
         if program is self._program:
             return item.special
-        if _run(program, self._record.pair) is None:
-            # The numbers decide a shape, as those of a mask do, and the cotangent has another one. Most masks ask for
-            # signs or comparisons, which the greatest ordinary numbers leave as they are.
-            program = with_extreme_ordinary_numbers(self._program)
-        return not any(one.name == item.name and not one.special for one in self._differences(program))
+        # A function may be wrong for all great numbers. Besides, the numbers may decide a shape, as those of a mask do,
+        # so that the program does not run with others. Most masks ask for signs or comparisons, which the greatest
+        # ordinary numbers leave as they are.
+        programs = (program, with_extreme_ordinary_numbers(self._program))
+        return not any(
+            one.name == item.name and not one.special for changed in programs for one in self._differences(changed)
+        )
 
     def _differences(self, program: Program) -> Sequence[Mismatch]:
         """Return the mismatches of `program`, without those that are rounding.

@@ -13,7 +13,7 @@ from autotest.results.ledger import LedgerEntry
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.faulty import with_gradient as with_changed_gradient
 from tests.support.running import trial
-from tests.wrong_operators.wrong import as_it_lies
+from tests.wrong_operators.wrong import as_it_lies, gradient_where
 
 NAN, INF = float("nan"), float("inf")
 #: NaN becomes zero, and infinities stay.
@@ -259,6 +259,14 @@ def test_a_wrong_gradient_behind_a_mask_is_ordinary_beside_infinities_that_the_m
         return torch.masked_select(x, x > 0)
 
     assert found(body, n=1).first.heading == "gradient"
+
+
+def test_a_gradient_that_is_wrong_for_all_great_numbers_is_ordinary_at_infinity_too():
+    def body() -> object:
+        return torch.nn.functional.softplus(random_tensor(shape=(40,), low=-3, high=3, contents="special"))
+
+    outcome = trial(body, FaultyTorch({"nn.functional.softplus": gradient_where(lambda x: x > 20)}))
+    assert [(item.heading, item.special) for item in outcome.mismatches] == [("gradient", False)]
 
 
 def test_a_nan_where_the_reference_has_a_number_is_no_special_value(against):

@@ -183,6 +183,19 @@ def warm_peers(warm_process: WarmProcess, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.fixture
+def run_module(warm_process: WarmProcess, importable_elsewhere: None) -> Callable[..., pytest.RunResult]:
+    """Return ``run_module(name, *arguments)``, which does ``python -m`` in a fork of a process with torch, and waits.
+
+    It runs in the working directory. Keyword arguments are environment variables.
+    """
+
+    def run(*arguments: object, **environment: str) -> pytest.RunResult:
+        return warm_process.result([*map(str, arguments)], Path.cwd(), environment)
+
+    return run
+
+
+@pytest.fixture
 def importable_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let processes that this test starts import the library and `tests.support` from this checkout."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import traceback
 import unittest
-from pathlib import Path
 
 import pytest
 
 from autotest import autotest, random, random_tensor, torch
 from tests.support import faults
-
-ROOT = Path(__file__).parents[2]
 
 
 class Failing(unittest.TestCase):
@@ -79,23 +73,16 @@ MISTAKES = (
 )
 
 
-def test_pytest_shows_the_lines_of_mistakes_and_nothing_of_this_library(tmp_path):
+def test_pytest_shows_the_lines_of_mistakes_and_nothing_of_this_library(tmp_path, monkeypatch, run_module):
     written = ["from autotest import autotest, random, random_tensor, torch"]
     for number, mistake in enumerate(MISTAKES):
         written += ["@autotest(n=2)", f"def test_{number}():", f"    return {mistake}"]
     (tmp_path / "test_mistakes.py").write_text("\n".join(written), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mistakes.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "AUTOTEST_CANDIDATE": "torch"},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert f"{len(MISTAKES)} failed" in done.stdout
-    assert [mistake for mistake in MISTAKES if f"return {mistake}" not in done.stdout] == []
-    assert [line for line in done.stdout.splitlines() if re.search(r"\b(autotest|generators)/\w+\.py", line)] == []
+    monkeypatch.chdir(tmp_path)
+    done = run_module("pytest", "-q", "-p", "no:cacheprovider", "test_mistakes.py", AUTOTEST_CANDIDATE="torch")
+    done.assert_outcomes(failed=len(MISTAKES))
+    assert [mistake for mistake in MISTAKES if f"return {mistake}" not in done.stdout.str()] == []
+    assert [line for line in done.outlines if re.search(r"\b(autotest|generators)/\w+\.py", line)] == []
 
 
 @pytest.mark.parametrize("name", ["asserts", "looks_up", "misspells"])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,7 +153,7 @@ def test_a_mistake_in_the_table_is_told_before_any_trial(kernels, error, said):
 
 
 @pytest.mark.parametrize("body", [WRONG["module with a private argument"], added])
-def test_its_reproducers_need_torch_and_the_library_alone(body, tmp_path, monkeypatch):
+def test_its_reproducers_need_torch_and_the_library_alone(body, tmp_path, monkeypatch, warm):
     monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path))
     with pytest.raises(Divergence, match=r"\(verified in a fresh interpreter\)"):
         autotest(n=4, candidate=f"{__name__}:library")(body)()
@@ -165,21 +163,12 @@ def test_its_reproducers_need_torch_and_the_library_alone(body, tmp_path, monkey
     assert (done.returncode, done.stdout[:19]) == (1, "DIFFERS: torch gives"[:19]), (done.stdout, done.stderr)
 
 
-def test_the_script_of_a_crash_runs_the_library_in_a_fork(tmp_path):
+def test_the_script_of_a_crash_runs_the_library_in_a_fork(tmp_path, run_module):
     (tmp_path / "test_it.py").write_text(
         "from autotest import autotest, random_tensor, torch\n\n\n@autotest(n=2)\n"
         "def test_it():\n    return torch.erf(random_tensor(ndim=1))\n"
     )
-    folder = Path(__file__).parents[2]
-    command = "-m pytest -q --autotest-isolate -p no:cacheprovider --autotest-candidate".split()
-    done = subprocess.run(
-        [sys.executable, *command, f"{__name__}:dying", str(tmp_path)],
-        env={**os.environ, "AUTOTEST_DIR": str(tmp_path / "kept"), "PYTHONPATH": str(folder)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert "fast diverges from torch: erf, crash (forward)" in done.stdout, done.stdout
-    assert "(verified in a fresh interpreter)" in done.stdout, done.stdout
+    command = "pytest -q --autotest-isolate -p no:cacheprovider --autotest-candidate".split()
+    done = run_module(*command, f"{__name__}:dying", tmp_path, AUTOTEST_DIR=str(tmp_path / "kept"))
+    assert "fast diverges from torch: erf, crash (forward)" in done.stdout.str()
+    assert "(verified in a fresh interpreter)" in done.stdout.str()

@@ -63,9 +63,9 @@ def test_its_adapter_without_exp_and_gradients_conforms():
     assert found["gradients of leaves"].outcome == "absent"
 
 
-def test_pytest_says_that_only_results_are_compared(pytester):
+def test_pytest_says_that_only_results_are_compared(pytester, run_module):
     pytester.makepyfile(SUITE)
-    result = pytester.runpytest_subprocess("--autotest-candidate", CANDIDATE)
+    result = run_module("pytest", "--autotest-candidate", CANDIDATE)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["only results are compared: forward has no gradients"])
 

@@ -70,10 +70,9 @@ def told_by(
     without_settings(monkeypatch)
 
     def run(*arguments: object, candidate: str = "tests.support.deadly:six", **environment: str) -> Ended:
-        log = tmp_path / f"{len(list(tmp_path.glob('*.log')))}.log"
         around = {"AUTOTEST_CANDIDATE": candidate, **environment}
-        status = warm_process.run([*map(str, arguments)], tmp_path, around, log)
-        return Ended(status, log.read_text(encoding="utf-8", errors="replace"), "")
+        ended = warm_process.result([*map(str, arguments)], tmp_path, around)
+        return Ended(int(ended.ret), ended.stdout.str(), "")
 
     return run
 

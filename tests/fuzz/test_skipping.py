@@ -138,10 +138,9 @@ def test_the_account_of_gradients_tells_what_fails_by_pytests_own_means(suite, c
     assert "1 operator in 2 trials" in told
 
 
-def test_under_pytest_in_a_worker_process_such_a_test_is_skipped(pytester, quick):
+def test_under_pytest_in_a_worker_process_such_a_test_is_skipped(pytester, quick, run_module):
     pytester.makepyfile(test_skipping=SUITE + RUNS)
-    run = pytester.runpytest_subprocess(
-        "--autotest-isolate", "--autotest-candidate=tests.support.faults:none", "-rs", "-p", "no:randomly"
-    )
+    options = ("--autotest-isolate", "--autotest-candidate=tests.support.faults:none", "-rs", "-p", "no:randomly")
+    run = run_module("pytest", *options)
     run.assert_outcomes(passed=1, skipped=len(SKIPPING))
     run.stdout.fnmatch_lines(["SKIPPED * no device"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.support.warm import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 
@@ -296,7 +296,7 @@ class Run(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory, warm_process: WarmProcess) -> Run:
     folder = tmp_path_factory.mktemp("mistakes")
     written, lines = HEAD.splitlines(), {}
     for name, mistake in {**MISTAKES, **REFUSED, **RETURNED}.items():
@@ -311,23 +311,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     (folder / "test_mistakes.py").write_text("\n".join(written), encoding="utf-8")
     # Without pytest's logging, because a current torch.compile writes hundreds of records for its own debugging.
     plugins = "-p", "no:cacheprovider", "-p", "no:logging"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *plugins, "test_mistakes.py"],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "AUTOTEST_CANDIDATE": "tests.support.faults:none",
-            "COLUMNS": "200",
-        },
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    parts = re.split(r"^_+ test_(\w+) _+$", done.stdout, flags=re.MULTILINE)
+    environment = {"PYTHONPATH": str(ROOT), "AUTOTEST_CANDIDATE": "tests.support.faults:none", "COLUMNS": "200"}
+    done = warm_process.result(["pytest", "-q", *plugins, "test_mistakes.py"], folder, environment)
+    parts = re.split(r"^_+ test_(\w+) _+$", done.stdout.str(), flags=re.MULTILINE)
     shown = {name: text.partition("\n====")[0] for name, text in zip(parts[1::2], parts[2::2], strict=True)}
-    return Run(shown, lines, done.stdout, folder / ".autotest")
+    return Run(shown, lines, done.stdout.str(), folder / ".autotest")
 
 
 @pytest.mark.parametrize("name", MISTAKES)

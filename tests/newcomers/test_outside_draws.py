@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import pytest
 
@@ -128,15 +127,12 @@ class TestTwo(TestOne):
 """
 
 
-def test_unittest_without_pytest_draws_what_pytest_draws_in_any_order(pytester, monkeypatch, quick):
+def test_unittest_without_pytest_draws_what_pytest_draws_in_any_order(pytester, monkeypatch, quick, run_module):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     place = pytester.path / "drawn.txt"
     pytester.makepyfile(test_cases=CASES.replace("{place}", str(place)))
-    assert pytester.run(sys.executable, "-m", "unittest", "test_cases").ret == 0
-    assert (
-        pytester.run(sys.executable, "-m", "unittest", "test_cases.TestTwo.test_b", "test_cases.TestOne.test_b").ret
-        == 0
-    )
+    assert run_module("unittest", "test_cases").ret == 0
+    assert run_module("unittest", "test_cases.TestTwo.test_b", "test_cases.TestOne.test_b").ret == 0
     pytester.runpytest_inprocess().assert_outcomes(passed=4)
     lines = place.read_text().splitlines()
     together, alone, under_pytest = lines[:4], lines[4:6], lines[6:]

@@ -14,6 +14,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -66,6 +67,17 @@ class WarmProcess:
         if status is None:
             raise TimeoutError(f"{' '.join(arguments)} did not end")
         return status
+
+    def result(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> pytest.RunResult:
+        """Do the same as `run`, and return the exit status and the lines of output, of both kinds in one."""
+        from _pytest.pytester import RunResult
+
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="autotest-") as kept:
+            log = Path(kept) / "output"
+            status = self.run(arguments, folder, environment, log)
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return RunResult(status, lines, [], time.monotonic() - began)
 
     def close(self) -> None:
         self._server.close()

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 
 import pytest
 
+from autotest.cli import main
 from autotest.results.ledger import read
 from autotest.storage.store import Store
-from tests.fuzz.conftest import SUITES
+from tests.fuzz.conftest import SUITES, without_settings
 
 FAULTY = "tests.support.faults:wrong_relu"
 
 
+@pytest.fixture(scope="module")
+def ended_campaign(tmp_path_factory):
+    """Run a campaign that stores one failure; return its folder, of which each test gets a copy."""
+    folder = tmp_path_factory.mktemp("campaign")
+    with pytest.MonkeyPatch.context() as patched:
+        without_settings(patched)
+        patched.chdir(folder)
+        for name, value in (("CANDIDATE", FAULTY), ("VERIFY", "0"), ("SHRINK", "0")):
+            patched.setenv(f"AUTOTEST_{name}", value)
+        main(["fuzz", str(SUITES / "twenty_six.py"), "--jobs", "0", "--trials", "3", "-k", "'relu'"])
+    return folder
+
+
 @pytest.fixture
-def kept(command, tmp_path, importable_elsewhere):
+def kept(command, ended_campaign, tmp_path, importable_elsewhere):
     """Store one failure; return its key."""
-    command("fuzz", SUITES / "twenty_six.py", "--jobs", 0, "--trials", 3, "-k", "'relu'", candidate=FAULTY)
+    shutil.copytree(ended_campaign, tmp_path, dirs_exist_ok=True)
     (entry,) = Store(tmp_path / ".autotest").list()
     return entry.key
 

@@ -188,6 +188,7 @@ def test_values_that_cannot_be_compared_tell_nothing(tmp_path):
     assert ended.stdout.startswith("cannot tell: ")
 
 
+@pytest.mark.usefixtures("few_lines")
 def test_torch_of_another_interpreter_runs_the_same_function(tmp_path):
     text = script(SIMPLE, "torch", "torch@there", None, asked(python=sys.executable))
     assert text.count("torch.tanh") == 1

@@ -71,12 +71,17 @@ def test_the_import_order_does_not_matter_even_when_warnings_are_errors(order: s
     assert run(code, "-W", "error").split() == ["2.0"]
 
 
+@pytest.fixture(scope="module")
+def lines_for_a_script() -> tuple[str, ...]:
+    """Return what the lines are in a new interpreter, because other tests may have imported Triton into this one."""
+    asked = "from autotest.frameworks import framework; print(*framework('oneflow').script().lines, sep='\\n')"
+    return (*run(asked).splitlines(),)
+
+
 @pytest.mark.oneflow
 @pytest.mark.parametrize("order", ["oneflow first", "torch first"])
-def test_the_lines_for_a_script_import_it_without_this_library(order: str) -> None:
-    # In a new interpreter, because other tests may have imported Triton into this one.
-    asked = "from autotest.frameworks import framework; print(*framework('oneflow').script().lines, sep='\\n')"
-    own = run(asked).splitlines()
+def test_the_lines_for_a_script_import_it_without_this_library(order: str, lines_for_a_script: tuple[str, ...]) -> None:
+    own = lines_for_a_script
     lines = [*own, "import torch"] if order == "oneflow first" else ["import torch", *own]
     assert len(own) <= 3
     assert run("\n".join([*lines, "print(oneflow.ones(2).sum().item())"])).split() == ["2.0"]

@@ -22,7 +22,8 @@ def wrong(change):
 
 
 def exp():
-    return torch.exp(random_tensor(shape=(10, 10)))
+    """Square, and as large as the planted faults need: each element costs runs of the program."""
+    return torch.exp(random_tensor(shape=(5, 5)))
 
 
 def passes(body, candidate=None, **settings):

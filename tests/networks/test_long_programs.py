@@ -210,7 +210,7 @@ def far_apart(calls: int) -> Callable[[], Any]:
 
 def test_shrinking_of_what_no_call_shows_alone_grows_no_faster_than_n_log_n(performed: list[int]) -> None:
     shares = []
-    for calls in (150, 600, 2400):
+    for calls in (100, 400, 1600):
         _, agreement, pair = failed(far_apart(calls), FaultyTorch({"narrow": _copying}))
         opinion = examine(agreement, pair, SETTINGS)
         failure = failure_of(agreement, opinion, pair, SETTINGS)

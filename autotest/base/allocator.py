@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Final
 
@@ -31,7 +32,7 @@ def unwritten_memory(byte: int) -> Iterator[None]:
     Args:
         byte: the byte to fill with, 0 to 255.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    mallopt = _mallopt()
     if mallopt is None:
         yield
         return
@@ -48,6 +49,13 @@ def current_filling() -> int:
     """Return the byte of the innermost block of `unwritten_memory`; one of ordinary numbers outside of all blocks."""
     byte = _filling.get()
     return _ORDINARY if byte is None else byte
+
+
+@functools.cache  # it takes as long as the run of a short program
+def _mallopt() -> Callable[[int, int], object] | None:
+    """Return the function of the C library; None if it has none."""
+    found: Callable[[int, int], object] | None = getattr(ctypes.CDLL(None), "mallopt", None)
+    return found
 
 
 def _setting(byte: int | None) -> int:

@@ -214,11 +214,8 @@ class TorchFramework(Namespace):
         """
         import torch
 
-        for library in sorted((pathlib.Path(torch.__file__).parent / "lib").glob("libgomp*.so*")):
-            found: Callable[[int], object] = ctypes.CDLL(str(library)).omp_set_num_threads
-            return found
         known: Callable[[int], object] = torch.set_num_threads
-        return known
+        return _openmp_setter(torch.__file__) or known
 
     def function_called(self, call: Callable[[], Any]) -> FunctionCalled | None:
         from autotest.frameworks import torch_references  # imported here because it imports torch
@@ -249,6 +246,15 @@ class TorchFramework(Namespace):
         from autotest.frameworks import torch_schemas  # imports torch
 
         return torch_schemas.stubs(pathlib.Path(self.root.__file__).parent)
+
+
+@functools.lru_cache(maxsize=1)  # each of the many adapters of a run needs it, and the folder has many files
+def _openmp_setter(file: str) -> Callable[[int], object] | None:
+    """Return the function that sets the number of threads of the OpenMP library of the torch in `file`, if any."""
+    for library in sorted((pathlib.Path(file).parent / "lib").glob("libgomp*.so*")):
+        found: Callable[[int], object] = ctypes.CDLL(str(library)).omp_set_num_threads
+        return found
+    return None
 
 
 def framework() -> TorchFramework:

@@ -9,6 +9,7 @@ same.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pathlib
 import platform
@@ -39,8 +40,14 @@ def without_stacks(torch: ModuleType) -> bool:
         return False
     if os.environ.get("TORCH_SHOW_CPP_STACKTRACES", "0") != "0":
         return False
+    return _set_empty(torch.__file__)
+
+
+@functools.lru_cache(maxsize=1)  # each of the many adapters of a run asks for it
+def _set_empty(file: str) -> bool:
+    """Set the fetcher of the torch in `file`."""
     try:
-        setter = getattr(ctypes.CDLL(str(pathlib.Path(torch.__file__).parent / "lib" / "libc10.so")), _SETTER)
+        setter = getattr(ctypes.CDLL(str(pathlib.Path(file).parent / "lib" / "libc10.so")), _SETTER)
         empty = getattr(ctypes.CDLL("libstdc++.so.6"), _EMPTY)
         nothing = ctypes.CDLL(None).abs  # a no-op manager: there is no functor to copy or destroy
     except (OSError, AttributeError):

@@ -6,9 +6,13 @@ import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from autotest.results import ledger
 from autotest.results.ledger import LedgerEntry
+
+#: The characters of a pattern that stand for others. A bracket in an entry is one of the test's arguments.
+_WILDCARDS: Final = frozenset("*?")
 
 
 def unmatched_entries(
@@ -40,10 +44,15 @@ def unmatched_entries(
 def _is_unmatched(
     entry: LedgerEntry, folder: Path, ids: Mapping[Path, list[str]], is_collected: Callable[[Path], bool]
 ) -> bool:
-    if any(entry.applies_to_test(test) for found in ids.values() for test in found):
-        return False
     pattern, _, name = entry.test.partition("::")
     parts = pattern.count("/") + 1
+    # Nearly all entries name their file, and there may be ten thousand tests in others.
+    named = not _WILDCARDS & {*pattern}
+    ids_of_file = (
+        found for file, found in ids.items() if not named or "/".join(file.as_posix().split("/")[-parts:]) == pattern
+    )
+    if any(entry.applies_to_test(test) for found in ids_of_file for test in found):
+        return False
     files = [
         file
         for file in folder.rglob("*.py")

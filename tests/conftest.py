@@ -77,12 +77,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Turn the garbage collector off during the imports, and ignore imported objects later: a million objects stay."""
+    """Turn the garbage collector off during the imports, and ignore imported objects later: a million objects stay.
+
+    Later, it runs after so many new objects as a trial makes: after the usual 700, it takes a twentieth of a diagnosis.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000)
         gc.enable()
 
 

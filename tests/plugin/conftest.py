@@ -38,3 +38,9 @@ def run(pytester: pytest.Pytester, quick: Path, monkeypatch: pytest.MonkeyPatch)
 def run_outside(pytester: pytest.Pytester, run: Run, importable_elsewhere: None) -> Run:
     """Return the same function, which runs pytest in another process."""
     return lambda *arguments: pytester.runpytest_subprocess(*arguments, timeout=240)
+
+
+@pytest.fixture
+def run_forked(run: Run, run_module: Run) -> Run:
+    """Return the same function, which runs pytest in a fork of a process with torch."""
+    return lambda *arguments: run_module("pytest", *arguments)

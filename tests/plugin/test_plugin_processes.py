@@ -91,9 +91,9 @@ def test_a_module_that_an_inner_run_loads_is_loaded_once(pytester, run, monkeypa
     assert "test_own" not in sys.modules
 
 
-def test_a_divergence_is_told_without_the_plugin_too(suite, run_outside):
+def test_a_divergence_is_told_without_the_plugin_too(suite, run_forked):
     suite(DIVERGES + AGREES)
-    result = run_outside(*(("-p", "no:autotest") if INSTALLED else ()))
+    result = run_forked(*(("-p", "no:autotest") if INSTALLED else ()))
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["E *Divergence: faulty diverges from torch: relu*", "*Reproducer: python *"])
     result.stdout.no_fnmatch_line("*runner.py*")
@@ -197,7 +197,7 @@ def test_a_graph_of_oneflow_works_in_a_worker_process(suite, run_outside):
 
 
 @pytest.mark.slow
-def test_isolated_trials_are_those_that_would_run_here(suite, run_outside, run, quick):
+def test_isolated_trials_are_those_that_would_run_here(suite, run_forked, run, quick):
     suite(DIVERGES)
 
     def trial(result):
@@ -207,9 +207,9 @@ def test_isolated_trials_are_those_that_would_run_here(suite, run_outside, run, 
 
     here = trial(run("--autotest-seed=3"))
     shutil.rmtree(quick)
-    assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=3")) == here
+    assert trial(run_forked(*PLUGIN, "--autotest-isolate", "--autotest-seed=3")) == here
     # Stored failures run first.
-    assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=5")) == here
+    assert trial(run_forked(*PLUGIN, "--autotest-isolate", "--autotest-seed=5")) == here
 
 
 PINNED = """

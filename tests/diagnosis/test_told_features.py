@@ -95,6 +95,23 @@ def test_a_dtype_that_the_call_converts_from_is_not_needed(happens) -> None:
     assert happens("sum", lambda f: lambda x, dtype=None: f(x), body) == "only where dtype is given"
 
 
+def test_integers_that_floats_do_not_replace_are_named(happens) -> None:
+    body = lambda: torch.square(matrix(dtype=oneof("int64", "int32", "float32")))  # noqa: E731
+    assert happens("square", called(lambda x: not x.is_floating_point()), body) == "only with integers"
+
+
+def test_integers_in_one_input_beside_floats_are_named_with_it(happens) -> None:
+    wrong = called(lambda x, y: x.is_floating_point() and not y.is_floating_point())
+    told = happens("add", wrong, lambda: torch.add(matrix(), matrix(dtype="int64")))
+    assert told == "only with integers in x1"
+
+
+def test_truth_values_are_named_and_not_where_integers_show_it_too(happens) -> None:
+    body = lambda: torch.sum(matrix(dtype="bool"))  # noqa: E731
+    assert happens("sum", called(lambda x: x.dtype == real().bool), body) == "only with truth values"
+    assert happens("sum", called(lambda x: x.dtype != real().float32), body) == ""
+
+
 # -- views of the test --------------------------------------------------------------------------------------
 
 

@@ -43,6 +43,33 @@ def dtype_clauses(
             yield f"only in {own}"
 
 
+def kind_clauses(inputs: Sequence[Input], run: OnInputs) -> Iterator[str]:
+    """Yield a clause if the failure needs truth values, or integers of any size: with floats, the sides agree.
+
+    Args:
+        inputs: the inputs.
+        run: runs the program with other inputs.
+    """
+    found = {item.array.dtype for item in inputs}
+    if found == {"bool"}:
+        others, text = ("int64", "float32"), "only with truth values"
+    elif len(found & {*_WHOLE}) == 1 and found <= {*_WHOLE, *FLOATING}:
+        others, text = ("float32", "float64"), "only with integers"
+    else:
+        return
+    taken = [item for item in inputs if item.array.dtype not in FLOATING]
+
+    def ending(change: Callable[[Numbers], Numbers], other: str) -> ProgramOutcome:
+        return run([item.with_data(change(item.array.data.astype(np.float64)).astype(other), other) for item in taken])
+
+    # Of truth values, both, as one of them may be what passes.
+    changes: list[Callable[[Numbers], Numbers]] = [lambda data: data, lambda data: 1 - data]
+    if text != "only with truth values":
+        changes += [lambda data: 3 * data + 1, lambda data: data + 0.5, lambda data: -2.5 * data]
+    if together([ending(change, other) for other in others for change in changes]) == "passes":
+        yield text
+
+
 def _ending_as(inputs: Sequence[Input], own: str, other: str, run: OnInputs, results: ResultsOn) -> ProgramOutcome:
     """Return how the program ends with the inputs of dtype `own` converted to `other`.
 
@@ -106,4 +133,4 @@ def _alike(own: Sequence[Numbers], other: Sequence[Numbers]) -> bool:
     )
 
 
-__all__ = ["FLOATING", "ResultsOn", "dtype_clauses"]
+__all__ = ["FLOATING", "ResultsOn", "dtype_clauses", "kind_clauses"]

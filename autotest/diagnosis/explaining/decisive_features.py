@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from autotest.diagnosis.explaining.decisive_arguments import argument_clauses
-from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses
+from autotest.diagnosis.explaining.decisive_dtypes import FLOATING, dtype_clauses, kind_clauses
 from autotest.diagnosis.explaining.decisive_numbers import needs_equal_elements, number_claim
 from autotest.diagnosis.explaining.decisive_sizes import size_clauses
 from autotest.diagnosis.explaining.decisive_views import view_clauses
@@ -108,7 +108,8 @@ class _Features:
         named = {
             item.path for call in self._program.calls for item in leaves((call.args, call.kwargs)) if type(item) is Root
         }
-        yield from dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results, named)
+        dtypes = [*dtype_clauses([*self._inputs, *self._pushed.values()], self._with, self._results, named)]
+        yield from dtypes or ([] if numbers else self._kinds())
         yield from self._gradients()
         yield from argument_clauses(self._program, self._inputs, self._with_inputs)
 
@@ -251,6 +252,12 @@ class _Features:
             yield f"only with rank {rank}"
         elif lower == "passes" and rank > 1:
             yield f"needs rank {rank} or more"
+
+    def _kinds(self) -> Iterator[str]:
+        """Yield the clause on truth values or integers, in one input if the others are floats."""
+        alone = [item for item in self._inputs if item.array.dtype not in FLOATING]
+        where = f" in {self._names[self._inputs.index(alone[0])]}" if len(alone) == 1 < len(self._inputs) else ""
+        yield from (f"{text}{where}" for text in kind_clauses(self._inputs, self._with))
 
     def _gradients(self) -> Iterator[str]:
         frozen = [item for item in self._inputs if not item.requires_grad and item.array.dtype in FLOATING]

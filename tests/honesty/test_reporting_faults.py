@@ -28,7 +28,7 @@ def run(script):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.usefixtures("importable_elsewhere", "warm")  # the script is run in interpreters of its own below
 @pytest.mark.parametrize("fault", [faults.wrong_relu, faults.wrong_relu_gradient])
 def test_the_reproducer_runs_and_shows_it(against, quick, monkeypatch, fault):
     monkeypatch.setenv("AUTOTEST_VERIFY", "1")

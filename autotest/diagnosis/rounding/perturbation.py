@@ -41,7 +41,7 @@ class _Seeded(np.random.bit_generator.ISeedSequence):
         self._seed = seed
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray[Any, Any]:
-        return _state(self._seed, n_words, np.dtype(dtype).name).copy()
+        return _state(self._seed, n_words, dtype).copy()
 
 
 def _seeded(*seed: int) -> np.random.Generator:
@@ -50,8 +50,8 @@ def _seeded(*seed: int) -> np.random.Generator:
 
 
 @functools.lru_cache(maxsize=256)
-def _state(seed: tuple[int, ...], words: int, dtype: str) -> np.ndarray[Any, Any]:
-    return np.random.SeedSequence(seed).generate_state(words, np.dtype(dtype).type)
+def _state(seed: tuple[int, ...], words: int, dtype: Any) -> np.ndarray[Any, Any]:
+    return np.random.SeedSequence(seed).generate_state(words, dtype)
 
 
 @np.errstate(over="ignore")

@@ -409,7 +409,7 @@ def test_trials_that_need_what_the_candidate_lacks_count_and_skip_a_test_without
     )
 
 
-def test_each_of_several_candidates_keeps_its_worker_for_all_tests(suite, run, monkeypatch):
+def test_each_of_several_candidates_keeps_its_worker_for_all_tests(suite, run, monkeypatch, warm):
     prepared = []
     prepare = Workers.prepare
     monkeypatch.setattr(Workers, "prepare", lambda self: prepared.append(self) or prepare(self))

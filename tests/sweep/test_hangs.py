@@ -123,7 +123,7 @@ def _samples_of(operator: str, kind: str = "sample") -> Unit:
 
 
 def test_an_operator_that_never_answers_is_found_and_the_rest_of_its_samples_is_counted(
-    monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None
+    monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None, warm: None
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:waiting")
     unit, cell = _samples_of("sinh", "mutation"), Cell()
@@ -152,7 +152,7 @@ class Unending:
 
 
 def test_samples_that_cannot_be_made_in_time_cost_one_wait_for_all_units_of_their_cell(
-    monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None
+    monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None, warm: None
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     monkeypatch.setattr("autotest.sweeping.timeouts._GENERATION_SECONDS", 2.0)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import collections
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -88,18 +86,17 @@ def test_a_known_death_sets_aside_its_arguments_for_the_rest_of_the_test_and_the
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.usefixtures("importable_elsewhere", "quick")
-def test_a_test_that_is_known_to_kill_goes_on_with_what_does_not(suite, monkeypatch):
+@pytest.mark.usefixtures("quick")
+def test_a_test_that_is_known_to_kill_goes_on_with_what_does_not(suite, told_by):
     file = suite("test_rank")
     text = file.read_text().replace("test_sinh(self)", "test_rank(self)")
     file.write_text(text.replace("torch.sinh(random_tensor(2) + 1)", "torch.relu(random_tensor(random(1, 4), low=0))"))
-    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:flat")
-    command = [sys.executable, "-m", "pytest", "-k", "test_rank", file.name]
-    done = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False, timeout=200)
-    assert done.returncode == 0, done.stdout + done.stderr
-    accepted = int(re.search(r"(\d+) accepted", done.stdout)[1])
+    surroundings = {"candidate": "tests.support.deadly:flat", "AUTOTEST_VERIFY": "0", "AUTOTEST_SHRINK": "0"}
+    done = told_by("pytest", "-k", "test_rank", file.name, **surroundings)
+    assert done.status == 0, done.output
+    accepted = int(re.search(r"(\d+) accepted", done.output)[1])
     assert accepted > 1, "after the first trial that dies, tensors of more dimensions are still tried"
-    assert "1 x known" in done.stdout
+    assert "1 x known" in done.output
 
 
 @pytest.mark.slow

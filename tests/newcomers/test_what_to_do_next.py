@@ -23,7 +23,8 @@ def _linear() -> Any:
     return real.nn.Linear(2, 2)
 
 
-def test_an_attribute_of_a_framework_is_replaced_by_a_function_of_the_test() -> None:
+def test_an_attribute_of_a_framework_is_replaced_by_a_function_of_the_test(against: Any) -> None:
+    against()  # without OneFlow, only what another test has looked up before could be looked up
     said = "torch.nn.functional.relu = ...: the attributes of a framework cannot be assigned"
     with pytest.raises(UsageError) as raised:
         torch.nn.functional.relu = None

@@ -172,7 +172,7 @@ class Store:
         """
         try:
             os.listdir(self.failures)  # noqa: PTH208 - only whether it can be read
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise StoreDamaged(

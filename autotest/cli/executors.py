@@ -77,21 +77,25 @@ class ServerAhead:
     """A process server for workers on this machine, which imports the frameworks while the tests are collected."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        """Start the server if the workers will need one that can be started before the test files are imported.
+        self._is_local = arguments.jobs != 0 and arguments.executor == LOCAL
+        self._server: Server | None = None
+        self._before: dict[str, str] = {}
 
-        It cannot for a candidate whose adapter may lie in the tests' project: importing the tests may make it known.
+    def start(self) -> None:
+        """Start the server if the workers will need one that does not depend on the tests.
+
+        The adapter of a candidate may lie in the tests' project, and collecting the tests may make it known.
         """
         names = chosen_names()
-        self._before = _variables()
-        self._server: Server | None = None
-        if arguments.jobs != 0 and arguments.executor == LOCAL and not any(":" in name for name in names):
+        if self._is_local and not any(":" in name for name in names):
+            self._before = _variables()
             self._server = Server(workers.PRELOADED, frameworks=names)
             self._server.start()
 
     def server(self, conditions: Conditions) -> Server | None:
         """Return the server, if it was started as workers under these conditions need it.
 
-        Test files may have set variables that the frameworks read when they are imported.
+        Test files may set variables that the frameworks read when they are imported.
         """
         if conditions.own_import or _variables() != self._before:
             self.close()

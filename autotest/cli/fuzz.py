@@ -109,7 +109,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
 
 
 def _campaign_with(arguments: argparse.Namespace, ahead: executors.ServerAhead) -> tuple[int, CampaignProgress]:
-    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
+    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k, ahead.start)
     environment, pair = options.from_environment(), chosen_pair()
     history = History(environment.directory)
     part = CampaignShard(arguments.shard, arguments.each_group)

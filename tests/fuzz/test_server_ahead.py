@@ -10,6 +10,7 @@ import pytest
 
 from autotest.cli import executors, main
 from autotest.results.tasks import Conditions
+from autotest.sources import collection
 
 
 class Recorded:
@@ -43,18 +44,46 @@ def said() -> list[str]:
 
 
 def ahead(jobs: int | None = None, executor: str = "local") -> executors.ServerAhead:
-    return executors.ServerAhead(argparse.Namespace(jobs=jobs, executor=executor))
+    server = executors.ServerAhead(argparse.Namespace(jobs=jobs, executor=executor))
+    server.start()
+    return server
 
 
 def conditions(*, own_import: bool = False) -> Conditions:
     return Conditions(Path(".autotest"), ("torch", "torch"), None, own_import=own_import)
 
 
-def test_it_is_started_before_the_first_test_file_is_imported_and_ends_with_a_mistake(tmp_path: Path) -> None:
-    (tmp_path / "test_none.py").write_text("import shutil; shutil.copy('server', 'seen')\n")
-    assert main(["fuzz", "test_none.py"]) == 2
-    assert Path("seen").read_text().splitlines() == ["made for torch", "started"]
-    assert said() == ["made for torch", "started", "closed"]
+FIRST = """
+import shutil
+import pytest
+from autotest import autotest, random_tensor
+
+@pytest.fixture(params=[1, 2])
+def number(request):
+    return request.param
+
+@autotest(n=1)
+def test_it(number):
+    return random_tensor()
+"""
+
+
+def test_it_starts_when_the_first_of_several_files_is_known_and_ends_with_a_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("test_a.py", "test_b.py"):
+        (tmp_path / name).write_text(FIRST)
+    looked_up: list[Any] = []
+    variants = collection._with_variants
+
+    def noted(tests: Any, file: Path) -> Any:
+        looked_up.append((file.name, said()))
+        return variants(tests, file)
+
+    monkeypatch.setattr(collection, "_with_variants", noted)
+    assert main(["fuzz", ".", "-k", "no_such_test"]) == 2
+    assert looked_up == [("test_a.py", []), ("test_b.py", ["made for torch", "started"])]
+    assert said()[-1] == "closed"
 
 
 def test_the_workers_are_forked_from_it() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from autotest.base.errors import FrameworkMissing, UsageError
@@ -14,12 +14,9 @@ from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection
 
 
-def tests_in(paths: Sequence[Path], k: str, after_first: Callable[[], object] | None) -> Collection:
-    """Return the decorated tests in `paths` whose names match `k`; for `after_first`, see `collect`.
-
-    Raises `UsageError` if there are none.
-    """
-    collected = collect(paths, after_first)
+def tests_in(paths: Sequence[Path], k: str) -> Collection:
+    """Return the decorated tests in `paths` whose names match `k`. Raises `UsageError` if there are none."""
+    collected = collect(paths)
     if k:
         chosen = selection(k)
         fitting = [test for test in collected.tests if chosen(test.id)]
@@ -39,15 +36,13 @@ def tests_in(paths: Sequence[Path], k: str, after_first: Callable[[], object] | 
     return _not_empty(collected, paths)
 
 
-def tests_against(
-    candidate: str, paths: Sequence[Path], k: str, after_first: Callable[[], object] | None
-) -> Collection:
+def tests_against(candidate: str, paths: Sequence[Path], k: str) -> Collection:
     """Return the tests as `tests_in` does, without those that name another candidate than `candidate` for themselves.
 
     Worker processes have one candidate. A command line or variable that chooses it overrides that of a test. A test
     that names a candidate that does not exist is among the mistaken ones.
     """
-    collected = tests_in(paths, k, after_first)
+    collected = tests_in(paths, k)
     kept, left_out, mistaken = [], [*collected.left_out], []
     for test in collected.tests:
         own = test.settings.candidate

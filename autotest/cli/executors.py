@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,8 +12,6 @@ from autotest.campaigns import workers
 from autotest.campaigns.executor import Executor
 from autotest.campaigns.workers import Workers
 from autotest.cli.argument_types import whole
-from autotest.frameworks import chosen_names
-from autotest.processes.client import Server
 from autotest.results.tasks import Conditions
 
 if TYPE_CHECKING:
@@ -73,49 +70,7 @@ def add_executor(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class ServerAhead:
-    """A process server for workers on this machine, which imports the frameworks while the tests are collected."""
-
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        self._is_local = arguments.jobs != 0 and arguments.executor == LOCAL
-        self._server: Server | None = None
-        self._before: dict[str, str] = {}
-
-    def start(self) -> None:
-        """Start the server if the workers will need one that does not depend on the tests.
-
-        The adapter of a candidate may lie in the tests' project, and collecting the tests may make it known.
-        """
-        names = chosen_names()
-        if self._is_local and not any(":" in name for name in names):
-            self._before = _variables()
-            self._server = Server(workers.PRELOADED, frameworks=names)
-            self._server.start()
-
-    def server(self, conditions: Conditions) -> Server | None:
-        """Return the server, if it was started as workers under these conditions need it.
-
-        Test files may set variables that the frameworks read when they are imported.
-        """
-        if conditions.own_import or _variables() != self._before:
-            self.close()
-        return self._server
-
-    def close(self) -> None:
-        """Kill the server."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-
-
-def _variables() -> dict[str, str]:
-    """Return the variables of this process, without those that pytest sets while it collects tests."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-
-
-def chosen_executor(
-    arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path], ahead: ServerAhead
-) -> Prepared:
+def chosen_executor(arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path]) -> Prepared:
     """Return the executor that the arguments ask for; `files` are the test files. Raises `UsageError`."""
     found = cluster(arguments, conditions, files)
     if found is not None:
@@ -124,7 +79,7 @@ def chosen_executor(
         from autotest.campaigns.in_process import InProcess  # imports what runs and diagnoses trials, as workers do
 
         return InProcess(conditions)
-    return Workers(conditions, arguments.jobs or workers.default_jobs(), ahead.server(conditions))
+    return Workers(conditions, arguments.jobs or workers.default_jobs())
 
 
 def cluster(
@@ -158,4 +113,4 @@ def cluster(
     return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group, each=arguments.each_group)
 
 
-__all__ = ["ServerAhead", "add_executor", "add_to", "chosen_executor", "cluster"]
+__all__ = ["add_executor", "add_to", "chosen_executor", "cluster"]

@@ -104,12 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     """Run one campaign; return the exit status and its progress."""
-    with contextlib.closing(executors.ServerAhead(arguments)) as ahead:
-        return _campaign_with(arguments, ahead)
-
-
-def _campaign_with(arguments: argparse.Namespace, ahead: executors.ServerAhead) -> tuple[int, CampaignProgress]:
-    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k, ahead.start)
+    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
     environment, pair = options.from_environment(), chosen_pair()
     history = History(environment.directory)
     part = CampaignShard(arguments.shard, arguments.each_group)
@@ -141,7 +136,7 @@ def _campaign_with(arguments: argparse.Namespace, ahead: executors.ServerAhead) 
         deadlines={} if arguments.deadline else _own_deadlines(collected, environment),
         memory=arguments.memory or environment.memory,
     )
-    executor = executors.chosen_executor(arguments, conditions, {test.file for test in collected.tests}, ahead)
+    executor = executors.chosen_executor(arguments, conditions, {test.file for test in collected.tests})
     failure: Exception | None = None
     with (
         display(plan, collected, pair) as shown,

@@ -59,7 +59,7 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the subcommand and return the exit status."""
-    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k, None)
+    collected = tests_against(chosen_names()[1], arguments.paths, arguments.k)
     environment = options.from_environment()
     conditions = Conditions(environment.directory, chosen_names(), environment.ledger)
     kept = StoredAccount(

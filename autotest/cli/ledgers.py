@@ -136,7 +136,7 @@ def hidden(arguments: argparse.Namespace) -> int:
     tallies: list[Tally] = []
     failed: list[str] = []
     with run_hook(lambda test, context, tally: tallies.append(tally)), sessions_kept():
-        for test in tests_in(arguments.paths, arguments.k, None).tests:
+        for test in tests_in(arguments.paths, arguments.k).tests:
             failed += _failure(test)
     behind: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     expected: collections.Counter[str] = collections.Counter()

@@ -82,13 +82,11 @@ class Collection:
     renamed: list[str] = dataclasses.field(default_factory=list)
 
 
-def collect(paths: Sequence[Path], after_first: Callable[[], object] | None = None) -> Collection:
+def collect(paths: Sequence[Path]) -> Collection:
     """Return the decorated tests below `paths`, without those that are marked as expected to fail.
 
     Args:
         paths: files, or folders that are searched for ``test_*.py`` and ``*_test.py``.
-        after_first: called when all files are imported and the tests of the first one are known. The project's
-            ``conftest.py`` has then prepared the process; the other files take most of the time.
 
     Raises:
         UsageError: A path does not exist.
@@ -99,12 +97,8 @@ def collect(paths: Sequence[Path], after_first: Callable[[], object] | None = No
         module = _loaded(file, found)
         if module is not None:
             modules[file] = module
-    items: list[Collected | LeftOut] = []
     with sessions_kept():
-        for number, (file, module) in enumerate(modules.items()):
-            items += _with_variants(_in_module(module, file), file)
-            if number == 0 and after_first is not None:
-                after_first()
+        items = [item for file, module in modules.items() for item in _with_variants(_in_module(module, file), file)]
     tests = [item for item in items if isinstance(item, Collected)]
     needed = labels((item.file, item.name) for item in tests)
     found.left_out += [item for item in items if isinstance(item, LeftOut)]

@@ -41,6 +41,7 @@ from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Conditions
 from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collection
+from autotest.sources.pytest_session import sessions_kept
 from autotest.storage import trends
 
 
@@ -142,6 +143,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         display(plan, collected, pair) as shown,
         contextlib.closing(history),
         contextlib.closing(executor),
+        sessions_kept(),  # for trials in this process; worker processes keep their own
     ):
         executor.prepare()
         campaign = begun(progress)  # only when a worker is ready: --resume continues the last campaign in the history

@@ -18,6 +18,7 @@ from autotest.campaigns import exploring
 from autotest.campaigns.campaign import Campaign
 from autotest.campaigns.in_process import InProcess
 from autotest.report import campaign
+from autotest.sources.pytest_session import PytestSession
 from tests.fuzz.conftest import SUITES
 
 SUITE = SUITES / "twenty_six.py"
@@ -288,6 +289,13 @@ def numbers(directory):
         "select test, kind, name, sum(times) from seen group by test, kind, name order by test, kind, name"
     )
     return [*tests], [*seen], {path.name for path in (directory / "failures").iterdir()}
+
+
+def test_a_campaign_in_this_process_opens_one_session_of_pytest_for_all_its_trials(command, monkeypatch):
+    opened, start = [], PytestSession.__init__
+    monkeypatch.setattr(PytestSession, "__init__", lambda self, file: opened.append(file) or start(self, file))
+    command("fuzz", SUITE, "--jobs", 0, "--trials", 3, "-k", "'relu'", candidate=FAULTY)
+    assert len(opened) == 2, "and one to collect the tests"
 
 
 def test_two_shards_merged_equal_one_run(command, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -57,9 +58,16 @@ def shell(
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=_heed_signals,  # noqa: PLW1509 - two system calls, for which no thread holds a lock
         )
 
     return start
+
+
+def _heed_signals() -> None:
+    """Let the signals that end a command have their usual effect: these tests may run under ``nohup`` or in a job."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -120,12 +120,14 @@ def test_without_imports_that_may_run_before_a_fork_nothing_is_forked():
             assert isinstance(interpreter, FreshInterpreter)
 
 
+@pytest.mark.oneflow
 def test_only_the_import_of_torch_runs_before_the_fork():
     # OneFlow notices a fork, and computes in the calling thread then.
     imports = pair("torch", "oneflow").script_imports(Program([], []))
     assert imports == (("import torch", "import oneflow"), ("import torch",))
 
 
+@pytest.mark.oneflow
 def test_a_torch_that_may_start_a_device_when_it_is_imported_is_imported_after_the_fork(monkeypatch):
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [group] * (group == "torch.backends"))
     assert pair("torch", "oneflow").script_imports(Program([], [])).passive == ()

@@ -79,7 +79,6 @@ def _run(connection: Connection, server: socket, source: str, passed: Sequence[i
     above = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, max(numbers) + 1) for descriptor in received]
     for descriptor in received:
         os.close(descriptor)
-    os.setsid()
     connection.send("ready")
     connection.close()
     server.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import tempfile
 import time
 from pathlib import Path
 
@@ -81,12 +80,9 @@ def test_a_script_that_takes_too_long_is_ended_with_its_processes(tmp_path):
 
 
 def test_no_process_or_file_of_a_script_outlives_whoever_wanted_it_and_was_killed(
-    tmp_path, monkeypatch, importable_elsewhere
+    tmp_path, temporary, importable_elsewhere
 ):
-    place, temporary = tmp_path / "pids", tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setattr(tempfile, "tempdir", None)
+    place = tmp_path / "pids"
     with contextlib.closing(Server(fork=True)) as server:
         process = server.process(tasks.run_a_script, HANGS.format(place=str(place)))
         pids = pids_in(place)
@@ -107,12 +103,9 @@ def test_a_script_that_has_told_what_it_saw_may_die_at_its_exit():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("signalled", ["script", "its parent"])
 def test_no_file_of_a_script_outlives_a_signal_to_every_process_of_its_job(
-    tmp_path, monkeypatch, importable_elsewhere, number, signalled
+    tmp_path, temporary, importable_elsewhere, number, signalled
 ):
-    place, temporary = tmp_path / "pids", tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setattr(tempfile, "tempdir", None)
+    place = tmp_path / "pids"
     with contextlib.closing(Server(fork=True)) as server:
         process = server.process(tasks.run_a_script, HANGS.format(place=str(place)))
         pids = pids_in(place)

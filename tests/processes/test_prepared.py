@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import os
 import signal
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -177,12 +176,9 @@ print(subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=subprocess.DEV
 
 
 def test_no_process_or_file_of_a_script_outlives_whoever_wanted_it_and_was_killed(
-    tmp_path, monkeypatch, importable_elsewhere
+    tmp_path, temporary, importable_elsewhere
 ):
-    place, temporary = tmp_path / "pids", tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setattr(tempfile, "tempdir", None)
+    place = tmp_path / "pids"
     with contextlib.closing(Server(fork=True)) as server:
         process = server.process(tasks.run_a_prepared_script, HANGS.format(place=str(place)))
         template = process.connection.recv()

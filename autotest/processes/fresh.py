@@ -15,24 +15,36 @@ from pathlib import Path
 
 from autotest.base.temporary_folders import SCRIPTS, own_folder
 
+#: Source of `end_with(parent, end)`, which has `end` called at a signal that ends a job, and when the process `parent`
+#: ends in any way (0: nobody's end matters).
+END_WITH = """
+import ctypes, os, signal
+
+ENDING = signal.SIGTERM, signal.SIGHUP, signal.SIGINT
+
+def end_with(parent, end):
+    for number in ENDING:
+        signal.signal(number, end)
+    if parent:
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            end()
+"""
 #: A parent process of the interpreter, which ends when the process that started it ends in any way. It then kills the
 #: interpreter, which may hang, and the processes that the script has started: all are one process group. It also
 #: removes the folder that it runs in, since a process that was killed cannot, in any case: a signal to all processes of
 #: a job ends the interpreter and the process that started it at once.
-_WATCH = """
-import ctypes, os, shutil, signal, subprocess, sys
+_WATCH = (
+    END_WITH
+    + """
+import shutil, subprocess, sys
 
 def end(*_):
     shutil.rmtree(os.getcwd(), ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 parent, program = int(sys.argv[1]), sys.argv[2]
-for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-    signal.signal(number, end)
-if parent:
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:
-        end()
+end_with(parent, end)
 status = subprocess.call([sys.executable, "-c", program])
 shutil.rmtree(os.getcwd(), ignore_errors=True)
 if status < 0:
@@ -41,6 +53,7 @@ if status < 0:
     os.kill(os.getpid(), -status)
 sys.exit(status)
 """
+)
 #: The interpreter. The garbage collector is off during the imports, because imported objects stay alive. The script
 #: runs in the caller's working directory, as it will when the user runs it, because a project's own framework may be
 #: there; but no core dump is written there.
@@ -132,4 +145,4 @@ def with_absolute_paths(environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, "PYTHONPATH": os.pathsep.join(absolute)}
 
 
-__all__ = ["RUN", "FreshInterpreter", "imports_among", "with_absolute_paths"]
+__all__ = ["END_WITH", "RUN", "FreshInterpreter", "imports_among", "with_absolute_paths"]

@@ -28,26 +28,18 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from autotest.base.temporary_folders import SCRIPTS, own_folder
-from autotest.processes.fresh import RUN, FreshInterpreter, imports_among, with_absolute_paths
+from autotest.processes.fresh import END_WITH, RUN, FreshInterpreter, imports_among, with_absolute_paths
 
 #: The process that forks. For each interpreter it receives a folder and three descriptors: the interpreter's input, its
 #: output, and a link to its parent, which sends its own process id and then the interpreter's exit status. This parent
 #: leads the process group of the interpreter, and does what `fresh._WATCH` does for one that is not forked.
-_FORK: Final = """
-import ctypes, gc, json, os, shutil, signal, socket, struct, sys
+_FORK: Final = (
+    END_WITH
+    + """
+import gc, json, shutil, socket, struct, sys
 
 NUMBER = struct.Struct("<q")
 owner = socket.socket(fileno=int(sys.argv[1]))
-
-ENDING = signal.SIGTERM, signal.SIGHUP, signal.SIGINT
-
-def end_with(parent, end):
-    for number in ENDING:
-        signal.signal(number, end)
-    if parent:
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            end()
 
 def end(*_):
     owner.setblocking(False)
@@ -112,6 +104,7 @@ for one in descriptors:
     os.close(one)
 sys.path.insert(0, "")
 """
+)
 _NUMBER: Final = struct.Struct("<q")
 #: Variables that pytest changes for every test; no script reads them.
 _CHANGING: Final = frozenset(("PYTEST_CURRENT_TEST",))

@@ -23,9 +23,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("name", metavar="NAME", help="a registered name, or MODULE:FACTORY")
     parser.set_defaults(run=run)
-    adapter = commands.add_parser(
-        "adapter",
-    )
+    adapter = commands.add_parser("adapter")
     kinds = adapter.add_subparsers(metavar="ACTION", required=True)
     new = kinds.add_parser("new", help="write the skeleton of an adapter")
     new.add_argument("name", metavar="NAME", help="the module that the framework is imported as")

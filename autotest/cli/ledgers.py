@@ -30,9 +30,7 @@ from autotest.storage.store import Store
 
 def add_to(commands: Any) -> None:
     """Add the subcommand to an argparse parser."""
-    parser = commands.add_parser(
-        "ledger",
-    )
+    parser = commands.add_parser("ledger")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     adding = actions.add_parser("add", help="add a stored failure to a ledger, as a known divergence")
     adding.add_argument("key", metavar="KEY", help=KEY)

@@ -43,6 +43,11 @@ class Agreement:
             self._results = self._read()
         return self._results
 
+    def beginning_with(self, mismatch: Mismatch) -> Agreement:
+        """Return the same result with `mismatch`, one of its mismatches, as the first one."""
+        others = (item for item in self.mismatches if item is not mismatch)
+        return dataclasses.replace(self, mismatches=[mismatch, *others])
+
     def _read(self) -> dict[Place, tuple[Any, Any]]:
         pairings = pair_up(self.record).pairings
         expected = freeze(self.record.pair.reference, [item.expected for item in pairings])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from autotest.base.settings import Settings
 from autotest.comparison import Stage
 from autotest.diagnosis.attribution.referee import Opinion, examine
@@ -31,8 +29,7 @@ def guilty_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: S
     for other in others:
         if other is None:
             continue
-        reordered = [other, *(one for one in found if one is not other)]
-        again = dataclasses.replace(agreement, mismatches=reordered)
+        again = agreement.beginning_with(other)
         told = examine(again, pair, settings)
         if told.located.slot is not None and told.verdict.blame not in HARMLESS:
             return again, told

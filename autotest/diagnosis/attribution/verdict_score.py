@@ -157,5 +157,5 @@ def verdict_on(script: str, place: str, pair: Pair, entry: LedgerEntry) -> Verdi
     names = MismatchNames(program, pair, settings)
     about = [item for item in agreement.mismatches if entry.covers(item, names.operator(item))]
     if about:
-        agreement.mismatches = [about[0], *(item for item in agreement.mismatches if item is not about[0])]
+        agreement = agreement.beginning_with(about[0])
     return examine(agreement, pair, settings).verdict

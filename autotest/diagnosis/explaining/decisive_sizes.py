@@ -15,9 +15,9 @@ from autotest.base.plural import several
 from autotest.diagnosis.explaining.outcomes import OnPrograms, ProgramOutcome, together
 from autotest.diagnosis.explaining.whole_trial import WholeTrial
 from autotest.program import Program, leaves, with_leaves
-from autotest.program.calls import LAYOUT
 from autotest.program.inputs import Input
 from autotest.program.rewriting import with_call
+from autotest.program.semantics import makes_input
 
 #: How much larger sizes are tried before one is called the only one: the next ones with the same remainder in blocks
 #: of 2, 3, 5, 7, 8 and 32.
@@ -135,7 +135,7 @@ def _with_numbers(program: Program, size: int, other: int) -> Iterator[Program]:
     """Yield `program` with `other` in place of each whole number `size` in its calls, if there is one."""
     found = program
     for call in program.calls:
-        if call.kind == "tensor" or call.note == LAYOUT:
+        if makes_input(call):
             continue
         given = leaves((call.args, call.kwargs))
         places = [place for place, item in enumerate(given) if type(item) is int and item == size]

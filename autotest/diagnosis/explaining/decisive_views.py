@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from autotest.diagnosis.explaining.outcomes import OnPrograms
 from autotest.emission import names
-from autotest.program import Call, Operand, Program, Ref
-from autotest.program.calls import LAYOUT, map_operand
+from autotest.program import LAYOUT, Call, Program, Ref, reading
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import OPERATIONS, may_share_memory, writes
 
@@ -37,16 +36,8 @@ def view_clauses(program: Program, run: OnPrograms) -> Iterator[str]:
 
 def _read_after(program: Program, view: Call, method: str) -> Program:
     """Return `program` in which the calls after `view` read what the method named `method` makes of its result."""
-    made = Ref(len(program.calls))
-
-    def leaf(item: Operand) -> Operand:
-        return made if type(item) is Ref and item.slot == view.slot else item
-
-    copied = Call("method", method, (Ref(view.slot),), {}, made.slot)
-    after = [
-        call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-        for call in program.calls[view.slot + 1 :]
-    ]
+    copied = Call("method", method, (Ref(view.slot),), {}, len(program.calls))
+    after = [reading(call, {view.slot: Ref(copied.slot)}) for call in program.calls[view.slot + 1 :]]
     return assembled([*program.calls[: view.slot + 1], copied, *after], program.arrays, program.undefined)[0]
 
 

@@ -140,15 +140,13 @@ class UnshrunkTrial:
         The gradient of a wrong result is another one, too. A trial shows only that if both results are NaN there, for
         example. No oracle accuses such a gradient, as it is that of the candidate's own forward.
         """
-        first, located = smallest.mismatches[0], final.located
-        slot = located.hint if located.slot is None else located.slot
+        first, slot = smallest.mismatches[0], final.located.beginning
         if first.symptom != "gradient" or first.stage != "backward" or not final.verdict.weak or slot is None:
             return None
         results = [item for item in smallest.mismatches if (item.symptom, item.slot) == ("value", slot)]
         if not results or results[0].special:
             return None
-        mismatches = [results[0], *(item for item in smallest.mismatches if item is not results[0])]
-        agreement = dataclasses.replace(smallest, mismatches=mismatches)
+        agreement = smallest.beginning_with(results[0])
         opinion = examine(agreement, self.pair, self.test.settings)
         if opinion.located.slot != slot or opinion.verdict.blame != "candidate":
             return None

@@ -14,7 +14,14 @@ from autotest.diagnosis.shrinking.probing import HANG, Ending, Probe, ProbeOptio
 from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
 from autotest.processes.endings import TimeoutEstimate
-from autotest.program import Program, call_reduction, operator_of, reduction
+from autotest.program import (
+    Program,
+    call_reduction,
+    content_reduction,
+    operator_of,
+    reduction,
+    shape_reduction,
+)
 from autotest.program.isolation import isolated
 
 _USUAL = ProbeOptions()
@@ -174,8 +181,8 @@ def _fewer_calls(program: Program) -> Iterator[Program]:
 
 
 _REST = (
-    reduction.in_class(reduction.shapes),
+    reduction.in_class(shape_reduction.shapes),
     reduction.in_class(reduction.arguments),
     reduction.kinds,
-    reduction.contents,
+    content_reduction.contents,
 )

@@ -106,6 +106,10 @@ def _two_inputs() -> Any:
     return dual.maximum(dual.tanh(a), b)
 
 
+def _long(low: int, high: int) -> Any:
+    return at.random_tensor(1, dim0=at.random(60, 90), low=low, high=high)
+
+
 def _matmul() -> Any:
     m, k, n = at.random(2, 5), at.random(2, 5), at.random(2, 5)
     return dual.matmul(at.random_tensor(2, m, k, low=-1), at.random_tensor(2, k, n, low=-1))
@@ -191,5 +195,9 @@ BUGS: tuple[Bug, ...] = (
     Bug("raises", function("exp"), {"exp": raising_when(_any)}, 1, 1),
     Bug("raises for two rows", function("exp"), {"exp": raising_when(_rows)}, 1, 2),
     Bug("missing", _second_of_three, {}, 1, 1, missing=("relu",)),
+    Bug("a large sum", lambda: dual.sum(_long(1, 2)),
+        {"sum": when(lambda t: float(t.sum()) > 80, lambda r: r * 2)}, 1, 1),
+    Bug("a large product", lambda: dual.prod(_long(2, 3)),
+        {"prod": when(lambda t: float(t.prod()) > 1e15, lambda r: r * 2)}, 1, 1),
     Bug("in place", _in_place, {"mul_": when(_any, lambda r: r.data.add_(1) is None or r)}, 1, 1, tensors=True),
 )  # fmt: skip

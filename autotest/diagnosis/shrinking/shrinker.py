@@ -24,7 +24,7 @@ from autotest.diagnosis.shrinking.failure_signature import (
 from autotest.diagnosis.shrinking.fitting_cotangents import with_fitting_cotangents
 from autotest.diagnosis.shrinking.initial_state import modules_that_differ, with_initial_state
 from autotest.frameworks import Pair
-from autotest.program import Call, Program, call_reduction, reduction
+from autotest.program import Call, Program, call_reduction, content_reduction, reduction, shape_reduction
 from autotest.program.randomness import drops_in_a_defined_result
 from autotest.program.semantics import pushes_gradients
 from autotest.replaying.agreement import Agreement, agree, results
@@ -121,15 +121,15 @@ class Shrinker:
             return self.result
         for program in first:
             self._try(program)
-        arguments, shapes = self._in_class(reduction.arguments), self._in_class(reduction.shapes)
+        arguments, shapes, contents = self._in_class(reduction.arguments), self._shapes(), content_reduction.contents
         if self._began_large:
             while not self._over and any(map(self._try, self._bounded(shapes))):
                 pass
             # A script contains all numbers of an array unless they are all equal, no matter how many there are.
-            plain = reduction.candidates(reduction.contents, self.result.agreement.program)
+            plain = reduction.candidates(contents, self.result.agreement.program)
             any(map(self._try, itertools.islice(plain, _PLAIN)))
         self._remove_spans()
-        passes: tuple[reduction.Pass, ...] = (self._calls, arguments, shapes, reduction.kinds, reduction.contents)
+        passes: tuple[reduction.Pass, ...] = (self._calls, arguments, shapes, reduction.kinds, contents)
         improved = True
         while improved:
             improved = False
@@ -138,6 +138,11 @@ class Shrinker:
                     improved = True
         self.result.complete = not self._over
         return self.result
+
+    def _shapes(self) -> reduction.Pass:
+        if self._failure.symptom in NUMERIC_SYMPTOMS:
+            return shape_reduction.shapes_of_numbers
+        return self._in_class(shape_reduction.shapes)
 
     def _in_class(self, one: reduction.Pass) -> reduction.Pass:
         return reduction.in_class(one) if self._failure.symptom in AMBIGUOUS_SYMPTOMS else one
@@ -235,7 +240,7 @@ class Shrinker:
         """Return programs one step smaller than the smallest failing one, on which the sides agree."""
         best = self.result.agreement.program
         found: list[Program] = []
-        for one in (reduction.shapes, reduction.arguments, reduction.contents):
+        for one in (shape_reduction.shapes, reduction.arguments, content_reduction.contents):
             for program in itertools.islice(self._bounded(one, ended=False), _NEIGHBOURS):
                 fitting = self._runnable(program) if reduction.is_simpler(program, best) else None
                 if fitting is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from autotest import torch as dual
 from autotest.base.settings import Settings
+from autotest.comparison import TensorValue
 from autotest.diagnosis.attribution.locating import locate
 from autotest.diagnosis.attribution.lockstep import first_divergent
 from autotest.diagnosis.failed_trial import FailedTrial
@@ -84,6 +86,66 @@ def test_a_context_that_is_entered_again_hides_no_later_divergent_call() -> None
     slot = first_divergent(program, pair, SETTINGS)
     assert slot is not None
     assert program.calls[slot].target == "exp"
+
+
+class Reading(TorchFramework):
+    """Counts the tensors that are read."""
+
+    read = 0
+
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        self.read += len(tensors)
+        return super().values(tensors)
+
+
+def test_a_write_into_a_weight_reads_each_buffer_of_its_network_once() -> None:
+    def initialised(depth: int) -> Callable[[], Any]:
+        def body() -> Any:
+            norm = network = dual.nn.BatchNorm1d(3)
+            for _ in range(depth):
+                network = dual.nn.Sequential(network)
+            for _ in range(10):
+                dual.nn.init.ones_(norm.weight)
+            return network(dual.ones(2, 3))
+
+        return body
+
+    def read(depth: int) -> int:
+        program = run_trial(initialised(depth), 0, SETTINGS, pair_with(TorchFramework())).program
+        reading = Reading()
+        assert first_divergent(program, Pair(reading, TorchFramework()), SETTINGS) is None
+        return reading.read
+
+    # The network itself is called, which reads its buffers, instead of the layer.
+    assert read(depth=8) == read(depth=1)
+
+
+def test_a_buffer_that_a_module_has_only_now_is_compared_after_the_next_write() -> None:
+    made: list[Any] = []
+
+    def kept(layer: Any) -> Any:
+        return lambda *args: (made.append(layer(*args)), made[-1])[1]
+
+    def writing_more(ones_: Any) -> Any:
+        def called(weight: Any) -> Any:
+            more = getattr(made[-1], "more", None)
+            if more is not None:
+                more.add_(1)
+            return ones_(weight)
+
+        return called
+
+    def body() -> Any:
+        norm = dual.nn.BatchNorm1d(3)
+        dual.nn.init.ones_(norm.weight)
+        norm.register_buffer("more", dual.zeros(3))
+        dual.nn.init.ones_(norm.weight)
+        return norm(dual.ones(2, 3))
+
+    program = run_trial(body, 0, SETTINGS, pair_with(TorchFramework())).program
+    pair = pair_with(FaultyTorch({"nn.BatchNorm1d": kept, "nn.init.ones_": writing_more}))
+    slot = first_divergent(program, pair, SETTINGS)
+    assert slot == max(call.slot for call in program.calls if call.target == "nn.init.ones_")
 
 
 def test_a_replay_serves_as_the_first_of_the_runs_of_which_the_reference_must_repeat_its_results() -> None:

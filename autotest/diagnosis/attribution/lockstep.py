@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Container, Iterator
 from typing import Any, TypeAlias
 
@@ -48,6 +49,18 @@ def gradients_of_steps(program: Program, pair: Pair, settings: Settings) -> dict
     return run.gradients if run.run() is None else None
 
 
+@dataclasses.dataclass(slots=True)
+class _Touched:
+    """A value of both sides that a call may have written into."""
+
+    expected: Any
+    actual: Any
+    #: Whether it is compared exactly.
+    exactly: bool
+    #: Whether the call is divergent if the sides disagree on it.
+    counts: bool = False
+
+
 class _Lockstep:
     """A run of a program on both sides, call by call, each call on the reference's operands."""
 
@@ -69,6 +82,8 @@ class _Lockstep:
         self._given = {call.args[0].slot for call in program.calls if call.kind == "overwrite"}
         #: Slots of modules, whose parameters an optimizer may change.
         self._modules: list[int] = []
+        #: By the slot of a module, the buffers of both sides, until a call may add some.
+        self._buffers: dict[int, list[tuple[Any, Any]]] = {}
         self.gradients: dict[int, Gradients] = {}
         #: The values that share memory: a write into one of them changes all of them.
         self._memory = shared_memory(program.calls)
@@ -90,6 +105,8 @@ class _Lockstep:
                 except Exception:  # noqa: BLE001 - a framework may raise any exception
                     return call.slot
                 self._share_memory(call)
+                if call.kind != "getattr" and not self._is_of_tensors(call):
+                    self._buffers.clear()
                 if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
                     self._modules.append(call.slot)
                 elif contents_of_result(call) is not KnownContents.DEFINED:
@@ -108,6 +125,10 @@ class _Lockstep:
             own, other, given = self._memory[call.slot], self._memory[ref.slot], values[ref.slot]
             if own != other and isinstance(given, reference.tensor_types) and reference.same(made, given):
                 self._memory = [other if memory == own else memory for memory in self._memory]
+
+    def _is_of_tensors(self, call: Call) -> bool:
+        """Whether all operands that `call` takes from earlier calls are tensors."""
+        return all(isinstance(self._values[0][ref.slot], self._pair.reference.tensor_types) for ref in refs(call))
 
     def _is_judged(self, call: Call) -> bool:
         drawn = call.slot in self._program.undefined or call.slot in self._given
@@ -133,18 +154,16 @@ class _Lockstep:
             plain = counts and self._unlike(expected[slot], actual[slot], exactly=exactly, contents=contents)
         else:
             plain = False
-        # This must be a list, because it is iterated more than once.
-        found = [*self._touched(call)]
-        one = freeze(self._pair.reference, [own for _, own, _ in found])
-        other = freeze(self._pair.candidate, [live for _, _, live in found])
+        found = self._touched_once(call, exactly=exactly)
+        one = freeze(self._pair.reference, [touched.expected for touched in found])
+        other = freeze(self._pair.candidate, [touched.actual for touched in found])
         differs = plain
-        for (touched, _, _), mine, theirs in zip(found, one, other, strict=True):
-            counts = touched in self._counting
-            exact = exactly and touched == slot
-            differs = (counts and self._unlike(mine, theirs, exactly=exact, contents=contents)) or differs
+        for touched, mine, theirs in zip(found, one, other, strict=True):
+            unlike = touched.counts and self._unlike(mine, theirs, exactly=touched.exactly, contents=contents)
+            differs = unlike or differs
         # Only now, because several of these values may share memory.
-        for (_, _, live), mine, theirs in zip(found, one, other, strict=True):
-            self._overwrite_candidate(live, mine, theirs)
+        for touched, mine, theirs in zip(found, one, other, strict=True):
+            self._overwrite_candidate(touched.actual, mine, theirs)
         return differs
 
     def _unlike(self, mine: Any, theirs: Any, *, exactly: bool, contents: bool) -> bool:
@@ -162,6 +181,20 @@ class _Lockstep:
             for item, one, other in zip(live, mine, theirs, strict=False):
                 self._overwrite_candidate(item, one, other)
 
+    def _touched_once(self, call: Call, *, exactly: bool) -> list[_Touched]:
+        """Return what `_touched` yields, each pair of values once: a network has the buffers of all its layers.
+
+        Args:
+            call: the call.
+            exactly: whether its result is compared exactly.
+        """
+        found: dict[tuple[int, int, bool], _Touched] = {}
+        for slot, own, live in self._touched(call):
+            exact = exactly and slot == call.slot
+            touched = found.setdefault((id(own), id(live), exact), _Touched(own, live, exact))
+            touched.counts = touched.counts or slot in self._counting
+        return [*found.values()]
+
     def _touched(self, call: Call) -> Iterator[tuple[int, Any, Any]]:
         """Yield the call's result and the values that it may have written into, with their slots, on both sides."""
         expected, actual = self._values
@@ -169,8 +202,8 @@ class _Lockstep:
         sharing = (slot for slot in range(call.slot) if self._memory[slot] in written_into) if written_into else ()
         for slot in dict.fromkeys((call.slot, *(ref.slot for ref in refs(call)), *sharing)):
             if isinstance(expected[slot], self._pair.reference.module_types):
-                parts = (Framework.buffers,) if call.target != "step" else ()
-                yield from ((slot, own, other) for own, other in self._parts(slot, *parts))
+                if call.target != "step":
+                    yield from ((slot, own, other) for own, other in self._buffers_of(slot))
             elif is_data(self._pair.reference, expected[slot]):
                 yield slot, expected[slot], actual[slot]
         if is_step(call):
@@ -178,11 +211,15 @@ class _Lockstep:
                 yield from ((slot, own, other) for own, other in self._parts(slot, Framework.parameters))
             yield from ((slot, expected[slot], actual[slot]) for slot in self._leaves(call.slot))
 
-    def _parts(self, slot: int, *parts: Any) -> Iterator[tuple[Any, Any]]:
-        for part in parts:
-            own = getattr(self._pair.reference, part.__name__)(self._values[0][slot])
-            other = getattr(self._pair.candidate, part.__name__)(self._values[1][slot])
-            yield from ((own[name], other[name]) for name in own if name in other)
+    def _buffers_of(self, slot: int) -> list[tuple[Any, Any]]:
+        if slot not in self._buffers:
+            self._buffers[slot] = [*self._parts(slot, Framework.buffers)]
+        return self._buffers[slot]
+
+    def _parts(self, slot: int, part: Any) -> Iterator[tuple[Any, Any]]:
+        own = getattr(self._pair.reference, part.__name__)(self._values[0][slot])
+        other = getattr(self._pair.candidate, part.__name__)(self._values[1][slot])
+        yield from ((own[name], other[name]) for name in own if name in other)
 
     def _note_gradients(self, call: Call) -> None:
         """Record the gradients that the optimizer's step `call` will use."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import dataclasses
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import agree
 from autotest.frameworks import Framework
 from autotest.program import COTANGENT, Program
-from autotest.program.rewriting import assembled, without_gradients
+from autotest.program.rewriting import assembled, with_arrays, without_gradients
 from autotest.program.semantics import is_backward
 from autotest.replaying.agreement import results
 from autotest.replaying.replay import Place
@@ -33,7 +34,8 @@ def slots_read_out_of_bounds(program: Program, framework: Framework) -> frozense
     if any(call.target in _MEMORY for call in program.calls):
         return frozenset()
     forward = _forward(program)
-    first, *others = (_results(_inside_larger(forward, number), framework) for number in _NUMBERS)
+    larger = _inside_larger(forward)
+    first, *others = (_results(_filled(larger, forward, number), framework) for number in _NUMBERS)
     changed = {
         place[0]
         for other in others
@@ -58,16 +60,34 @@ def _forward(program: Program) -> Program:
     return without_gradients(assembled(calls, program.arrays, program.undefined)[0])
 
 
-def _inside_larger(program: Program, number: int) -> Program:
-    """Return `program` with inputs that are slices from the middle of larger arrays, filled with `number` elsewhere."""
+def _inside_larger(program: Program) -> Program:
+    """Return `program` with inputs that are slices from the middle of larger arrays, filled with a number elsewhere."""
     for index in dict.fromkeys(call.args[0].index for call in program.inputs()):
         data = program.arrays[index].data
-        own = np.atleast_1d(data)
-        rows = _MARGIN * max(len(own), 1) // max(own.size, 1) + 1
-        around = np.full((rows, *own.shape[1:]), number).astype(data.dtype)
-        cut = slice(rows, rows + len(own)) if data.ndim else rows
-        program = viewed(program, index, np.concatenate([around, own, around]), ("operator", "getitem", (cut,)))
+        rows = _margin(data)
+        cut = slice(rows, rows + len(data)) if data.ndim else rows
+        program = viewed(program, index, _surrounded(data, _NUMBERS[0]), ("operator", "getitem", (cut,)))
     return program
+
+
+def _filled(larger: Program, program: Program, number: int) -> Program:
+    """Return `larger`, which `_inside_larger` made of `program`, with another number around the inputs."""
+    arrays = [*larger.arrays]
+    for own, outer in zip(program.inputs(), larger.inputs(), strict=True):
+        array = program.arrays[own.args[0].index]
+        arrays[outer.args[0].index] = dataclasses.replace(array, data=_surrounded(array.data, number))
+    return with_arrays(larger, arrays)
+
+
+def _margin(data: np.ndarray[Any, Any]) -> int:
+    """Return the number of rows on either side of an input."""
+    return _MARGIN * max(len(np.atleast_1d(data)), 1) // max(data.size, 1) + 1
+
+
+def _surrounded(data: np.ndarray[Any, Any], number: int) -> np.ndarray[Any, Any]:
+    own = np.atleast_1d(data)
+    around = np.full((_margin(data), *own.shape[1:]), number).astype(data.dtype)
+    return np.concatenate([around, own, around])
 
 
 def _results(program: Program, framework: Framework) -> dict[Place, TensorValue]:

@@ -64,18 +64,23 @@ def tensors_of(values: Any) -> list[Any]:
     return [values] if isinstance(values, TORCH.tensor_types) else []
 
 
-def accusing(database: SampleDatabase, entry: DatabaseEntry, dtype: str, most: int) -> tuple[int, list[str]]:
-    heard, found = 0, []
+def accusing(database: SampleDatabase, entry: DatabaseEntry, dtype: str, most: int) -> tuple[bool, list[str]]:
+    """Return whether an oracle of `entry` was heard, and what those said that accuse a side.
+
+    What is random is no evidence. It runs again only for what somebody says about it, and for the first oracle.
+    """
+    heard, found = False, []
     for form in entry.forms:
         for number, sample in enumerate(database.samples(entry.key, form, dtype, "sample", 3)):
             if number == most:
                 break
-            if sample.program is None or not repeats(sample.program):
+            if sample.program is None:
                 continue
-            for oracle in oracles(sample.program):
-                heard += 1
-                if any(oracle.accuses):
-                    found.append(f"{entry.key} {form} {dtype} {number}: {oracle}")
+            said = [*oracles(sample.program)]
+            accused = [oracle for oracle in said if any(oracle.accuses)]
+            if (accused or (said and not heard)) and repeats(sample.program):
+                heard = True
+                found += [f"{entry.key} {form} {dtype} {number}: {oracle}" for oracle in accused]
     return heard, found
 
 
@@ -106,12 +111,12 @@ def databases() -> list[tuple[SampleDatabase, DatabaseEntry]]:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_torch_agrees_with_its_oracles(name: str, databases: list[tuple[SampleDatabase, DatabaseEntry]]) -> None:
-    heard = 0
+    heard = False
     for base, entry in [(base, entry) for base, entry in databases if entry.name == name]:
         for dtype in {"float64", "int64"} & set(entry.dtypes):
-            number, wrong = accusing(base, entry, dtype, 6)
+            answered, wrong = accusing(base, entry, dtype, 6)
             assert not wrong
-            heard += number
+            heard = heard or answered
     assert heard
 
 
@@ -133,8 +138,8 @@ def test_torch_agrees_with_every_oracle_on_every_operator(
         if base.name == "public names":
             continue  # its inputs are drawn, and are not torch's samples
         for dtype in {"float64", "int64", "bool"} & set(entry.dtypes):
-            number, found = accusing(base, entry, dtype, 12)
+            answered, found = accusing(base, entry, dtype, 12)
             wrong += found
-            heard |= {entry.key} if number else set()
+            heard |= {entry.key} if answered else set()
     assert not [said for said in wrong if not said.startswith(ROUGH)]
     assert len(heard) > 250

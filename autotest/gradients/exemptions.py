@@ -31,6 +31,12 @@ LOWER = "computed in lower precision"
 #: of these points per `eps`; not a power of two, because steps in float32 are a power of two apart.
 POINTS = 48
 DENSITY = 7.3
+#: Number of points at which it is seen first whether the function is smooth, which most are. Their distances are not
+#: regular: steps of which a regular distance is a multiple would not be seen.
+FEW = 20
+#: Fourth differences beyond rounding, relative to the greatest value: of all points, and the less of the few, so that
+#: no function counts as smooth that all points show to move in steps.
+BENT, SLIGHTLY_BENT = 1e-13, 2e-14
 #: Number of failing elements for which the function is searched for steps in any case.
 STEPPED = 16
 #: Relative size of a step in bfloat16, the coarsest lower precision.
@@ -192,17 +198,45 @@ class JacobianBlock:
 
         The step is zero if the output changes smoothly. `points` are the numbers in place of the element.
         """
-        centre = reals(self.function.arrays[self.input].data)
-        here = np.arange(centre.size) == k
-        moved = (np.where(here, point, centre) for point in points)
-        values = [found[self.output] for found in self.function.at_each(self.input, moved)]
-        seen = np.array(values)
+        few = _irregular(points[0], points[-1])
+        seen = self._seen(k, few)
+        bends = _fourth_differences(seen, few)
+        with np.errstate(all="ignore"):
+            if not (bends > SLIGHTLY_BENT * (1 + np.abs(seen).max(axis=0))).any():
+                return np.zeros(seen.shape[1:]), np.zeros(seen.shape[1:])
+        seen = self._seen(k, points)
         with np.errstate(all="ignore"):
             # Fourth differences of a smooth function are only rounding, a few units in the last place.
             bends = np.abs(np.diff(seen, 4, axis=0))
-            counted = (bends > 1e-13 * (1 + np.abs(seen).max(axis=0))).sum(axis=0)
+            counted = (bends > BENT * (1 + np.abs(seen).max(axis=0))).sum(axis=0)
         height: Real = np.where(counted >= STEPS, bends.max(axis=0) / 2, 0.0)
         return height, np.median(np.abs(seen), axis=0)
+
+    def _seen(self, k: int, points: Real) -> Real:
+        """Return the values of the output, one row for each of `points` in place of input element `k`."""
+        centre = reals(self.function.arrays[self.input].data)
+        here = np.arange(centre.size) == k
+        moved = (np.where(here, point, centre) for point in points)
+        return np.array([found[self.output] for found in self.function.at_each(self.input, moved)])
+
+
+def _irregular(first: float, last: float) -> Real:
+    """Return `FEW` numbers from `first` to `last`: between these, the multiples of the golden ratio modulo 1."""
+    parts = np.sort(np.arange(1, FEW - 1) * (5**0.5 - 1) / 2 % 1)
+    return first + np.concatenate([[0.0], parts, [1.0]]) * (last - first)
+
+
+def _fourth_differences(seen: Real, points: Real) -> Real:
+    """Return the magnitudes of the fourth differences of the rows of `seen`, which are values at rising `points`.
+
+    They are divided differences, times what makes them the usual ones if the points are equally far from each other.
+    """
+    five = np.lib.stride_tricks.sliding_window_view(points, 5)
+    with np.errstate(all="ignore"):
+        weights = 1 / (five[:, :, None] - five[:, None, :] + np.eye(5)).prod(axis=2)
+        weights *= 16 / np.abs(weights).sum(axis=1, keepdims=True)
+        terms = (weights[:, j, None] * seen[j : j + len(weights)] for j in range(5))
+        return np.abs(sum(terms, np.zeros(1)))
 
 
 def _moved(numbers: Real, k: int, step: float) -> Real:

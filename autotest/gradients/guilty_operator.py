@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from autotest.frameworks import Framework
-from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.programs import NotNumeric, check_program
-from autotest.program import LAYOUT, Call, Program, Ref, operator_of
+from autotest.program import COTANGENT, LAYOUT, Call, Program, Ref, operator_of
 from autotest.program.influence import contributing
 from autotest.program.semantics import OPERATIONS, describes, differentiated_slots, pushes_gradients
 
@@ -26,14 +25,14 @@ def guilty_operators(
     Args:
         program: a recorded program with a backward pass.
         framework: the framework to run it on.
-        inputs: names of inputs, as in the rows of `check_program`.
+        inputs: names of the inputs whose rows of `check_program` failed.
         order: 2 to also check gradients of gradients.
         forward: whether to also check forward mode.
     """
     found: dict[str, str] = {}
-    calls = list(_computing(program))
+    calls, last = list(_computing(program)), _root(program)
     for call in calls if len(calls) <= MOST else ():
-        wrong = {row.input for row in _checked(program, call, framework, order, forward).rows if not row.passed}
+        wrong = {*inputs} if call.slot == last else _wrong(program, call, framework, order, forward)
         found.update(dict.fromkeys((wrong & {*inputs}) - found.keys(), operator_of(program.calls, call.slot)))
         if len(found) == len(inputs):
             break
@@ -49,14 +48,26 @@ def _computing(program: Program) -> Iterator[Call]:
             yield call
 
 
-def _checked(program: Program, call: Call, framework: Framework, order: int, forward: bool) -> GradcheckResult:
-    """Return the rows for the result of `call`; there are none if it is no tensor that requires grad."""
+def _root(program: Program) -> int | None:
+    """Return the call from whose result alone the first backward pass starts; None if anything happens in between.
+
+    The program has been checked, and its check is that of this call: `inputs` are wrong there.
+    """
+    push = next(call for call in program.calls if pushes_gradients(call))
+    roots = {*differentiated_slots(push)}
+    between = program.calls[max(roots, default=push.slot) + 1 : push.slot]
+    return roots.pop() if len(roots) == 1 and all(call.note in (COTANGENT, LAYOUT) for call in between) else None
+
+
+def _wrong(program: Program, call: Call, framework: Framework, order: int, forward: bool) -> set[str]:
+    """Return the inputs by which the result of `call` has a wrong derivative; none if it has no gradient."""
     backward = Call("function", "autograd.backward", (Ref(call.slot), None), {}, call.slot + 1)
     alone = Program((*program.calls[: call.slot + 1], backward), program.arrays, program.undefined)
     try:
-        return check_program(alone, framework, order=order, forward=forward)[0]
+        found = check_program(alone, framework, order=order, forward=forward)[0]
     except NotNumeric:
-        return GradcheckResult()
+        return set()
+    return {row.input for row in found.rows if not row.passed}
 
 
 __all__ = ["guilty_operators"]

@@ -10,7 +10,9 @@ import torch as real
 
 from autotest import random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
-from autotest.gradients.exemptions import LOWER
+from autotest.frameworks.torch import TorchFramework
+from autotest.gradients.exemptions import FEW, LOWER, POINTS, STEPS, JacobianBlock, _fourth_differences, _irregular
+from autotest.gradients.function import FunctionOfInputs
 from autotest.gradients.rule import RULE, Rule
 from autotest.gradients.sums import SumOfInput
 from tests.gradients.test_gradcheck import checked, leaf, needs_oneflow, with_backward
@@ -51,6 +53,49 @@ def test_a_gradient_that_is_no_number_is_wrong_there_unless_an_infinity_may_expl
 def test_a_wrong_gradient_of_a_smooth_function_is_not_excused():
     wrong = with_backward(lambda x: x * x, lambda x, c: 2.001 * x * c)
     assert not checked(wrong, leaf(5, 5), rule=CAUTIOUS).passed
+
+
+def test_a_smooth_function_is_searched_for_steps_at_few_points():
+    def evaluations(inner):
+        made = []
+        function = FunctionOfInputs(TorchFramework(), lambda x: [made.append(x) or inner(x)], [leaf(2)])
+        block = JacobianBlock(function, 0, 0, CAUTIOUS)
+        made.clear()
+        height, _ = block._steps(0, block._near(0))
+        return len(made), height.any()
+
+    assert evaluations(real.exp) == (FEW, False)
+    searched, steps = evaluations(lambda x: x.float().exp().double())
+    assert searched > 2 * POINTS
+    assert steps
+
+
+@pytest.mark.parametrize("magnitude", [10.0**power for power in range(-5, 1)])
+@pytest.mark.parametrize("inner", [lambda x: x.float(), lambda x: (x + 1).float()], ids=["operand", "result"])
+def test_where_all_points_show_steps_the_few_do(magnitude, inner):
+    shown = 0
+    for number in np.linspace(magnitude, 7 * magnitude, 50):
+        x = real.tensor([number, float("nan")], dtype=real.float64, requires_grad=True)
+        block = JacobianBlock(FunctionOfInputs(TorchFramework(), lambda x: [inner(x).double()], [x]), 0, 0, CAUTIOUS)
+        points = block._near(0)
+        bends = np.abs(np.diff(block._seen(0, points)[:, 0], 4))
+        if (bends > 1e-13 * (2 + 7 * magnitude)).sum() >= STEPS:
+            shown += 1
+            assert block._steps(0, points)[0].tolist() == [bends.max() / 2, 0.0], number
+    assert shown > 20
+
+
+def test_fourth_differences_are_the_usual_ones_at_equal_distances():
+    points = np.linspace(1.0, 2.0, 9)
+    seen = np.random.Generator(np.random.SFC64(0)).normal(size=(9, 3))
+    assert np.allclose(_fourth_differences(seen, points), np.abs(np.diff(seen, 4, axis=0)), rtol=1e-9)
+
+
+def test_fourth_differences_of_a_cubic_function_are_zero_wherever_it_is_looked_at():
+    points = _irregular(-1.0, 3.0)
+    assert (np.diff(points) > 0).all()
+    assert _fourth_differences((points**3 - 2 * points)[:, None], points).max() < 1e-13
+    assert _fourth_differences((points > 0.3)[:, None] * 1.0, points).max() > 1
 
 
 @needs_oneflow

@@ -126,19 +126,44 @@ class oneof(Generator):
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         children = self.children
-        if not any(child in source.memo for child in children):  # the value of one that was drawn before is kept
-            turns = [child.turns(annotation) for child in children]
-            weights = self._weights or (1.0,) * len(children)
-            chances = [weight / count for weight, count in zip(weights, turns, strict=True) for _ in range(count)]
+        if not self._is_drawn(source):  # the value of one that was drawn before is kept
+            values = self._in_turn(annotation)
+            chances = [chance for *_, chance in values]
             if len(chances) > len(children) and have_rows(chances):
                 # One choice among all values: the plan combines each value with those of the other arguments.
-                values = [(child, turn) for child, count in zip(children, turns, strict=True) for turn in range(count)]
-                child, turn = values[choose(source, len(values), chances)]
+                child, turn, _ = values[choose(source, len(values), chances)]
                 with inside(source):
                     return child.draw_turn(source, annotation, turn)
         chosen = children[choose(source, len(children), self._weights)]
         with inside(source):
             return chosen.draw_in(source, annotation)
+
+    def turns(self, annotation: Annotation) -> builtins.tuple[float, ...]:
+        chances = [chance for *_, chance in self._in_turn(annotation)]
+        total = math.fsum(chances)
+        return builtins.tuple([chance / total for chance in chances]) if have_rows(chances) else (1.0,)
+
+    def draw_turn(self, source: Source, annotation: Annotation, turn: int) -> Any:
+        if len(self.turns(annotation)) == 1:
+            return self.draw_in(source, annotation)
+        child, turn, _ = self._in_turn(annotation)[turn]
+        value = source.memo[self] = child.draw_turn(source, annotation, turn)
+        return value
+
+    def _in_turn(self, annotation: Annotation) -> list[builtins.tuple[Generator, int, float]]:
+        """Return the values of all alternatives that take turns: the alternative, its turn, and a relative chance."""
+        weights = self._weights or (1.0,) * len(self.children)
+        return [
+            (child, turn, weight * chance)
+            for weight, child in zip(weights, self.children, strict=True)
+            for turn, chance in enumerate(child.turns(annotation))
+        ]
+
+    def _is_drawn(self, source: Source) -> bool:
+        """Return whether `source` has a value of an alternative, also of one of an alternative that is a choice."""
+        return any(
+            child in source.memo or (isinstance(child, oneof) and child._is_drawn(source)) for child in self.children
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.value()(*args, **kwargs)

@@ -51,12 +51,15 @@ class Generator:
         """Return a whole number that no drawn value exceeds; None if there is none, or if only a draw can tell."""
         return None
 
-    def turns(self, annotation: Annotation) -> int:
-        """Return how many values take turns in the trials of a test, if `draw_turn` can draw each of them, else 1."""
-        return 1
+    def turns(self, annotation: Annotation) -> tuple[float, ...]:
+        """Return the chances of the values that take turns in the trials of a test, each of which `draw_turn` can draw.
+
+        They add up to 1. If the values cannot take turns, there is one chance, that of any value.
+        """
+        return (1.0,)
 
     def draw_turn(self, source: Source, annotation: Annotation, turn: int) -> Any:
-        """Return value number `turn` of `turns`, which becomes the value in `source`."""
+        """Return the value that has chance number `turn` of `turns`, which becomes the value in `source`."""
         return self.draw_in(source, annotation)
 
     # --- drawing ---

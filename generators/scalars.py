@@ -164,23 +164,32 @@ class random(Generator):
     def greatest(self) -> int | None:
         return self.high - 1 if not self._open and type(self.high) is int else None
 
-    def turns(self, annotation: Annotation) -> int:
-        low, high = self.low, self.high
-        if self.children or self._open or type(low) is not int or type(high) is not int:
-            return 1
-        if high - low > MOST_IN_TURN or annotation is kinds.SIZE or annotation is kinds.DIMENSION:
-            return 1
-        kind = self._kind_for(annotation, low, high)
-        return high - low if kind == kinds.INT or kinds.ints_in_tuple(kind) else 1
+    def turns(self, annotation: Annotation) -> builtins.tuple[float, ...]:
+        count = max(len(self._in_turn(annotation)), 1)
+        return (1 / count,) * count
 
     def draw_turn(self, source: Source, annotation: Annotation, turn: int) -> Any:
-        if self.turns(annotation) == 1:
+        values = self._in_turn(annotation)
+        if not values:
             return self.draw_in(source, annotation)
-        low, high = self.low, self.high
-        value = sorted(range(low, high), key=abs)[turn]  # shrinking prefers the first one
+        value, low, high = values[turn], self.low, self.high
         count = kinds.ints_in_tuple(self._kind_for(annotation, low, high))
         source.memo[self] = value = _one_or_tuple(source, low, high, value, count) if count else value
         return value
+
+    def _in_turn(self, annotation: Annotation) -> Sequence[Any]:
+        """Return the values that take turns, the one first that shrinking prefers; empty if they are too many."""
+        low, high = self.low, self.high
+        kind = self._kind_for(annotation, low, high)
+        if kind == kinds.BOOL:
+            return (False, True)
+        if isinstance(kind, kinds.Fixed):
+            return kind.values
+        if self.children or self._open or type(low) is not int or type(high) is not int:
+            return ()
+        if high - low > MOST_IN_TURN or annotation is kinds.SIZE or annotation is kinds.DIMENSION:
+            return ()
+        return sorted(range(low, high), key=abs) if kind == kinds.INT or kinds.ints_in_tuple(kind) else ()
 
     def _kind_for(self, annotation: Annotation, low: Any, high: Any) -> kinds.Kind:
         """Return the kind of value to draw: the one of `.to`, of the annotation, or of the bounds."""

@@ -13,7 +13,7 @@ from generators.plan import row
 #: Number of pending trials that are compared with each other to select the next one.
 WINDOW = 60
 #: Number of a test's choices of which all pairs and triples should occur in an accepted trial, as far as possible.
-MOST_TOGETHER = 4
+MOST_TOGETHER = 6
 #: Number of refusals after which a feature of the plan, or an alternative, that was never accepted is put off. An
 #: alternative that the test names may fit to few others: `groups=2` needs even numbers of channels.
 DOUBTFUL, DOUBTFUL_ALTERNATIVE = 2, 8
@@ -97,7 +97,8 @@ class Schedule:
         for feature in features.items():
             if feature[0] not in self._open:
                 self._open[feature[0]] = None
-                if feature[0] not in PLACES and len(self._choices) < MOST_TOGETHER:
+                # A choice that an alternative makes, such as the second number of a pair, is in few trials.
+                if feature[0] not in PLACES and not parent(feature[0]) and len(self._choices) < MOST_TOGETHER:
                     self._choices += (feature[0],)
                     self._combinations.clear()
             if (place := PLACES.get(feature[0])) is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from generators import Schedule, Source, current, explored_array, nothing, oneof, random, random_bool, using
+from generators.annotations import describe
 from generators.combinators import NOTHING
 from generators.levels import BLOCK, LEVELS
 from generators.source import TRIAL_BITS
@@ -86,3 +88,19 @@ def test_trials_without_special_numbers_have_no_subnormal_ones_where_numbers_are
     for array in found:
         magnitude = np.abs(array)
         assert not ((magnitude > 0) & (magnitude < np.finfo(array.dtype).tiny)).any()
+
+
+def test_in_place_of_refused_trials_come_new_pairs_of_arguments_of_which_the_first_may_be_pairs_of_numbers() -> None:
+    numbers = describe("_size_2_t")
+
+    def draw() -> list[Any]:
+        window, stride = random(1, 4), random(1, 4) | nothing()
+        padding, *flags = random(0, 2) | nothing(), *(random_bool() | nothing() for _ in range(3))
+        drawn = [one.draw(numbers) for one in (window, stride, padding)]
+        # Which number of a pair counts for what is refused does not matter here.
+        return [max(one) if type(one) is tuple else one for one in drawn] + [flag.value() for flag in flags]
+
+    found, ran = accepted(draw, lambda drawn: drawn[2] is NOTHING or 2 * drawn[2] <= drawn[0])
+    together = {(*one, *two) for drawn in found for one, two in itertools.combinations(enumerate(drawn[2:]), 2)}
+    assert len(together) >= 48  # of 54
+    assert ran < 1.5 * BLOCK

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program import Array, Program, map_call
+from autotest.program import Array, Call, Program, map_call, refs
 from autotest.program.numpy_scalars import is_whole
 from autotest.program.rewriting import with_arrays, with_contents
+from autotest.program.semantics import is_module_call
 
 
 def shapes(program: Program) -> Iterator[Program]:
@@ -153,10 +154,17 @@ def _ranks(program: Program) -> Iterator[Program]:
             lower = _numbers(fewer, lambda item: item - 1 if item > 0 else item)
             if lower is not None:
                 yield lower
+    if any(map(_is_module_of_several, program.calls)):
+        return  # of inputs of different ranks, torch's LSTMCell and GRUCell kill the process
     for index, array in enumerate(program.arrays):
         for first in (True, False):
             if array.data.ndim:
                 yield with_contents(program, index, _dropped(array.data, first))
+
+
+def _is_module_of_several(call: Call) -> bool:
+    """Return whether `call` gives several tensors to a module."""
+    return is_module_call(call) and len({*refs(call)}) > 2  # one of them is the module
 
 
 def _dropped(data: np.ndarray[Any, Any], first: bool) -> np.ndarray[Any, Any]:
